@@ -1,0 +1,54 @@
+# make demo    evaluate three systems on the data set that comes with karat
+# make test    every test, against the real peers
+# make lint    ruff and mypy
+# make bench   karat and its peers, side by side
+
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/installed
+	@$(BIN)/karat demo
+
+test: .venv/tested
+	@$(BIN)/python -m pytest -n auto
+
+lint: .venv/linted
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python scripts/build_demo.py --check
+
+bench: .venv-bench/installed
+	@.venv-bench/bin/python benchmarks/run.py
+
+clean:
+	rm -rf .venv .venv-bench .peers benchmarks/.data
+
+.venv/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "karat needs Python 3.11 or newer: make PYTHON=python3.12")'
+	@echo "setting up .venv"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+.venv/installed: pyproject.toml | .venv/pip
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/tested: .venv/installed tests/parity/install_peers.py
+	@echo "installing what the tests need"
+	@$(BIN)/python -m pip install --quiet --group test
+	@$(BIN)/python tests/parity/install_peers.py
+	@touch $@
+
+.venv/linted: .venv/installed
+	@echo "installing ruff and mypy"
+	@$(BIN)/python -m pip install --quiet --group lint --group test
+	@touch $@
+
+.venv-bench/installed: pyproject.toml benchmarks/install.py
+	@echo "setting up .venv-bench with karat and its peers"
+	@$(PYTHON) benchmarks/install.py .venv-bench
+	@touch $@

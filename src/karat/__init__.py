@@ -1,0 +1,59 @@
+"""karat measures how good search and question answering are.
+
+>>> import karat
+>>> scores = karat.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.4}}, ["nDCG@10", "RR"])
+>>> scores["nDCG@10"]
+1.0
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from karat.errors import KaratError
+    from karat.evaluate import evaluate, evaluate_runs
+    from karat.findings import Finding
+    from karat.measures import Measure, definitions, parse, register
+    from karat.scores import Scores
+
+__all__ = [
+    "Finding",
+    "KaratError",
+    "Measure",
+    "Scores",
+    "definitions",
+    "evaluate",
+    "evaluate_runs",
+    "parse",
+    "register",
+]
+
+_HOME = {
+    "Finding": "karat.findings",
+    "KaratError": "karat.errors",
+    "Measure": "karat.measures",
+    "Scores": "karat.scores",
+    "definitions": "karat.measures",
+    "evaluate": "karat.evaluate",
+    "evaluate_runs": "karat.evaluate",
+    "parse": "karat.measures",
+    "register": "karat.measures",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first asked for: `import karat` itself loads nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,86 @@
+"""`karat measures`: what there is to measure, and what each measure means."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from karat.registry import Definition
+
+_WIDTH = 100
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Explain this measure.")] = None,
+) -> None:
+    """List the measures, or explain one."""
+    from karat.measures import definitions
+    from karat.registry import definition_of
+    from karat.tables import Cell, Table
+
+    if name is not None:
+        typer.echo("\n".join(explanation(definition_of(name))))
+        return
+    rows = tuple((Cell(signature(one)), Cell(one.summary)) for one in definitions())
+    table = Table(("measure", "what it says"), rows, ("karat measures NAME explains one.",), labels=2)
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(table.rich())
+    else:
+        typer.echo(table.text(), nl=False)
+
+
+def signature(definition: Definition) -> str:
+    """A measure's name with its cut-off, if it takes one: `P@k`, `RR[@k]`."""
+    from karat.parameters import REQUIRED
+
+    if definition.at is None:
+        return definition.name
+    required = definition.parameters[definition.at].default is REQUIRED
+    return f"{definition.name}@{definition.at}" if required else f"{definition.name}[@{definition.at}]"
+
+
+def explanation(definition: Definition) -> Iterator[str]:
+    """All there is to know about a measure, line by line."""
+    from karat.names import value_text
+    from karat.parameters import REQUIRED
+
+    yield signature(definition)
+    yield from _wrapped(definition.summary)
+    if definition.details:
+        yield ""
+        for paragraph in definition.details.split("\n\n"):
+            yield from _wrapped(" ".join(paragraph.split()))
+    yield ""
+    low, high = (value_text(bound) if abs(bound) != float("inf") else "∞" for bound in definition.bounds)
+    facts = {
+        "formula": definition.formula,
+        "reference": definition.reference,
+        "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
+        "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
+                        "geometric": "the geometric mean over queries"}[definition.combine],
+        "also known as": ", ".join(alias.replace("_(p=?)", ".p").rstrip("_") + ("_k" if alias.endswith("_") else "")
+                                   for alias in definition.aliases),
+    }  # fmt: skip
+    for fact, text in facts.items():
+        if text:
+            yield from _wrapped(text, f"  {fact:<15}")
+    for parameter in definition.parameters.values():
+        default = "required" if parameter.default is REQUIRED else f"default {value_text(parameter.default)}"
+        choices = f" ({' | '.join(parameter.choices)})" if parameter.choices else ""
+        none = "no default" if parameter.default is None else default
+        yield from _wrapped(f"{parameter.help.text}{choices}; {none}", f"  {parameter.name:<15}")
+    if definition.example:
+        yield ""
+        yield "  >>> from karat import evaluate"
+        yield from (f"  {line}" for line in definition.example.splitlines())
+
+
+def _wrapped(text: str, lead: str = "  ") -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)) or [lead.rstrip()]

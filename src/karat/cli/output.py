@@ -1,0 +1,115 @@
+"""What a command prints: for people on a terminal, for programs in a pipe, whole files where one is named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import typer
+
+from karat.errors import KaratError
+from karat.files import write_whole
+from karat.scores import Scores
+from karat.summary import by_measure, by_query, summary
+from karat.tables import Table, delimited
+
+_BY_SUFFIX = {
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".md": "markdown", ".markdown": "markdown", ".tex": "latex", ".txt": "table", ".parquet": "parquet",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Request:
+    """How the scores are wanted."""
+
+    output: str | None
+    file: str | None
+    per_query: bool
+    level: float | None
+
+    @property
+    def form(self) -> str:
+        """The format asked for, or the one that the file's name says."""
+        suffix = PurePath(self.file).suffix.lower() if self.file else ""
+        return self.output or _BY_SUFFIX.get(suffix, "table")
+
+
+def refuse(request: Request, runs: int) -> None:
+    """Say what cannot be done before any work is done."""
+    if request.form == "parquet" and runs > 1:
+        raise KaratError("a Parquet file holds the scores of one run", where=request.file, mend="Take .csv or .json.")
+
+
+def deliver(scores: Mapping[str, Scores], request: Request) -> None:
+    """Print the scores, or write them to the file that was named."""
+    if request.file is None and request.form == "table" and sys.stdout.isatty():
+        _show(scores, request)
+    elif request.form == "parquet" and request.file is not None:
+        next(iter(scores.values())).to_parquet(request.file)
+    elif request.file is None:
+        typer.echo(rendered(scores, request), nl=False)
+    else:
+        text = rendered(scores, request)
+        write_whole(request.file, lambda file: file.write(text.encode()))
+
+
+def rendered(scores: Mapping[str, Scores], request: Request) -> str:
+    """The scores as text in the format asked for."""
+    if request.form == "json":
+        runs = {name: _everything(of_run, request) for name, of_run in scores.items()}
+        whole = next(iter(runs.values())) if len(runs) == 1 else {"runs": runs}
+        return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    if request.form == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in _records(scores, request))
+    if request.form in ("csv", "tsv"):
+        rows = list(_records(scores, request))
+        header = list(dict.fromkeys(key for row in rows for key in row))
+        return delimited(
+            header, [[row.get(key) for key in header] for row in rows], "," if request.form == "csv" else "\t"
+        )
+    table = _table(scores, request)
+    return {"markdown": table.markdown, "latex": table.latex, "table": table.text}[request.form]()
+
+
+def _show(scores: Mapping[str, Scores], request: Request) -> None:
+    """Draw on the terminal; where the table is too wide for it, one value a line."""
+    from rich.console import Console
+
+    console = Console()
+    table = _table(scores, request)
+    if not request.per_query and not table.fits(console):
+        table = by_measure(scores, request.level)
+    console.print(table.rich())
+
+
+def _table(scores: Mapping[str, Scores], request: Request) -> Table:
+    return by_query(scores, request.level) if request.per_query else summary(scores, request.level)
+
+
+def _everything(scores: Scores, request: Request) -> dict[str, Any]:
+    whole = scores.to_dict()
+    if request.level is not None:
+        whole["intervals"] = {
+            name: list(ends) if ends else None for name, ends in scores.intervals(request.level).items()
+        }
+    return whole
+
+
+def _records(scores: Mapping[str, Scores], request: Request) -> Iterator[dict[str, object]]:
+    """One record per run, or per query; the run is named where that tells anything."""
+    for name, of_run in scores.items():
+        if request.per_query:
+            which = {"run": name} if len(scores) > 1 else {}
+            for query, values in of_run.per_query.items():
+                yield {**which, "query": query, **values}
+            continue
+        record: dict[str, object] = {"run": name, **of_run.means}
+        if request.level is not None:
+            for measure, ends in of_run.intervals(request.level).items():
+                record[f"{measure} low"], record[f"{measure} high"] = ends or (None, None)
+        yield record

@@ -1,0 +1,47 @@
+"""A progress bar on standard error: for long work, on a terminal, and never in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_LONG = 0.5
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with the bytes done and the bytes in all; None where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    began = time.monotonic()
+    bar: Progress | None = None
+
+    def progress(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None and time.monotonic() - began > _LONG:
+            bar = _bar()
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done, total=total)
+
+    try:
+        yield progress
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    bar = Progress(BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    bar.add_task("reading")
+    bar.start()
+    return bar

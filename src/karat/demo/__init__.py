@@ -1,0 +1,30 @@
+"""A small data set of karat's own: 50 questions about gold, their truth, and the runs of three systems."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+TRUTH = HERE / "truth.qrels"
+SYSTEMS = ("overlap", "bm25", "bm25-rm3")
+
+
+def runs() -> dict[str, Path]:
+    """The run of each system, weakest first."""
+    return {system: HERE / "runs" / f"{system}.trec" for system in SYSTEMS}
+
+
+def questions() -> list[dict[str, Any]]:
+    """The questions: `query`, `text` and `gold_answers`."""
+    return _lines("questions.jsonl")
+
+
+def corpus() -> list[dict[str, Any]]:
+    """The passages: `id`, `title` and `content`."""
+    return _lines("corpus.jsonl")
+
+
+def _lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]

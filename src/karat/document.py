@@ -1,0 +1,57 @@
+"""What identifies a document, whatever framework it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+
+from karat.errors import KaratError, shown
+
+
+def identifier(value: object, where: str) -> str:
+    """An id as a string: text as it is, a whole number as its digits.
+
+    >>> identifier("007", "here"), identifier(7, "here")
+    ('007', '7')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    raise KaratError(
+        f"{shown(value)} is not an id", where=where, mend="Ids are text or whole numbers; convert yours with str()."
+    )
+
+
+def key(document: object, field: str, where: str) -> str | None:
+    """What a document is matched by: a string or number is its own key, an object or a mapping has a field.
+
+    With the field `id`, a document that has none is known by its content. None, and the empty string, match
+    nothing.
+    """
+    if document is None:
+        return None
+    if isinstance(document, str | Integral) and not isinstance(document, bool):
+        return identifier(document, where) or None
+    found = _field(document, field)
+    if found is None and field == "id":
+        found = _field(document, "content")
+    if found is None and not _is_document(document):
+        raise KaratError(
+            f"{shown(document)} is no document",
+            where=where,
+            mend="A document is an id, a text, or something that has an id or a content.",
+        )
+    return None if found is None or found == "" else identifier(found, where)
+
+
+def _field(document: object, field: str) -> object:
+    """A field of a document; a dot goes into what the field holds (`meta.source`)."""
+    for name in field.split("."):
+        document = document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+    return document
+
+
+def _is_document(thing: object) -> bool:
+    names = ("id", "content", "meta")
+    return any(name in thing if isinstance(thing, Mapping) else hasattr(thing, name) for name in names)

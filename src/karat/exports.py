@@ -1,0 +1,175 @@
+"""Scores to Arrow, data frames, JSON, CSV and Parquet, and back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from karat.errors import KaratError, shown
+from karat.files import write_whole
+from karat.findings import Finding
+from karat.scores import Scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+_METADATA = b"karat"
+
+
+def to_arrow(scores: Scores) -> pa.Table:
+    columns = {"query": pa.array(scores.queries, pa.string())}
+    for name, values in scores.values.items():
+        columns[name] = pa.array(values, pa.float64(), from_pandas=True)
+    about = {"name": scores.name, "findings": [finding.to_dict() for finding in scores.findings]}
+    return pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about, ensure_ascii=False)})
+
+
+def from_arrow(table: pa.Table, where: str) -> Scores:
+    if "query" not in table.column_names:
+        raise _no_scores(where, "it has no column query")
+    about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+    values = {}
+    for name in table.column_names:
+        if name != "query":
+            try:
+                column = table[name].cast(pa.float64())
+            except pa.ArrowInvalid:
+                raise _no_scores(where, f"column {shown(name)} is not all numbers") from None
+            values[name] = np.array(column.to_numpy(), np.float64)
+    queries = table["query"].cast(pa.string()).to_pylist()
+    return _checked(queries, values, about.get("findings", ()), about.get("name", ""), where)
+
+
+def to_pandas(scores: Scores) -> pd.DataFrame:
+    try:
+        frame: pd.DataFrame = to_arrow(scores).to_pandas()
+    except ImportError:
+        raise KaratError("pandas is not installed", mend="pip install pandas") from None
+    return frame
+
+
+def to_polars(scores: Scores) -> pl.DataFrame:
+    try:
+        import polars as pl
+    except ImportError:
+        raise KaratError("polars is not installed", mend="pip install polars") from None
+    return pl.DataFrame(to_arrow(scores))
+
+
+def to_dict(scores: Scores) -> dict[str, Any]:
+    return {
+        "name": scores.name,
+        "means": scores.means,
+        "queries": [{"query": query, **values} for query, values in scores.per_query.items()],
+        "findings": [finding.to_dict() for finding in scores.findings],
+    }
+
+
+def to_json(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
+    return _written(json.dumps(to_dict(scores), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+
+
+def to_csv(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["query", *scores.values])
+    columns = [
+        ["" if value != value else repr(value) for value in column.tolist()] for column in scores.values.values()
+    ]
+    writer.writerows(zip(scores.queries, *columns, strict=True))
+    return _written(text.getvalue(), path)
+
+
+def to_parquet(scores: Scores, path: str | os.PathLike[str]) -> None:
+    import pyarrow.parquet as pq
+
+    write_whole(path, lambda file: pq.write_table(to_arrow(scores), file))
+
+
+def load(path: str | os.PathLike[str]) -> Scores:
+    where = os.fspath(path)
+    readers = {".json": _from_json, ".csv": _from_csv, ".parquet": _from_parquet}
+    reader = readers.get(Path(where).suffix.lower())
+    if reader is None:
+        raise KaratError("scores are kept in .json, .csv or .parquet files", where=where)
+    try:
+        return reader(where)
+    except FileNotFoundError:
+        raise KaratError("there is no such file", where=where) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise KaratError(f"cannot be read: {error}", where=where) from None
+
+
+def _from_parquet(path: str) -> Scores:
+    import pyarrow.parquet as pq
+
+    try:
+        return from_arrow(pq.read_table(path), path)
+    except pa.ArrowInvalid as error:
+        raise _no_scores(path, str(error)) from None
+
+
+def _from_json(path: str) -> Scores:
+    try:
+        data = json.loads(Path(path).read_text("utf-8"))
+    except json.JSONDecodeError as error:
+        raise _no_scores(f"{path}:{error.lineno}", error.msg) from None
+    try:
+        rows = data["queries"]
+        names = list(data["means"])
+        values = {name: np.array([_cell(row[name]) for row in rows], np.float64) for name in names}
+        queries = [str(row["query"]) for row in rows]
+        return _checked(queries, values, data["findings"], str(data["name"]), path)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, KaratError):
+            raise
+        raise _no_scores(path, f"{type(error).__name__}: {error}") from None
+
+
+def _from_csv(path: str) -> Scores:
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    if not rows or rows[0][:1] != ["query"]:
+        raise _no_scores(path, "its first column is not query")
+    names = rows[0][1:]
+    for at, row in enumerate(rows[1:], 2):
+        if len(row) != len(rows[0]):
+            raise _no_scores(f"{path}:{at}", f"{len(row)} columns where the header has {len(rows[0])}")
+    try:
+        values = {
+            name: np.array([_cell(row[at] or None) for row in rows[1:]], np.float64) for at, name in enumerate(names, 1)
+        }
+    except ValueError as error:
+        raise _no_scores(path, str(error)) from None
+    return _checked([row[0] for row in rows[1:]], values, (), "", path)
+
+
+def _cell(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _checked(queries: list[str], values: dict[str, Any], findings: Any, name: str, where: str) -> Scores:
+    if len(set(queries)) < len(queries):
+        raise _no_scores(where, "a query comes twice")
+    known = tuple(Finding(**{**finding, "queries": tuple(finding["queries"])}) for finding in findings)
+    return Scores(tuple(queries), values, known, name)
+
+
+def _no_scores(where: str, why: str) -> KaratError:
+    return KaratError(
+        f"these are no scores of karat: {why}", where=where, mend="Save them with scores.to_json, to_csv or to_parquet."
+    )
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        write_whole(path, lambda file: file.write(text.encode()))
+    return text

@@ -1,0 +1,218 @@
+"""The narrow waist: what every retrieval measure depends on, and the three views that measures take of it.
+
+Left of it nobody knows measures; right of it nobody knows files, strings or documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Credit = Literal["gold", "rank"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """For each query: where the judged documents were ranked, how many were retrieved, and all grades.
+
+    A hit is a retrieved judged document, and a row of the four `hit_` arrays, ordered by query and rank.
+    With ids, one rank is one judged document. With chunks, or with lists that repeat a document, it is many
+    to many: there may be several hits at one rank, and several ranks of one gold.
+    """
+
+    queries: tuple[str, ...]
+    answered: Bools
+    retrieved: Ints
+    hit_query: Ints
+    hit_rank: Ints
+    hit_grade: Floats
+    hit_gold: Ints
+    gold_grade: Floats
+    gold_offsets: Ints
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @cached_property
+    def gold_query(self) -> Ints:
+        """Which query each judged document belongs to."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.gold_offsets))
+
+    def relevant(self, rel: float) -> Ints:
+        """How many judged documents of each query have at least this grade."""
+        return self._per_query(self.gold_query[self.gold_grade >= rel])
+
+    def nonrelevant(self, rel: float) -> Ints:
+        """How many were judged and found wanting; a negative grade is in the pool but not judged."""
+        return self._per_query(self.gold_query[(self.gold_grade >= 0) & (self.gold_grade < rel)])
+
+    def found(self, k: int | None, rel: float) -> Ints:
+        """How many different relevant documents the top k hold (the raw view: every pair counts)."""
+        wanted = self.hit_grade >= rel
+        if k is not None:
+            wanted &= self.hit_rank <= k
+        if self._one_to_one:
+            return self._per_query(self.hit_query[wanted])
+        return self._per_query(self.gold_query[np.unique(self.hit_gold[wanted])])
+
+    def depth(self, k: int | None) -> Ints:
+        """How many ranks of the top k are filled."""
+        return self.retrieved if k is None else np.minimum(self.retrieved, k)
+
+    def view(self, credit: Credit) -> View:
+        """One row per rank that pays: by gold (each gold pays once) or by rank (repeats pay again)."""
+        return self.by_gold if credit == "gold" else self.by_rank
+
+    @cached_property
+    def by_gold(self) -> View:
+        """Going down the ranks, each rank pays the largest-graded gold in it that is not yet paid."""
+        if self._one_to_one:
+            return self._rows(slice(None))
+        if self._one_gold_a_rank:
+            # Rows are in rank order, and `unique` keeps the first of each gold.
+            return self._rows(np.sort(np.unique(self.hit_gold, return_index=True)[1]))
+        return self._rows(self._paid())
+
+    @cached_property
+    def by_rank(self) -> View:
+        """Each rank that holds a judged document counts once, with its largest grade."""
+        if self._one_gold_a_rank:
+            return self._rows(slice(None))
+        order = np.lexsort((-self.hit_grade, self.hit_rank, self.hit_query))
+        query, rank = self.hit_query[order], self.hit_rank[order]
+        first = np.r_[True, (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])]
+        return self._rows(order[first])
+
+    @cached_property
+    def ideal(self) -> View:
+        """The best ranking there could be: all judged documents by grade, best first."""
+        order = np.lexsort((-self.gold_grade, self.gold_query))
+        query = self.gold_query[order]
+        return View(len(self.queries), query, place_in_query(query), self.gold_grade[order])
+
+    def select(self, keep: Bools) -> Judged:
+        """The same, for some of the queries."""
+        new_index = np.cumsum(keep) - 1
+        gold = keep[self.gold_query]
+        new_gold = np.cumsum(gold) - 1
+        hit = keep[self.hit_query]
+        return Judged(
+            queries=tuple(query for query, kept in zip(self.queries, keep.tolist(), strict=True) if kept),
+            answered=self.answered[keep],
+            retrieved=self.retrieved[keep],
+            hit_query=new_index[self.hit_query[hit]],
+            hit_rank=self.hit_rank[hit],
+            hit_grade=self.hit_grade[hit],
+            hit_gold=new_gold[self.hit_gold[hit]],
+            gold_grade=self.gold_grade[gold],
+            gold_offsets=np.r_[0, np.cumsum(np.diff(self.gold_offsets)[keep])],
+        )
+
+    @cached_property
+    def _one_gold_a_rank(self) -> bool:
+        query, rank = self.hit_query, self.hit_rank
+        return not bool(((query[1:] == query[:-1]) & (rank[1:] == rank[:-1])).any())
+
+    @cached_property
+    def _one_to_one(self) -> bool:
+        times = np.bincount(self.hit_gold, minlength=1)
+        return self._one_gold_a_rank and int(times.max()) <= 1
+
+    def _paid(self) -> Ints:
+        """The rows that pay where a rank may hold several golds: the rule itself, rank by rank."""
+        order = np.lexsort((-self.hit_grade, self.hit_rank, self.hit_query)).tolist()
+        golds, queries, ranks = self.hit_gold.tolist(), self.hit_query.tolist(), self.hit_rank.tolist()
+        paid: set[int] = set()
+        rows: list[int] = []
+        served: tuple[int, int] | None = None
+        for row in order:
+            if golds[row] not in paid and (queries[row], ranks[row]) != served:
+                paid.add(golds[row])
+                rows.append(row)
+                served = (queries[row], ranks[row])
+        return np.asarray(rows, np.int64)
+
+    def _rows(self, rows: slice | Ints) -> View:
+        return View(len(self.queries), self.hit_query[rows], self.hit_rank[rows], self.hit_grade[rows])
+
+    def _per_query(self, query: Ints) -> Ints:
+        return np.bincount(query, minlength=len(self.queries))
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Ranks with their grades, at most one row per query and rank, ordered by query and rank."""
+
+    n: int
+    query: Ints
+    rank: Ints
+    grade: Floats
+
+    def top(self, k: int | None) -> View:
+        """The rows of the first k ranks."""
+        return self if k is None else self.where(self.rank <= k)
+
+    def graded(self, rel: float) -> View:
+        """The rows of at least this grade."""
+        return self.where(self.grade >= rel)
+
+    def where(self, rows: Bools) -> View:
+        return View(self.n, self.query[rows], self.rank[rows], self.grade[rows])
+
+    def count(self) -> Ints:
+        """How many rows each query has."""
+        return np.bincount(self.query, minlength=self.n)
+
+    def sum(self, values: Floats) -> Floats:
+        """The sum of a value per row, for each query, taken in rank order."""
+        total: Floats = np.bincount(self.query, weights=values, minlength=self.n)  # type: ignore[assignment]  # the stubs forget weights
+        return total
+
+    def place(self) -> Ints:
+        """Which of its query's rows each row is, from 1."""
+        return place_in_query(self.query)
+
+    def above(self, rows: Bools) -> Ints:
+        """How many of these rows stand above each row, in its query."""
+        running: Ints = np.cumsum(rows) - rows
+        first = np.arange(len(rows)) - (self.place() - 1)
+        counts: Ints = running - running[first]
+        return counts
+
+    def product_above(self, factors: Floats) -> Floats:
+        """The product of the factors above each row, in its query.
+
+        Place by place, so that a query's value never depends on the queries beside it.
+        """
+        place = self.place()
+        product = np.ones(len(place))
+        by_place = np.argsort(place, kind="stable")
+        bounds = np.searchsorted(place[by_place], np.arange(2, place.max(initial=1) + 2))
+        for start, stop in pairwise(bounds.tolist()):
+            rows = by_place[start:stop]
+            product[rows] = product[rows - 1] * factors[rows - 1]
+        return product
+
+
+def place_in_query(query: Ints) -> Ints:
+    """1, 2, 3, … within each run of equal values of a sorted array."""
+    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]]) if len(query) else query
+    return np.arange(1, len(query) + 1) - np.repeat(starts, np.diff(np.r_[starts, len(query)]))
+
+
+def share(part: NDArray[np.generic], whole: NDArray[np.generic] | float) -> Floats:
+    """part / whole, and 0 where there is no whole."""
+    shares: Floats = np.zeros(np.shape(part))
+    np.divide(part, whole, out=shares, where=np.asarray(whole) != 0)
+    return shares

@@ -1,0 +1,1 @@
+"""What counts as a hit: which retrieved item is which judged document."""

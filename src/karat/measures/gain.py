@@ -1,0 +1,100 @@
+"""Discounted cumulative gain: graded relevance, worth less the further down it stands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from karat.judged import Floats, Ints, Judged, View, share
+from karat.measures.settings import Credit, K
+from karat.parameters import Help
+from karat.registry import Measure, register
+
+Gain = Annotated[Literal["linear", "exp"], Help("what a grade g is worth: g, or 2^g − 1")]
+Discount = Annotated[
+    Literal["log2", "jk"], Help("what rank i divides by: log2(i + 1), or Järvelin and Kekäläinen's max(1, log2(i))")
+]
+Ideal = Annotated[
+    Literal["truth", "retrieved"], Help("the best ranking of all judged documents, or of those retrieved")
+]
+Floor = Annotated[float, Help("grades below it gain nothing; only positive grades gain in any case")]
+_DCG_EXP = {"dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")}}
+
+
+def _repeats_need_retrieved(measure: Measure) -> str | None:
+    if measure.get("credit") == "rank" and measure.get("ideal") != "retrieved":
+        return "credit=rank counts repeated documents, which only ideal=retrieved can hold"
+    return None
+
+
+@register(
+    formula="DCG@k = Σ gain(i) / log2(i + 1) over the first k ranks i",
+    reference="Järvelin and Kekäläinen (2002), Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4)",
+    bounds=(0.0, float("inf")),
+    aliases=("dcg", "dcg_burges(gain=exp)"),
+    synonyms=_DCG_EXP,
+)
+def DCG(
+    judged: Judged,
+    *,
+    k: K | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    credit: Credit = "gold",
+    rel: Floor = 0,
+) -> Floats:
+    """Discounted cumulative gain: the sum of the grades found, each discounted by its rank.
+
+    >>> evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]}, ["DCG"])["DCG"]
+    2.0
+    """
+    return _discounted(judged.view(credit), k, gain, discount, rel)
+
+
+@register(
+    formula="nDCG@k = DCG@k / DCG@k of the ideal ranking",
+    reference="Järvelin and Kekäläinen (2002), Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4)",
+    aliases=("ndcg", "NDCG", "ndcg_cut", "ndcg_cut_", "ndcg_burges(gain=exp)"),
+    synonyms=_DCG_EXP,
+    forbids=_repeats_need_retrieved,
+)
+def nDCG(
+    judged: Judged,
+    *,
+    k: K | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    ideal: Ideal = "truth",
+    credit: Credit = "gold",
+    rel: Floor = 0,
+) -> Floats:
+    """Normalised discounted cumulative gain: DCG over the DCG of a perfect ranking.
+
+    The ideal is made of all judged documents, also where they were not retrieved; without a cut-off it is
+    as long as it needs to be. `ideal=retrieved` sorts what was retrieved instead, which hides what is missing.
+
+    >>> evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]}, ["nDCG@10"])["nDCG@10"]
+    0.7601875334318685
+    """
+    found = judged.view(credit)
+    best = judged.ideal if ideal == "truth" else _best_first(found)
+    return share(_discounted(found, k, gain, discount, rel), _discounted(best, k, gain, discount, rel))
+
+
+def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float) -> Floats:
+    view = view.top(k)
+    worth = np.where((view.grade > 0) & (view.grade >= rel), view.grade, 0.0)
+    if gain == "exp":
+        worth = np.exp2(worth) - 1
+    return view.sum(worth / _divisor(view.rank, discount))
+
+
+def _divisor(rank: Ints, discount: str) -> Floats:
+    return np.log2(rank + 1) if discount == "log2" else np.maximum(1.0, np.log2(rank))
+
+
+def _best_first(view: View) -> View:
+    """The same grades in the best order, from rank 1."""
+    order = np.lexsort((-view.grade, view.query))
+    return View(view.n, view.query[order], view.place(), view.grade[order])

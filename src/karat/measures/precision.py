@@ -1,0 +1,82 @@
+"""Precision: how much of what came back is relevant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from karat.judged import Floats, Judged, share
+from karat.measures.settings import TREC_EVAL, K, Rel
+from karat.parameters import Help
+from karat.registry import register
+
+
+@register(
+    formula="P@k = relevant in the top k / k",
+    reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
+    aliases=("precision", "Precision", "Prec", "P_", "precision_"),
+)
+def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
+    """Precision: the share of the top k that is relevant.
+
+    Ranks that a shorter list leaves empty count as not relevant.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["P@2"])["P@2"]
+    0.5
+    """
+    return judged.by_rank.graded(rel).top(k).count() / k
+
+
+@register(
+    formula="Rprec = relevant in the top R / R, with R relevant documents in all",
+    reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
+    aliases=("RPrec", "r-precision", "r_precision", "R-precision", "R_precision"),
+)
+def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """R-precision: precision at the rank where a perfect ranking would have found everything.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["Rprec"])["Rprec"]
+    0.5
+    """
+    relevant = judged.relevant(rel)
+    hits = judged.by_rank.graded(rel)
+    return share(hits.where(hits.rank <= relevant[hits.query]).count(), relevant)
+
+
+@register(
+    formula="relative_P@k = relevant in the top k / min(k, R)",
+    reference=f"{TREC_EVAL}; as R_cap@k: Thakur et al. (2021), BEIR, NeurIPS Datasets and Benchmarks",
+    aliases=("relative_P_", "R_cap", "R_cap_", "r_cap", "recall_cap", "Recall_cap"),
+)
+def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
+    """Relative precision: precision at k over the best precision that k ranks allow.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["relative_P@10"])["relative_P@10"]
+    0.5
+    """
+    return share(judged.by_gold.graded(rel).top(k).count(), np.minimum(judged.relevant(rel), k))
+
+
+@register(
+    at="recall",
+    formula="IPrec@r = max of precision from the rank on where lround(r·R) relevant documents are found; 0 if never",
+    reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as trec_eval 10",
+    aliases=("iprec", "iprec_at_recall", "iprec_at_recall_", "interpolated_precision_at_recall"),
+    example_at="0.1",
+)
+def IPrec(judged: Judged, *, recall: Annotated[float, Help("recall point", low=0, high=1)], rel: Rel = 1) -> Floats:
+    """Interpolated precision: the best precision still to be had once this recall is reached.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["x", "a", "b"]}, ["IPrec@0.5"])["IPrec@0.5"]
+    0.6666666666666666
+    """
+    hits = judged.by_gold.graded(rel)
+    place = hits.place()
+    wanted = recall * judged.relevant(rel)
+    # lround: halves go away from zero, which NumPy's rint does not do.
+    needed = np.floor(wanted) + (wanted - np.floor(wanted) >= 0.5)
+    late = place >= needed[hits.query]
+    best = np.zeros(hits.n)
+    np.maximum.at(best, hits.query[late], place[late] / hits.rank[late])
+    return best

@@ -1,0 +1,67 @@
+"""Measures of a set: what came back, in whatever order."""
+
+from __future__ import annotations
+
+from karat.judged import Floats, Judged, share
+from karat.measures.recall import F, R
+from karat.measures.settings import TREC_EVAL, Beta, Rel
+from karat.registry import register
+
+
+@register(
+    formula="SetP = relevant retrieved / retrieved",
+    reference=TREC_EVAL,
+    aliases=("set_P",),
+)
+def SetP(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """Set precision: the share of everything retrieved that is relevant.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetP"])["SetP"]
+    0.25
+    """
+    return share(judged.by_rank.graded(rel).count(), judged.retrieved)
+
+
+@register(
+    formula="SetR = relevant retrieved / R",
+    reference=TREC_EVAL,
+    aliases=("set_recall",),
+)
+def SetR(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """Set recall: recall without a cut-off.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetR"])["SetR"]
+    0.5
+    """
+    return R(rel=rel).compute(judged)
+
+
+@register(
+    formula="SetF = (1 + β²)·SetP·SetR / (β²·SetP + SetR)",
+    reference=TREC_EVAL,
+    aliases=("set_F",),
+)
+def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
+    """Set F-measure: the weighted harmonic mean of set precision and set recall.
+
+    trec_eval's set_F.x and ir_measures' SetF(beta=x) put x where the definition has β²: their x is beta=√x here.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["SetF"])["SetF"]
+    0.5
+    """
+    return F(beta=beta, rel=rel).compute(judged)
+
+
+@register(
+    formula="SetAP = (relevant retrieved)² / (retrieved · R)",
+    reference=TREC_EVAL,
+    aliases=("set_map",),
+)
+def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """Set average precision: set precision times set recall.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetAP"])["SetAP"]
+    0.125
+    """
+    found = judged.by_gold.graded(rel).count()
+    return share(found * found, judged.retrieved * judged.relevant(rel))

@@ -1,0 +1,100 @@
+"""The grammar of measure names, `name(parameter=value, ...)@cutoff`, and what is near a wrong name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from karat.errors import KaratError, shown
+
+Value = str | int | float | bool | None
+
+_SHAPE = re.compile(
+    r"\s*(?P<name>[^\s()@,=]+)\s*"
+    r"(?:\((?P<parameters>[^()]*)\))?\s*"
+    r"(?:@\s*(?P<cutoff>[^\s()@,=]+))?\s*"
+)
+_MEND = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
+
+
+class Spelling(NamedTuple):
+    """A measure's name taken apart, before anyone asks whether there is such a measure."""
+
+    name: str
+    parameters: dict[str, str]
+    cutoff: str | None
+
+
+def spelling(text: str) -> Spelling:
+    """Take a name apart.
+
+    >>> spelling("nDCG(gain=exp, discount='jk')@10")
+    Spelling(name='nDCG', parameters={'gain': 'exp', 'discount': 'jk'}, cutoff='10')
+    """
+    shape = _SHAPE.fullmatch(text)
+    if shape is None:
+        raise KaratError(f"{shown(text)} is not the name of a measure", mend=_MEND)
+    parameters: dict[str, str] = {}
+    inside = shape["parameters"]
+    for part in inside.split(",") if inside and inside.strip() else []:
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        value = _unquoted(value)
+        if not (name and equals and value):
+            raise KaratError(f"{shown(text)}: {shown(part.strip())} is not parameter=value", mend=_MEND)
+        if name in parameters:
+            raise KaratError(f"{shown(text)} gives {name} twice", mend=_MEND)
+        parameters[name] = value
+    return Spelling(shape["name"], parameters, shape["cutoff"])
+
+
+def spelled(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = None) -> str:
+    """Put a name together; the inverse of `spelling`.
+
+    >>> spelled("AP", [("rel", 2.0)], 100)
+    'AP(rel=2)@100'
+    """
+    inside = ", ".join(f"{key}={value_text(value)}" for key, value in parameters)
+    return name + (f"({inside})" if inside else "") + ("" if cutoff is None else f"@{value_text(cutoff)}")
+
+
+def value_text(value: Value) -> str:
+    """A parameter's value as it is written: whole numbers without a fraction, the rest as it reads back."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return str(value)
+
+
+def split_names(text: str) -> list[str]:
+    """Several names in one string, separated by commas or spaces outside of parentheses.
+
+    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR")
+    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR']
+    """
+    return re.findall(r"[^\s,(]+(?:\([^)]*\)?)?[^\s,]*", text)
+
+
+def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """The known names most like a wrong one, whatever their case, best first."""
+    by_folded: dict[str, str] = {}
+    for candidate in known:
+        by_folded.setdefault(candidate.casefold(), candidate)
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
+    return [by_folded[folded] for folded in close]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`Did you mean a, b or c?`, or nothing where nothing is near."""
+    close = nearest(name, known)
+    if not close:
+        return ""
+    return f"Did you mean {' or '.join(filter(None, [', '.join(close[:-1]), close[-1]]))}?"
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    return value

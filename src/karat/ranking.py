@@ -1,0 +1,306 @@
+"""Order, ties and duplicates: a truth and a run become Judged. The kernel that every engine calls."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from karat.errors import KaratError
+from karat.judged import Bools, Floats, Ints, Judged
+from karat.sources.forms import Batch, Lists, Run, Scored, Table, Truth
+from karat.ties import Ties, ranks_by_score, ranks_in_table
+
+if TYPE_CHECKING:
+    from karat.matching.keys import Finder
+
+Duplicates = Literal["error", "first"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a run is ranked."""
+
+    ties: Ties = "trec"
+    duplicates: Duplicates = "error"
+    ignore_identical_ids: bool = False
+
+
+@dataclass
+class Noticed:
+    """What was passed over on the way, to be shown."""
+
+    unknown_queries: list[str] = field(default_factory=list)
+    duplicates: int = 0
+    identical: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The ranks of the judged documents in some queries of the run."""
+
+    queries: list[str]
+    query: Ints
+    retrieved: Ints
+    hit_query: Ints
+    hit_rank: Ints
+    hit_gold: Ints
+    duplicates: int = 0
+    identical: int = 0
+
+
+def judge(truth: Truth, run: Run, rules: Rules) -> tuple[Judged, Noticed]:
+    """Rank the judged documents of a run."""
+    kernel = _Kernel(truth, rules)
+    parts: list[Part] = []
+    seen: set[str] = set()
+    for part in _in_threads(kernel, run.batches()):
+        before = len(seen)
+        seen.update(part.queries)
+        if len(seen) - before < len(part.queries):
+            # A query's rows are scattered over the run: bring them together, and begin again.
+            parts = [kernel(run.whole())]
+            seen = set(parts[0].queries)
+            break
+        parts.append(part)
+    if not seen and (error := run.empty()):
+        raise error
+    return _collected(truth, parts), _noticed(truth, parts)
+
+
+def _in_threads(kernel: Callable[[Batch], Part], batches: Iterator[Callable[[], Batch]]) -> Iterator[Part]:
+    """The parts in order, a few batches at a time, so that memory stays flat."""
+    workers = os.cpu_count() or 1
+    waiting: deque[Future[Part]] = deque()
+    first, second = next(batches, None), next(batches, None)
+    if first is None or second is None:
+        # One batch is not worth a thread.
+        yield from (kernel(batch()) for batch in (first,) if batch)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for batch in (first, second):
+                waiting.append(pool.submit(_made_and_ranked, kernel, batch))
+            for batch in batches:
+                waiting.append(pool.submit(_made_and_ranked, kernel, batch))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _made_and_ranked(kernel: Callable[[Batch], Part], batch: Callable[[], Batch]) -> Part:
+    return kernel(batch())
+
+
+@dataclass(frozen=True, eq=False)
+class _Kernel:
+    """Ranks the judged documents of one batch."""
+
+    truth: Truth
+    rules: Rules
+
+    @cached_property
+    def finder(self) -> Finder:
+        """The judged documents, ready to be found in a table; made once, by whichever thread comes first."""
+        from karat.matching.keys import Finder
+
+        return Finder.of(self.truth)
+
+    def __call__(self, batch: Batch) -> Part:
+        if isinstance(batch, Table):
+            return self._table(batch)
+        return self._lists(batch) if isinstance(batch, Lists) else self._scored(batch)
+
+    def _lists(self, batch: Lists) -> Part:
+        sizes, hit_query, hit_rank, hit_gold, identical = [], [], [], [], 0
+        places = self._places(batch.queries)
+        for query, name, docs in zip(places.tolist(), batch.queries, batch.docs, strict=True):
+            kept = docs
+            if self.rules.ignore_identical_ids:
+                kept = [doc for doc in docs if doc != name]
+                identical += len(docs) - len(kept)
+            sizes.append(len(kept))
+            if query < 0:
+                continue
+            golds = self._golds(query)
+            for rank, doc in enumerate(kept, 1):
+                gold = golds.get(doc) if doc is not None else None
+                if gold is not None:
+                    hit_query.append(query)
+                    hit_rank.append(rank)
+                    hit_gold.append(gold)
+        return self._part(batch.queries, places, sizes, hit_query, hit_rank, hit_gold, identical=identical)
+
+    def _scored(self, batch: Scored) -> Part:
+        identical = 0
+        if self.rules.ignore_identical_ids:
+            batch, identical = _without_identical(batch)
+        places = self._places(batch.queries)
+        segments, golds, scores = [], [], []
+        for segment, (query, docs) in enumerate(zip(places.tolist(), batch.docs, strict=True)):
+            if query < 0:
+                continue
+            of_query = self.truth.golds(query)
+            for gold, doc in zip(of_query, self.truth.docs[of_query.start : of_query.stop], strict=True):
+                if doc in docs:
+                    segments.append(segment)
+                    golds.append(gold)
+                    scores.append(docs[doc])
+        segment_of_hit = np.asarray(segments, np.int64)
+        ranks = ranks_by_score(
+            batch,
+            segment_of_hit,
+            np.asarray(scores, np.float64),
+            self._names(golds),
+            self.rules.ties,
+            self._grades(places),
+        )
+        return self._part(
+            batch.queries, places, np.diff(batch.offsets), places[segment_of_hit], ranks, golds, identical=identical
+        )
+
+    def _table(self, batch: Table) -> Part:
+        from karat.matching import keys
+
+        identical = duplicates = 0
+        if self.rules.ignore_identical_ids:
+            same = keys.same_as_query(batch)
+            batch, identical = _kept(batch, ~same), int(same.sum())
+        hashes = keys.row_hashes(batch)
+        repeated = keys.repeats(batch, hashes)
+        if len(repeated):
+            keep = self._best_of(batch, repeated)
+            duplicates = int((~keep).sum())
+            batch, hashes = _kept(batch, keep), hashes[keep]
+        places = self._places(batch.queries)
+        rows, golds = self.finder.find(batch, hashes, places)
+        ranks = ranks_in_table(batch, rows, self._names(golds), self.rules.ties, self._grades(places))
+        segments = np.searchsorted(batch.offsets, rows, side="right") - 1
+        return self._part(
+            batch.queries, places, np.diff(batch.offsets), places[segments], ranks, golds,
+            duplicates=duplicates, identical=identical,
+        )  # fmt: skip
+
+    def _best_of(self, table: Table, repeated: Ints) -> Bools:
+        """Which rows to keep so that each document stays where it is ranked best; an error if that was not asked."""
+        segments = np.searchsorted(table.offsets, repeated, side="right") - 1
+        docs = table.docs.take(repeated).to_pylist()
+        if self.rules.duplicates == "error":
+            query, doc = table.queries[segments[0]], docs[0]
+            raise KaratError(
+                f"document {doc} comes twice for query {query}",
+                where=table.place(query, doc),
+                mend='Mend the run, or keep the best ranked one with duplicates="first" (--duplicates first).',
+            )
+        best: dict[tuple[int, str], int] = {}
+        for row, segment, doc in zip(repeated.tolist(), segments.tolist(), docs, strict=True):
+            other = best.setdefault((segment, doc), row)
+            if table.scores[row] > table.scores[other]:
+                best[segment, doc] = row
+        keep = np.ones(len(table.scores), bool)
+        keep[repeated] = False
+        keep[list(best.values())] = True
+        return keep
+
+    def _places(self, queries: Sequence[str]) -> Ints:
+        """Where the truth has each query; -1 where it has not."""
+        place = self.truth.place
+        return np.fromiter((place.get(query, -1) for query in queries), np.int64, len(queries))
+
+    def _golds(self, query: int) -> dict[str, int]:
+        golds = self.truth.golds(query)
+        return dict(zip(self.truth.docs[golds.start : golds.stop], golds, strict=True))
+
+    def _names(self, golds: Sequence[int] | Ints) -> Callable[[int], str]:
+        return lambda hit: self.truth.docs[int(golds[hit])]
+
+    def _grades(self, places: Ints) -> Callable[[int], dict[str, float]]:
+        """The grades of the judged documents of a segment, for tie rules that look at them."""
+
+        def grades(segment: int) -> dict[str, float]:
+            golds = self._golds(int(places[segment]))
+            return {doc: float(self.truth.grades[gold]) for doc, gold in golds.items()}
+
+        return grades
+
+    def _part(
+        self,
+        queries: list[str],
+        places: Ints,
+        sizes: Sequence[int] | Ints,
+        hit_query: Sequence[int] | Ints,
+        hit_rank: Sequence[int] | Ints,
+        hit_gold: Sequence[int] | Ints,
+        duplicates: int = 0,
+        identical: int = 0,
+    ) -> Part:
+        known = places >= 0
+        return Part(
+            queries,
+            places[known],
+            np.asarray(sizes, np.int64)[known],
+            np.asarray(hit_query, np.int64),
+            np.asarray(hit_rank, np.int64),
+            np.asarray(hit_gold, np.int64),
+            duplicates,
+            identical,
+        )
+
+
+def _kept(table: Table, keep: Bools) -> Table:
+    """The table without some of its rows; a query may be left with none."""
+    import pyarrow as pa
+
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    return replace(
+        table, offsets=kept_before[table.offsets], docs=table.docs.filter(pa.array(keep)), scores=table.scores[keep]
+    )
+
+
+def _without_identical(batch: Scored) -> tuple[Scored, int]:
+    docs = [
+        {doc: score for doc, score in of_query.items() if doc != query} if query in of_query else of_query
+        for query, of_query in zip(batch.queries, batch.docs, strict=True)
+    ]
+    flat: Floats = np.fromiter((score for of_query in docs for score in of_query.values()), np.float64)
+    offsets = np.concatenate(([0], np.cumsum([len(of_query) for of_query in docs], dtype=np.int64)))
+    return replace(batch, docs=docs, scores=flat, offsets=offsets), len(batch.scores) - len(flat)
+
+
+def _collected(truth: Truth, parts: list[Part]) -> Judged:
+    answered = np.zeros(len(truth.queries), bool)
+    retrieved = np.zeros(len(truth.queries), np.int64)
+    for part in parts:
+        answered[part.query] = True
+        retrieved[part.query] = part.retrieved
+    none = np.empty(0, np.int64)
+    query = np.concatenate([none, *(part.hit_query for part in parts)])
+    rank = np.concatenate([none, *(part.hit_rank for part in parts)])
+    gold = np.concatenate([none, *(part.hit_gold for part in parts)])
+    order = np.lexsort((gold, rank, query))
+    return Judged(
+        queries=truth.queries,
+        answered=answered,
+        retrieved=retrieved,
+        hit_query=query[order],
+        hit_rank=rank[order],
+        hit_grade=truth.grades[gold[order]],
+        hit_gold=gold[order],
+        gold_grade=truth.grades,
+        gold_offsets=truth.offsets,
+    )
+
+
+def _noticed(truth: Truth, parts: list[Part]) -> Noticed:
+    unknown = [query for part in parts for query in part.queries if query not in truth.place]
+    return Noticed(unknown, sum(part.duplicates for part in parts), sum(part.identical for part in parts))

@@ -1,0 +1,239 @@
+"""Scores: a value per query and measure, its mean and its uncertainty, from whatever origin."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karat.errors import KaratError, shown
+from karat.findings import Finding
+from karat.judged import Floats
+from karat.measures import Measure, parse
+from karat.names import did_you_mean
+from karat.stats import RESAMPLES, SEED, bca_interval, bootstrap_means
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    import rich.table
+
+# The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
+_LEAST = 0.00001
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One table: a row per query, a column per measure, named by the measure's canonical name.
+
+    A cell may be NaN, which means null: what could not be judged is counted, shown and left out of the mean.
+
+    >>> from karat import evaluate
+    >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
+    >>> scores["RR"]
+    0.75
+    >>> scores.per_query["r"]
+    {'RR': 0.5, 'P@1': 0.0}
+    """
+
+    queries: tuple[str, ...]
+    values: Mapping[str, Floats]
+    findings: tuple[Finding, ...] = ()
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for column in self.values.values():
+            column.setflags(write=False)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the columns, in the order asked for."""
+        return tuple(self.values)
+
+    def __getitem__(self, measure: str | Measure) -> float:
+        """The value over all queries: their mean, or what the measure is combined by."""
+        value = self.combined(measure)
+        if value is None:
+            raise KaratError(f"{self._name(measure)} has no value for any query")
+        return value
+
+    def combined(self, measure: str | Measure) -> float | None:
+        """The same, and None where no query has a value."""
+        name = self._name(measure)
+        values = self._present(name)
+        if not len(values):
+            return None
+        total = math.fsum(_before_mean(values, _combine(name)))
+        return total if _combine(name) == "sum" else _after_mean(total / len(values), _combine(name))
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """The value of each measure over all queries."""
+        return {name: self.combined(name) for name in self.values}
+
+    @cached_property
+    def per_query(self) -> dict[str, dict[str, float | None]]:
+        """The values of each query; None where there is none."""
+        columns = {name: _nullable(column) for name, column in self.values.items()}
+        return {query: {name: columns[name][at] for name in columns} for at, query in enumerate(self.queries)}
+
+    def column(self, measure: str | Measure) -> Floats:
+        """A measure's value for each query, in the order of `queries`; NaN is null."""
+        return self.values[self._name(measure)]
+
+    def nulls(self, measure: str | Measure) -> int:
+        """How many queries have no value."""
+        return int(np.isnan(self.column(measure)).sum())
+
+    def interval(
+        self, measure: str | Measure, level: float = 0.95, *, resamples: int = RESAMPLES, seed: int = SEED
+    ) -> tuple[float, float]:
+        """Where the value would be for other queries of this kind: a bootstrap (BCa) confidence interval."""
+        name = self._name(measure)
+        interval = self.intervals(level, resamples=resamples, seed=seed, measures=[name])[name]
+        if interval is None:
+            raise KaratError(f"{name} has no value for any query")
+        return interval
+
+    def intervals(
+        self,
+        level: float = 0.95,
+        *,
+        resamples: int = RESAMPLES,
+        seed: int = SEED,
+        measures: Sequence[str | Measure] | None = None,
+    ) -> dict[str, tuple[float, float] | None]:
+        """The interval of each measure; one pass of resampling serves all that have the same queries."""
+        if not 0 < level < 1:
+            raise KaratError(f"level {level} is not between 0 and 1", mend="For 95% write level=0.95.")
+        if resamples < 1:
+            raise KaratError(f"{resamples} resamples are too few", mend="Take at least one; 10,000 is the default.")
+        names = list(self.values) if measures is None else [self._name(measure) for measure in measures]
+        together: dict[bytes, list[str]] = {}
+        for name in names:
+            together.setdefault(np.isnan(self.values[name]).tobytes(), []).append(name)
+        found: dict[str, tuple[float, float] | None] = {}
+        for group in together.values():
+            columns = np.column_stack([_before_mean(self._present(name), _combine(name)) for name in group])
+            if not len(columns):
+                found.update(dict.fromkeys(group))
+                continue
+            means = bootstrap_means(columns, resamples, seed)
+            for at, name in enumerate(group):
+                low, high = bca_interval(columns[:, at], means[:, at], level)
+                times = len(columns) if _combine(name) == "sum" else 1
+                found[name] = (_after_mean(low * times, _combine(name)), _after_mean(high * times, _combine(name)))
+        return {name: found[name] for name in names}
+
+    def to_arrow(self) -> pa.Table:
+        """The table in Arrow; what was noticed rides in its metadata."""
+        from karat import exports
+
+        return exports.to_arrow(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table as a pandas data frame."""
+        from karat import exports
+
+        return exports.to_pandas(self)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table as a polars data frame."""
+        from karat import exports
+
+        return exports.to_polars(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings"}`."""
+        from karat import exports
+
+        return exports.to_dict(self)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The same as JSON, also written to a file if one is named."""
+        from karat import exports
+
+        return exports.to_json(self, path)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The table as CSV, values to the last digit, also written to a file if one is named."""
+        from karat import exports
+
+        return exports.to_csv(self, path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """The table as a Parquet file."""
+        from karat import exports
+
+        exports.to_parquet(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scores:
+        """Scores from a .json, .csv or .parquet file that was saved from Scores; a CSV holds no findings."""
+        from karat import exports
+
+        return exports.load(path)
+
+    def __str__(self) -> str:
+        from karat.summary import summary
+
+        return summary({self.name: self}).text()
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
+        return f"<Scores of {len(self.queries)} queries: {means}>"
+
+    def __rich__(self) -> rich.table.Table | Any:
+        from karat.summary import summary
+
+        return summary({self.name: self}).rich()
+
+    def _repr_html_(self) -> str:
+        from karat.summary import summary
+
+        return summary({self.name: self}).html()
+
+    def _name(self, measure: str | Measure) -> str:
+        """The column of a measure, in whatever spelling it is asked for."""
+        text = str(measure)
+        if text in self.values:
+            return text
+        try:
+            canonical = str(parse(text))
+        except KaratError:
+            canonical = text
+        if canonical in self.values:
+            return canonical
+        near = did_you_mean(canonical, self.values)
+        has = ", ".join(self.values) or "none"
+        raise KaratError(f"these scores have no {shown(canonical)}", mend=f"{near} They have {has}.".strip())
+
+    def _present(self, name: str) -> Floats:
+        column = self.values[name]
+        return column[~np.isnan(column)]
+
+
+def _combine(name: str) -> str:
+    """How a column is combined; one whose measure is not registered here is averaged."""
+    try:
+        return parse(name).definition.combine
+    except KaratError:
+        return "mean"
+
+
+def _before_mean(values: Floats, combine: str) -> Floats:
+    return np.log(np.maximum(values, _LEAST)) if combine == "geometric" else values
+
+
+def _after_mean(value: float, combine: str) -> float:
+    return math.exp(value) if combine == "geometric" else value
+
+
+def _nullable(column: Floats) -> list[float | None]:
+    return [None if value != value else value for value in column.tolist()]

@@ -1,0 +1,91 @@
+"""Anything at all into a truth and a run: TREC files, mappings, lists and data frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from karat.errors import KaratError, shown
+from karat.sources.forms import Ready, Run, Table, Truth
+from karat.sources.mappings import numbered, run_of_mapping, truth_of_mapping
+from karat.sources.pieces import Progress, TextSource
+
+__all__ = ["Run", "Truth", "read_run", "read_truth"]
+
+_TRUTH_MEND = "A truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
+_RUN_MEND = "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
+
+
+def read_truth(source: Any, *, columns: Mapping[str, str] | None = None, match: str = "id") -> Truth:
+    """The judged documents of each query, from whatever holds them."""
+    if isinstance(source, Truth):
+        return source
+    if isinstance(source, str | os.PathLike):
+        from karat.sources.trec import trec_truth
+
+        path = os.fspath(source)
+        truth = _truth_of_table(trec_truth(path), TextSource(path).name)
+    elif isinstance(source, Mapping):
+        truth = truth_of_mapping(source, match)
+    elif hasattr(source, "__arrow_c_stream__"):
+        from karat.sources.frames import FrameColumns, frame
+
+        truth = _truth_of_table(frame(source, FrameColumns.of("grade", columns), "the truth"), "the truth")
+    elif isinstance(source, Sequence):
+        truth = truth_of_mapping(numbered(source, "the truth"), match)
+    else:
+        raise KaratError(f"{shown(source)} is no truth", mend=_TRUTH_MEND)
+    if not truth.queries:
+        raise KaratError("the truth is empty", mend=_TRUTH_MEND)
+    return truth
+
+
+def read_run(
+    source: Any,
+    truth: Truth,
+    *,
+    columns: Mapping[str, str] | None = None,
+    match: str = "id",
+    progress: Progress | None = None,
+    name: str = "the run",
+) -> Run:
+    """A run, from whatever holds it; a file is not read before it is ranked."""
+    if isinstance(source, str | os.PathLike):
+        from karat.sources.trec import TrecRun
+
+        return TrecRun(TextSource(os.fspath(source)), progress)
+    if isinstance(source, Mapping):
+        return run_of_mapping(source, match, name)
+    if hasattr(source, "__arrow_c_stream__"):
+        from karat.sources.frames import FrameColumns, frame
+
+        return Ready(name, (frame(source, FrameColumns.of("score", columns), name),))
+    if isinstance(source, Sequence):
+        lists = numbered(source, name)
+        if len(lists) != len(truth.queries):
+            raise KaratError(
+                f"the truth has {len(truth.queries)} queries and {name} has {len(lists)} lists",
+                mend="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
+            )
+        return run_of_mapping(lists, match, name)
+    raise KaratError(f"{shown(source)} is no run", mend=_RUN_MEND)
+
+
+def _truth_of_table(table: Table, name: str) -> Truth:
+    from karat.matching import keys
+
+    repeated = keys.repeats(table, keys.row_hashes(table))
+    if len(repeated):
+        segment = int(np.searchsorted(table.offsets, repeated[0], side="right")) - 1
+        query, doc = table.queries[segment], table.docs[int(repeated[0])].as_py()
+        raise KaratError(
+            f"document {doc} is judged twice for query {query}",
+            where=table.place(query, doc),
+            mend="Keep one judgment of each document.",
+        )
+    if not np.isfinite(table.scores).all():
+        raise KaratError("a grade is infinite", where=name)
+    return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores, name)

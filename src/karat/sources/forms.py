@@ -1,0 +1,112 @@
+"""What every source becomes: a truth, and a run in batches of complete queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from karat.judged import Floats, Ints
+
+# Ids of a large table: one contiguous Arrow array of strings, never a Python object per row. (Arrow has no types.)
+Column = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The judged documents of each query, and their grades: queries in order, documents CSR by query."""
+
+    queries: tuple[str, ...]
+    offsets: Ints
+    docs: Sequence[str]
+    grades: Floats
+    name: str = "the truth"
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each query stands."""
+        return {query: at for at, query in enumerate(self.queries)}
+
+    def golds(self, query: int) -> range:
+        """The indices of a query's judged documents."""
+        return range(int(self.offsets[query]), int(self.offsets[query + 1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Documents in rank order, without scores; a document may repeat, and None can never match."""
+
+    queries: list[str]
+    docs: list[Sequence[str | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Documents by score, as mappings: each document is there once."""
+
+    queries: list[str]
+    docs: list[dict[str, float]]
+    scores: Floats
+    offsets: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Documents by score, as columns; `offsets` says which rows belong to which query.
+
+    `place` names the source's lines of two rows that hold the same query and document, for an error.
+    """
+
+    queries: list[str]
+    offsets: Ints
+    docs: Column
+    scores: Floats
+    place: Callable[[str, str], str]
+
+
+Batch = Lists | Scored | Table
+
+
+class Run(Protocol):
+    """A run: batches of queries, each made when it is called for, so that threads can share the work."""
+
+    @property
+    def name(self) -> str: ...
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        """The run as it comes. A query that comes in two batches makes the caller ask for `whole`."""
+
+    def whole(self) -> Batch:
+        """The run in one batch, with the rows of each query brought together."""
+
+    def empty(self) -> Exception | None:
+        """What is wrong with a run that holds nothing; None where that may be meant."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A run that is in memory."""
+
+    name: str
+    parts: tuple[Batch, ...]
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        for part in self.parts:
+            yield lambda part=part: part  # type: ignore[misc]  # mypy cannot type a default in a lambda
+
+    def whole(self) -> Batch:
+        raise AssertionError("a run in memory has each query once")
+
+    def empty(self) -> None:
+        """An empty mapping says that the system answered nothing."""
+
+
+def truth_from(lists: dict[str, dict[str, float]], name: str) -> Truth:
+    """A truth from mappings whose ids and grades have been checked."""
+    sizes = np.fromiter(map(len, lists.values()), np.int64, len(lists))
+    docs = [doc for judged in lists.values() for doc in judged]
+    grades = np.fromiter((grade for judged in lists.values() for grade in judged.values()), np.float64, len(docs))
+    return Truth(tuple(lists), np.concatenate(([0], np.cumsum(sizes))), docs, grades, name)

@@ -1,0 +1,112 @@
+"""Data frames: anything with the Arrow C stream interface (pandas, polars, pyarrow, DuckDB)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from karat.errors import KaratError, shown
+from karat.judged import Floats
+from karat.names import did_you_mean
+from karat.sources.columns import grouped, one_array
+from karat.sources.forms import Column, Table
+
+
+@dataclass(frozen=True)
+class FrameColumns:
+    """Which columns of a frame are read."""
+
+    query: str
+    doc: str
+    number: str
+
+    @classmethod
+    def of(cls, number: str, names: Mapping[str, str] | None) -> FrameColumns:
+        """`query`, `doc` and `grade` or `score`, unless other names are given for them."""
+        given = dict(names or {})
+        roles = ("query", "doc", number)
+        for role in given:
+            if role not in roles:
+                raise KaratError(
+                    f"{shown(role)} is not a column that is read",
+                    mend=f"Give names for {', '.join(roles[:-1])} or {roles[-1]}, as {{'doc': 'docno'}}.",
+                )
+        return cls(*(given.get(role, role) for role in roles))
+
+
+def frame(source: Any, columns: FrameColumns, name: str) -> Table:
+    """The three columns of a frame, the rows of each query together."""
+    table = pa.table(source)
+    query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
+    doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
+    number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}")
+    return grouped(query, doc, number, lambda of_query, of_doc: _places(query, doc, of_query, of_doc, name))
+
+
+def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
+    there = table.column_names.count(wanted)
+    if there != 1:
+        problem = "there is no column" if there == 0 else "there are two columns"
+        raise KaratError(
+            f"{problem} {shown(wanted)} among {', '.join(map(shown, table.column_names)) or 'none'}",
+            where=name,
+            mend=f"{did_you_mean(wanted, table.column_names)} Other names are given with "
+            "truth_columns= and run_columns=, as {'doc': 'docno'}.".strip(),
+        )
+    return table[wanted]
+
+
+def _ids(column: pa.ChunkedArray, where: str) -> Column:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if not (_is_text(kind) or pa.types.is_integer(kind)):
+        raise KaratError(
+            f"ids of type {kind}", where=where, mend="Ids are text or whole numbers; convert the column to text."
+        )
+    _refuse_nulls(column, where)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        column = column.cast(pa.large_string())
+    ids = one_array(column)
+    if len(ids) and pc.min(pc.binary_length(ids)).as_py() == 0:
+        row = pc.index(pc.binary_length(ids), 0).as_py()
+        raise KaratError("an id is empty", where=f"{where}, row {row}")
+    return ids
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _numbers(column: pa.ChunkedArray, where: str) -> Floats:
+    kind = column.type
+    if not (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind)
+    ):
+        raise KaratError(f"numbers of type {kind}", where=where, mend="Convert the column to numbers.")
+    _refuse_nulls(column, where)
+    numbers: Floats = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
+    if np.isnan(numbers).any():
+        raise KaratError("a number is NaN", where=f"{where}, row {int(np.argmax(np.isnan(numbers)))}")
+    return numbers
+
+
+def _refuse_nulls(column: pa.ChunkedArray, where: str) -> None:
+    if column.null_count:
+        row = pc.index(pc.is_null(column), True).as_py()
+        raise KaratError("a value is missing", where=f"{where}, row {row}", mend="Every row needs all three columns.")
+
+
+def _places(query: Column, doc: Column, of_query: str, of_doc: str, name: str) -> str:
+    """The first two rows that hold this query and document."""
+    rows = pc.indices_nonzero(pc.and_(pc.equal(query, of_query), pc.equal(doc, of_doc))).to_pylist()
+    return f"{name}, rows {rows[0]} and {rows[1]}"

@@ -1,0 +1,257 @@
+"""TREC truths (qrels) and runs.
+
+The columns stand between any mix of spaces and tabs; blank lines and lines that begin with # are passed over.
+Arrow's parser takes the text as it is where it is tidy, squeezed where it is not, and where both fail
+each line is read by hand, which is the definition of the format here and names the line that breaks it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+from numpy.typing import NDArray
+
+from karat.errors import KaratError, shown
+from karat.judged import Floats
+from karat.sources.columns import grouped, in_groups, one_array
+from karat.sources.forms import Batch, Column, Table
+from karat.sources.pieces import Piece, Progress, TextSource
+
+
+class Layout(NamedTuple):
+    """The columns of a file, and which of them is the number that we read."""
+
+    kind: str
+    columns: tuple[str, ...]
+    number: str
+    open_ended: bool
+    mend: str
+
+
+# trec_eval ignores what follows a run's tag, and refuses what follows a grade.
+RUN = Layout(
+    "run", ("query", "Q0", "doc", "rank", "score", "tag"), "score", True,
+    "A TREC run has six columns: query Q0 document rank score tag.",
+)  # fmt: skip
+QRELS = Layout(
+    "truth", ("query", "iteration", "doc", "grade"), "grade", False,
+    "A TREC truth (qrels) has four columns: query iteration document grade.",
+)  # fmt: skip
+
+
+class Columns(NamedTuple):
+    """What is read of some lines."""
+
+    query: Column
+    doc: Column
+    number: Floats
+
+
+@dataclass(frozen=True)
+class TrecRun:
+    """A run in a file, or on standard input."""
+
+    source: TextSource
+    progress: Progress | None = None
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        """Piece by piece."""
+        for piece in self.source.pieces(self.progress):
+            yield lambda piece=piece: self._batch(piece)  # type: ignore[misc]  # the default binds the piece
+
+    def whole(self) -> Batch:
+        """All of it, for a run whose queries are scattered over the file."""
+        return grouped(*_read_all(self.source, RUN), self._places)
+
+    def empty(self) -> KaratError:
+        """The error for a file without a line of data."""
+        return _empty(self.source, RUN)
+
+    def _batch(self, piece: Piece) -> Table:
+        return in_groups(*_read(piece, RUN), self._places)
+
+    def _places(self, query: str, doc: str) -> str:
+        return _places(self.source, query, doc)
+
+
+def trec_truth(path: str) -> Table:
+    """The judgments of a qrels file, grouped by query."""
+    source = TextSource(path)
+    columns = _read_all(source, QRELS)
+    return grouped(*columns, lambda query, doc: _places(source, query, doc))
+
+
+def _read_all(source: TextSource, layout: Layout) -> Columns:
+    parts = [_read(piece, layout) for piece in source.pieces()]
+    if not any(len(part.number) for part in parts):
+        raise _empty(source, layout)
+    return Columns(
+        one_array(pa.chunked_array([part.query for part in parts])),
+        one_array(pa.chunked_array([part.doc for part in parts])),
+        np.concatenate([part.number for part in parts]),
+    )
+
+
+def _read(piece: Piece, layout: Layout) -> Columns:
+    """The columns of some lines: by the fast ways, if they can tell; else by hand."""
+    data = piece.data
+    separator = _tidy(data)
+    columns = _by_arrow(data, separator, layout) if separator else None
+    if columns is None and b"\0" not in (squeezed := _squeezed(bytes(data))):
+        columns = _by_arrow(squeezed, " ", layout)
+    return columns or _by_hand(piece, layout)
+
+
+def _tidy(data: memoryview | bytes) -> str | None:
+    """The separator, if each separator and each line end stands alone and there is no other white space."""
+    text = np.frombuffer(data, np.uint8)
+    blank = text <= 32
+    if blank[0] or (blank[-1] and text[-1] != ord("\n")) or (blank[1:] & blank[:-1]).any():
+        return None
+    first_line = bytes(data[:4096])
+    for separator in ("\t", " "):
+        if separator.encode() in first_line:
+            known = np.count_nonzero(text == ord(separator)) + np.count_nonzero(text == ord("\n"))
+            return separator if known == np.count_nonzero(blank) else None
+    return None
+
+
+def _squeezed(data: bytes) -> bytes:
+    """The same lines without comments, each column separated by one space."""
+    data = data.translate(_ONE_SPACE)
+    if b"#" in data:
+        data = re.sub(rb"(?m)^ *#[^\n]*\n?", b"", data)
+    text = np.frombuffer(data, np.uint8)
+    for is_extra in (_before_blank, _after_line_end):
+        text = text[~is_extra(text)]
+    return text.tobytes()
+
+
+_ONE_SPACE = bytes.maketrans(b"\t\v\f\r", b"   \n")
+
+
+def _before_blank(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    following = np.append(text[1:], ord("\n"))
+    extra: NDArray[np.bool_] = (text == ord(" ")) & ((following == ord(" ")) | (following == ord("\n")))
+    return extra
+
+
+def _after_line_end(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    before = np.append(np.uint8(ord("\n")), text[:-1])
+    extra: NDArray[np.bool_] = (text == ord(" ")) & (before == ord("\n"))
+    return extra
+
+
+def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Columns | None:
+    """The columns as Arrow reads them; None where something in them is not plain."""
+    if not len(data):
+        return None
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(pa.py_buffer(data)),
+            csv.ReadOptions(
+                column_names=layout.columns, use_threads=False, block_size=max(1 << 20, len(data) // 2 + 1)
+            ),
+            csv.ParseOptions(delimiter=separator, quote_char=False, double_quote=False, escape_char=False),
+            csv.ConvertOptions(
+                include_columns=["query", "doc", layout.number],
+                column_types={"query": pa.string(), "doc": pa.string(), layout.number: pa.float64()},
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    query, doc, number = one_array(table["query"]), one_array(table["doc"]), table[layout.number].to_numpy()
+    a_comment = pc.any(pc.starts_with(pc.run_end_encode(query).values, "#")).as_py()
+    return None if a_comment or not np.isfinite(number).all() else Columns(query, doc, number)
+
+
+def _by_hand(piece: Piece, layout: Layout) -> Columns:
+    """Line by line, as the format is defined; the first line that breaks it is an error."""
+    queries, docs, numbers = [], [], []
+    at = layout.columns.index(layout.number)
+    for line_number, line in enumerate(bytes(piece.data).splitlines()):
+        tokens = line.split()
+        if not tokens or tokens[0].startswith(b"#"):
+            continue
+        where = piece.where
+        count = len(layout.columns)
+        if len(tokens) < count or (len(tokens) > count and not layout.open_ended):
+            raise _wrong_columns(tokens, layout, where(line_number))
+        queries.append(_text(tokens[0], where, line_number))
+        docs.append(_text(tokens[2], where, line_number))
+        numbers.append(_number(tokens[at], layout, where, line_number))
+    return Columns(pa.array(queries, pa.string()), pa.array(docs, pa.string()), np.asarray(numbers, np.float64))
+
+
+def _text(token: bytes, where: Callable[[int], str], line: int) -> str:
+    if b"\0" in token:
+        raise KaratError(
+            "there is a NUL byte in this line",
+            where=where(line),
+            mend="This is binary data, or UTF-16: TREC files are text in UTF-8.",
+        )
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        raise KaratError(f"{shown(token)} is not UTF-8", where=where(line), mend="Save the file as UTF-8.") from None
+
+
+def _number(token: bytes, layout: Layout, where: Callable[[int], str], line: int) -> float:
+    try:
+        number = math.nan if b"_" in token else float(token)
+        good = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
+    except ValueError:
+        good = False
+    if not good:
+        text = token.decode(errors="replace")
+        raise KaratError(f"{layout.number} {shown(text)} is not a number", where=where(line), mend=layout.mend)
+    return number
+
+
+def _wrong_columns(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
+    if any(b"\0" in token for token in tokens):
+        return KaratError(
+            "there is a NUL byte in this line", where=where,
+            mend="This is binary data, or UTF-16: TREC files are text in UTF-8.",
+        )  # fmt: skip
+    count = len(tokens)
+    mend = layout.mend
+    if layout is QRELS and count >= len(RUN.columns):
+        mend += " This looks like a run: are truth and run in the wrong order?"
+    elif layout is RUN and count == len(QRELS.columns):
+        mend += " This looks like a truth: are truth and run in the wrong order?"
+    return KaratError(f"{count} column{'s' if count != 1 else ''}", where=where, mend=mend)
+
+
+def _places(source: TextSource, query: str, doc: str) -> str:
+    """The first two lines that hold this query and document: `run.trec:3 and 7`."""
+    wanted = query.encode(), doc.encode()
+    lines: list[int] = []
+    for piece in source.pieces():
+        if wanted[1] not in bytes(piece.data):
+            continue
+        for at, line in enumerate(bytes(piece.data).splitlines()):
+            tokens = line.split(None, 3)
+            if len(tokens) > 2 and (tokens[0], tokens[2]) == wanted:
+                lines.append(piece.lines_before() + at + 1)
+                if len(lines) == 2:
+                    return f"{source.name}:{lines[0]} and {lines[1]}"
+    return source.name
+
+
+def _empty(source: TextSource, layout: Layout) -> KaratError:
+    return KaratError(f"the {layout.kind} is empty", where=source.name, mend=layout.mend)

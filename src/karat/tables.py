@@ -1,0 +1,150 @@
+"""A table for people and for programs: drawn, or as Markdown, LaTeX, HTML, CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.table import Table as RichTable
+
+# Wide enough for any table: what goes into a pipe or a file is never folded.
+_UNFOLDED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, and whether it is the best of its column."""
+
+    text: str
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header, rows, and notes under them; the first `labels` columns are names, the others numbers."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    labels: int = 1
+
+    def text(self) -> str:
+        """Plain text, unfolded and without colour; the best of a column has a star."""
+        from rich.console import Console
+
+        page = io.StringIO()
+        Console(file=page, width=_UNFOLDED, color_system=None).print(self._drawn(stars=True))
+        table = [line.rstrip() for line in page.getvalue().splitlines()]
+        return "\n".join([*table, *map(_printable, self.notes)]) + "\n"
+
+    def rich(self) -> Group:
+        """For a terminal: the best of a column in colour, the notes dimmed."""
+        from rich.console import Group
+        from rich.text import Text
+
+        return Group(self._drawn(stars=False), *(Text(_printable(note), style="dim") for note in self.notes))
+
+    def fits(self, console: Console) -> bool:
+        """Whether the table can be drawn in this terminal without folding its cells."""
+        from rich.measure import Measurement
+
+        natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._drawn(stars=False))
+        return natural.maximum <= console.width
+
+    def markdown(self) -> str:
+        lines = [
+            map(_for_markdown, self.header),
+            ("---" if at < self.labels else "---:" for at in range(len(self.header))),
+            *((f"**{_for_markdown(c.text)}**" if c.best else _for_markdown(c.text) for c in row) for row in self.rows),
+        ]
+        notes = "".join(f"- {_for_markdown(note)}\n" for note in self.notes)
+        table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+        return f"{table}\n{notes}" if notes else table
+
+    def latex(self) -> str:
+        """A booktabs tabular; the notes are comments above it."""
+        columns = "l" * self.labels + "r" * (len(self.header) - self.labels)
+        rows = [
+            " & ".join(rf"\textbf{{{_for_latex(c.text)}}}" if c.best else _for_latex(c.text) for c in row)
+            for row in self.rows
+        ]
+        lines = [
+            *(f"% {_printable(note)}" for note in self.notes),
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            " & ".join(map(_for_latex, self.header)) + r" \\",
+            r"\midrule",
+            *(rf"{row} \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def html(self) -> str:
+        cells = []
+        for row in self.rows:
+            marked = (
+                f'<td style="text-align:{"left" if at < self.labels else "right"}">'
+                + (f"<b>{html.escape(cell.text)}</b>" if cell.best else html.escape(cell.text)) + "</td>"
+                for at, cell in enumerate(row)
+            )  # fmt: skip
+            cells.append(f"<tr>{''.join(marked)}</tr>")
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.header)
+        notes = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>{notes}"
+
+    def _drawn(self, stars: bool) -> RichTable:
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for at, name in enumerate(self.header):
+            table.add_column(Text(_printable(name)), justify="left" if at < self.labels else "right", overflow="fold")
+        starred = [stars and any(row[at].best for row in self.rows) for at in range(len(self.header))]
+        for row in self.rows:
+            table.add_row(*(
+                Text(_printable(cell.text) + (("*" if cell.best else " ") if starred[at] else ""),
+                     style="bold green" if cell.best else "")
+                for at, cell in enumerate(row)
+            ))  # fmt: skip
+        return table
+
+
+def delimited(header: Sequence[str], rows: Sequence[Sequence[object]], delimiter: str) -> str:
+    """CSV or TSV for programs: numbers to the last digit, fields quoted where they need it."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(
+        ["" if value is None else repr(value) if isinstance(value, float) else value for value in row] for row in rows
+    )
+    return text.getvalue()
+
+
+def _printable(text: str) -> str:
+    """A text that cannot move the cursor or ring the bell: control characters are shown, not sent."""
+    return re.sub(
+        r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", lambda found: ascii(found[0])[1:-1], text
+    )
+
+
+def _for_markdown(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", _printable(text))
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def _for_latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in _printable(text))

@@ -1,0 +1,131 @@
+"""The rank of a judged document: how many stand above it, and who comes first among equals.
+
+trec_eval's order is score descending, then document id descending. Only judged documents need a rank, so
+nothing is sorted that is in order already, and ids are compared only where a judged document is in a tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from karat.judged import Floats, Ints
+from karat.sources.forms import Scored, Table
+
+Ties = Literal["trec", "input", "best", "worst"]
+
+# Where comparing a query's judged scores with all its scores takes fewer steps than this, all such queries are
+# compared at once; above it a query is worth a sort of its own.
+_FEW_STEPS = 4096
+_STEPS_AT_ONCE = 1 << 22
+
+
+def ranks_by_score(
+    batch: Scored, segment: Ints, score: Floats, name: Callable[[int], str], ties: Ties,
+    grades: Callable[[int], dict[str, float]],
+) -> Ints:  # fmt: skip
+    """The ranks of judged documents whose scores are known, in mappings."""
+    above, equal = _counted(batch.scores, batch.offsets, segment, score)
+    lists = {at: list(batch.docs[at]) for at in np.unique(segment[equal > 1]).tolist()}
+
+    def tied(segment: int, rows: Ints) -> list[str]:
+        return [lists[segment][row] for row in rows.tolist()]
+
+    return above + 1 + _among_equals(batch, segment, score, equal, tied, name, ties, grades)
+
+
+def ranks_in_table(
+    table: Table, rows: Ints, name: Callable[[int], str], ties: Ties, grades: Callable[[int], dict[str, float]]
+) -> Ints:
+    """The ranks of judged documents whose rows are known."""
+    scores, offsets = table.scores, table.offsets
+    segment = np.searchsorted(offsets, rows, side="right") - 1
+    score = scores[rows]
+    above, equal = _in_place(scores, offsets, rows, segment)
+    rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
+    # A rise from one query's last to the next one's first is no disorder.
+    disorderly = np.unique(np.searchsorted(offsets, rises[~np.isin(rises, offsets)], side="right") - 1)
+    if len(disorderly):
+        hits = np.flatnonzero(np.isin(segment, disorderly))
+        above[hits], equal[hits] = _counted(scores, offsets, segment[hits], score[hits])
+
+    def tied(segment: int, rows: Ints) -> list[str]:
+        return list(table.docs.take(rows + int(offsets[segment])).to_pylist())
+
+    return above + 1 + _among_equals(table, segment, score, equal, tied, name, ties, grades)
+
+
+def _in_place(scores: Floats, offsets: Ints, rows: Ints, segment: Ints) -> tuple[Ints, Ints]:
+    """How many stand above each row, and in a tie with it, in queries that are in descending order."""
+    changes = np.ones(len(scores) + 1, bool)
+    changes[1:-1] = scores[1:] != scores[:-1]
+    changes[offsets] = True
+    starts = np.flatnonzero(changes)
+    at = np.searchsorted(starts, rows, side="right")
+    first, beyond = starts[at - 1], starts[np.minimum(at, len(starts) - 1)]
+    return first - offsets[segment], beyond - first
+
+
+def _counted(scores: Floats, offsets: Ints, segment: Ints, score: Floats) -> tuple[Ints, Ints]:
+    """How many scores of its query are above each score, and how many equal it, whatever their order."""
+    above, equal = np.zeros(len(segment), np.int64), np.zeros(len(segment), np.int64)
+    if not len(segment):
+        return above, equal
+    size = np.diff(offsets)[segment]
+    hits_of_segment = np.bincount(segment)[segment]
+    few = np.flatnonzero(size * hits_of_segment < _FEW_STEPS)
+    for hits in np.array_split(few, int(size[few].sum()) // _STEPS_AT_ONCE + 1):
+        if len(hits):
+            above[hits], equal[hits] = _compared(scores, offsets[segment[hits]], size[hits], score[hits])
+    many = np.flatnonzero(size * hits_of_segment >= _FEW_STEPS)
+    bounds = np.flatnonzero(np.r_[True, segment[many][1:] != segment[many][:-1], True]) if len(many) else many
+    for start, stop in pairwise(bounds.tolist()):
+        hits = many[start:stop]
+        at = segment[hits[0]]
+        ascending = np.sort(scores[offsets[at] : offsets[at + 1]])
+        not_above = np.searchsorted(ascending, score[hits], side="right")
+        above[hits] = len(ascending) - not_above
+        equal[hits] = not_above - np.searchsorted(ascending, score[hits], side="left")
+    return above, equal
+
+
+def _compared(scores: Floats, starts: Ints, sizes: Ints, score: Floats) -> tuple[Ints, Ints]:
+    """Each score against all scores of its query, all queries in one go."""
+    ends = np.cumsum(sizes)
+    rows = np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
+    theirs, own = scores[rows], np.repeat(score, sizes)
+    bounds = ends - sizes
+    return np.add.reduceat(theirs > own, bounds, dtype=np.int64), np.add.reduceat(theirs == own, bounds, dtype=np.int64)
+
+
+def _among_equals(
+    batch: Scored | Table, segment: Ints, score: Floats, equal: Ints, tied: Callable[[int, Ints], Sequence[str]],
+    name: Callable[[int], str], ties: Ties, grades: Callable[[int], dict[str, float]],
+) -> Ints:  # fmt: skip
+    """How many of those in a tie with each document come before it."""
+    before = np.zeros(len(segment), np.int64)
+    groups: dict[tuple[int, float], list[int]] = {}
+    for hit in np.flatnonzero(equal > 1).tolist():
+        groups.setdefault((int(segment[hit]), float(score[hit])), []).append(hit)
+    for (at, value), hits in groups.items():
+        start, stop = batch.offsets[at], batch.offsets[at + 1]
+        docs = tied(at, np.flatnonzero(batch.scores[start:stop] == value))
+        place = {doc: position for position, doc in enumerate(_ordered(docs, ties, at, grades))}
+        for hit in hits:
+            before[hit] = place[name(hit)]
+    return before
+
+
+def _ordered(docs: Sequence[str], ties: Ties, segment: int, grades: Callable[[int], dict[str, float]]) -> Sequence[str]:
+    """Documents of one score in the order in which they are ranked."""
+    if ties == "input":
+        return docs
+    # Python compares strings by code point, which is the order of their UTF-8 bytes, as strcmp has it.
+    docs = sorted(docs, reverse=True)
+    if ties == "trec":
+        return docs
+    grade = grades(segment)
+    return sorted(docs, key=lambda doc: max(grade.get(doc, 0.0), 0.0), reverse=ties == "best")

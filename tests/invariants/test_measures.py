@@ -1,0 +1,140 @@
+"""What every measure must hold, whatever it measures: a new one is tested the moment it is registered."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.measures import Measure, definitions, parse
+from tests.invariants.collections import QUERIES, judged_of
+from tests.reference import Query, reference
+
+# Each measure as it comes, and with each of its parameters turned.
+NAMES = """
+    P@1 P@3 P(rel=2)@5 P@100
+    R R@2 R(rel=2)@3 F F@3 F(beta=2)@3 F(rel=0.5) Success Success@1 Success(rel=2)@4 RecallAll RecallAll@3
+    RR RR@2 RR(rel=3) AP AP@3 AP(rel=2) AP(norm=min)@2 AP(norm=found)@4 AP(norm=found,credit=rank)
+    AP(norm=found,credit=rank)@3 GMAP GMAP@3
+    nDCG nDCG@1 nDCG@3 nDCG(gain=exp)@5 nDCG(discount=jk) nDCG(discount=jk,gain=exp)@4 nDCG(rel=2)
+    nDCG(ideal=retrieved)@3 nDCG(ideal=retrieved,credit=rank) nDCG(ideal=retrieved,credit=rank,discount=jk)@2
+    DCG DCG@3 DCG(gain=exp) DCG(discount=jk)@4 DCG(credit=rank) DCG(rel=1.5)
+    Rprec Rprec(rel=2) relative_P@3 relative_P(rel=2)@1 Bpref Bpref(rel=2) infAP infAP(rel=2) infAP(rel=-1)
+    IPrec@0 IPrec@0.25 IPrec@0.5 IPrec@1 IPrec(rel=2)@0.1
+    RBP RBP(p=0.5)@3 RBP(rel=1) RBP(p=0.95,rel=2) RBPResidual RBPResidual(p=0.5)
+    ERR ERR@2 ERR(max_grade=5)
+    SetP SetP(rel=2) SetR SetR(rel=0) SetF SetF(beta=0.5) SetAP SetAP(rel=2)
+    Judged Judged@3 Unjudged@3 Unjudged@20 NumRet NumRel NumRel(rel=2) NumRelRet NumRelRet@2 Hits Hits@3 NumQ
+""".split()
+MEASURES = [parse(name) for name in dict.fromkeys(name.replace(",", ", ") for name in NAMES)]
+
+# In the reference NumRelRet is what Hits is here, query by query.
+REFERENCE_NAMES = {"Hits": "NumRelRet"}
+
+with_each_measure = pytest.mark.parametrize("measure", MEASURES, ids=str)
+lists_of_queries = st.lists(QUERIES, min_size=1, max_size=4)
+
+
+def by_the_book(measure: Measure, query: Query) -> float:
+    return reference(REFERENCE_NAMES.get(measure.name, measure.name), query, **dict(measure.settings))
+
+
+def test_every_registered_measure_is_put_to_the_test() -> None:
+    ours = {one.name for one in definitions() if one.function.__module__.startswith("karat.")}
+    assert ours == {measure.name for measure in MEASURES}
+
+
+@with_each_measure
+@given(queries=lists_of_queries)
+def test_it_agrees_with_its_slow_and_obvious_definition(measure: Measure, queries: list[Query]) -> None:
+    values = measure.compute(judged_of(queries))
+    for value, query in zip(values.tolist(), queries, strict=True):
+        assert math.isclose(value, by_the_book(measure, query), rel_tol=1e-9, abs_tol=1e-12)
+
+
+@given(queries=lists_of_queries)
+def test_every_measure_stays_in_its_range_and_is_never_nan(queries: list[Query]) -> None:
+    judged = judged_of(queries)
+    for measure in MEASURES:
+        low, high = measure.definition.bounds
+        values = measure.compute(judged)
+        assert np.isfinite(values).all(), measure
+        assert (values >= low - 1e-12).all(), measure
+        assert (values <= high + 1e-12).all(), measure
+
+
+@given(queries=lists_of_queries, order=st.randoms(use_true_random=False))
+def test_a_query_scores_the_same_to_the_last_bit_whatever_queries_stand_beside_it(
+    queries: list[Query], order: Random
+) -> None:
+    places = list(range(len(queries)))
+    order.shuffle(places)
+    together, shuffled = judged_of(queries), judged_of([queries[at] for at in places])
+    alone = [judged_of([query]) for query in queries]
+    for measure in MEASURES:
+        values = [float(measure.compute(judged)[0]) for judged in alone]
+        assert measure.compute(together).tolist() == values, measure
+        assert measure.compute(shuffled).tolist() == [values[at] for at in places], measure
+
+
+@given(query=QUERIES)
+def test_selecting_queries_changes_no_value(query: Query) -> None:
+    other = Query([[0], []], [1.0, 2.0])
+    judged = judged_of([other, query, other])
+    chosen = judged.select(np.array([False, True, False]))
+    for measure in MEASURES:
+        assert measure.compute(chosen).tolist() == measure.compute(judged)[1:2].tolist(), measure
+
+
+@with_each_measure
+def test_no_queries_give_no_values(measure: Measure) -> None:
+    assert measure.compute(judged_of([])).tolist() == []
+
+
+@with_each_measure
+def test_a_query_without_truth_and_without_documents_counts_for_nothing(measure: Measure) -> None:
+    (value,) = measure.compute(judged_of([Query([], [])])).tolist()
+    assert value == (1 if measure.name == "NumQ" else 0)
+
+
+BETTER_WHEN_FOUND_EARLIER = """
+    P@3 R@3 F@3 Success@2 RecallAll@3 RR AP AP@4 nDCG nDCG@3 nDCG(gain=exp) DCG Rprec relative_P@2 RBP ERR ERR@3 infAP
+""".split()
+
+
+@pytest.mark.parametrize("measure", map(parse, BETTER_WHEN_FOUND_EARLIER), ids=str)
+@given(query=QUERIES.filter(lambda query: all(len(golds) < 2 for golds in query.ranks)), data=st.data())
+def test_swapping_a_better_document_upwards_never_lowers_the_score(
+    measure: Measure, query: Query, data: st.DataObject
+) -> None:
+    gains = [max((max(query.grades[gold], 0) for gold in golds), default=0) for golds in query.ranks]
+    seen_once = len({gold for golds in query.ranks for gold in golds}) == sum(map(len, query.ranks))
+    pairs = [
+        (up, down) for down in range(len(gains)) for up in range(down)
+        if gains[up] < gains[down] and seen_once and not (measure.name == "infAP" and query.ranks[up])
+    ]  # fmt: skip
+    if not pairs:
+        return
+    up, down = data.draw(st.sampled_from(pairs))
+    better = list(query.ranks)
+    better[up], better[down] = better[down], better[up]
+    before, after = measure.compute(judged_of([query, Query(better, query.grades)])).tolist()
+    assert after >= before - 1e-12
+
+
+PERFECT = """
+    P@1 R R@9 F RR AP AP@9 nDCG nDCG@9 nDCG(gain=exp)@3 Rprec relative_P@2 Bpref SetP SetR SetF SetAP
+    Success RecallAll IPrec@1 Judged@5
+""".split()
+
+
+@pytest.mark.parametrize("measure", map(parse, PERFECT), ids=str)
+@given(grades=st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=1, max_size=9))
+def test_a_perfect_ranking_of_everything_relevant_scores_one(measure: Measure, grades: list[float]) -> None:
+    ranks = [[gold] for gold in sorted(range(len(grades)), key=lambda gold: -grades[gold])]
+    (value,) = measure.compute(judged_of([Query(ranks, grades)])).tolist()
+    assert value == pytest.approx(1.0)

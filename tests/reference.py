@@ -1,0 +1,383 @@
+"""Every retrieval measure for one query, slow and obvious: what the vectorised ones must agree with.
+
+Written from the published definitions alone. It shares no code with the library, so that a mistake
+has to be made twice to go unseen.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Query:
+    """One ranked list and its truth.
+
+    `ranks[i]` lists the golds (indices into `grades`) that the item at rank i+1 holds; empty if unjudged.
+    `grades` has the grade of every judged document, retrieved or not.
+    """
+
+    ranks: list[list[int]]
+    grades: list[float]
+
+
+def reference(name: str, query: Query, **parameters: object) -> float:
+    """The value of the measure for the query; parameters are those of the measure's name.
+
+    >>> reference("P", Query(ranks=[[0], [], [1]], grades=[1, 0]), k=2)
+    0.5
+    """
+    return MEASURES[name](query, **parameters)
+
+
+# The three views. Raw is `query.ranks` itself; the other two have one grade (or None) for each rank.
+
+
+def by_gold(query: Query) -> list[float | None]:
+    """Going down the ranks, each pays the largest-graded gold in it that is not yet paid.
+
+    Which of two equal grades is paid can decide what is left for a later rank: here the lower index.
+    """
+    paid: set[int] = set()
+    view: list[float | None] = []
+    for golds in query.ranks:
+        chosen: int | None = None
+        for gold in sorted(golds):
+            if gold not in paid and (chosen is None or query.grades[gold] > query.grades[chosen]):
+                chosen = gold
+        if chosen is None:
+            view.append(None)
+        else:
+            paid.add(chosen)
+            view.append(query.grades[chosen])
+    return view
+
+
+def by_rank(query: Query) -> list[float | None]:
+    """Each rank has the largest grade in it, whether or not that gold was seen before."""
+    return [max((query.grades[gold] for gold in golds), default=None) for golds in query.ranks]
+
+
+def view_of(query: Query, credit: str) -> list[float | None]:
+    if credit == "gold":
+        return by_gold(query)
+    if credit == "rank":
+        return by_rank(query)
+    raise ValueError(f"credit {credit!r}")
+
+
+# Counting
+
+
+def share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def is_relevant(grade: float | None, rel: float) -> bool:
+    return grade is not None and grade >= rel
+
+
+def is_nonrelevant(grade: float | None, rel: float) -> bool:
+    return grade is not None and 0 <= grade < rel
+
+
+def count_relevant(view: list[float | None], rel: float) -> int:
+    return sum(1 for grade in view if is_relevant(grade, rel))
+
+
+def is_judged(query: Query, golds: list[int]) -> bool:
+    return any(query.grades[gold] >= 0 for gold in golds)
+
+
+# Sets and cut-offs
+
+
+def num_q(query: Query) -> float:
+    return 1.0
+
+
+def num_ret(query: Query) -> float:
+    return float(len(query.ranks))
+
+
+def num_rel(query: Query, rel: float = 1) -> float:
+    return float(sum(1 for grade in query.grades if grade >= rel))
+
+
+def num_rel_ret(query: Query, k: int | None = None, rel: float = 1) -> float:
+    found: set[int] = set()
+    for golds in query.ranks[:k]:
+        for gold in golds:
+            if query.grades[gold] >= rel:
+                found.add(gold)
+    return float(len(found))
+
+
+def precision(query: Query, k: int, rel: float = 1) -> float:
+    return share(count_relevant(by_rank(query)[:k], rel), k)
+
+
+def recall(query: Query, k: int | None = None, rel: float = 1) -> float:
+    return share(num_rel_ret(query, k, rel), num_rel(query, rel))
+
+
+def f_measure(query: Query, k: int | None = None, beta: float = 1, rel: float = 1) -> float:
+    p = precision(query, len(query.ranks) if k is None else k, rel)
+    r = recall(query, k, rel)
+    return share((1 + beta**2) * p * r, beta**2 * p + r)
+
+
+def success(query: Query, k: int | None = None, rel: float = 1) -> float:
+    return 1.0 if num_rel_ret(query, k, rel) > 0 else 0.0
+
+
+def recall_all(query: Query, k: int | None = None, rel: float = 1) -> float:
+    relevant = num_rel(query, rel)
+    return 1.0 if relevant > 0 and num_rel_ret(query, k, rel) == relevant else 0.0
+
+
+def set_precision(query: Query, rel: float = 1) -> float:
+    return precision(query, len(query.ranks), rel)
+
+
+def set_recall(query: Query, rel: float = 1) -> float:
+    return recall(query, None, rel)
+
+
+def set_f(query: Query, beta: float = 1, rel: float = 1) -> float:
+    return f_measure(query, None, beta, rel)
+
+
+def set_ap(query: Query, rel: float = 1) -> float:
+    found = count_relevant(by_gold(query), rel)
+    return share(found**2, len(query.ranks) * num_rel(query, rel))
+
+
+def r_precision(query: Query, rel: float = 1) -> float:
+    return precision(query, int(num_rel(query, rel)), rel)
+
+
+def relative_p(query: Query, k: int, rel: float = 1) -> float:
+    return share(count_relevant(by_gold(query)[:k], rel), min(k, num_rel(query, rel)))
+
+
+def judged(query: Query, k: int | None = None) -> float:
+    seen = query.ranks[:k]
+    return share(sum(1 for golds in seen if is_judged(query, golds)), len(seen))
+
+
+def unjudged(query: Query, k: int) -> float:
+    count = sum(1 for golds in query.ranks[:k] if not is_judged(query, golds))
+    return share(count, k)
+
+
+# Where the relevant documents stand
+
+
+def reciprocal_rank(query: Query, k: int | None = None, rel: float = 1) -> float:
+    for rank, grade in enumerate(by_gold(query)[:k], start=1):
+        if is_relevant(grade, rel):
+            return 1 / rank
+    return 0.0
+
+
+def average_precision(
+    query: Query, k: int | None = None, norm: str = "relevant", credit: str = "gold", rel: float = 1
+) -> float:
+    if credit == "rank" and norm != "found":
+        raise ValueError("credit=rank needs norm=found")
+    found = 0
+    total = 0.0
+    for rank, grade in enumerate(view_of(query, credit)[:k], start=1):
+        if is_relevant(grade, rel):
+            found += 1
+            total += found / rank
+    relevant = num_rel(query, rel)
+    if norm == "relevant":
+        return share(total, relevant)
+    if norm == "found":
+        return share(total, found)
+    if norm == "min":
+        return share(total, relevant if k is None else min(relevant, k))
+    raise ValueError(f"norm {norm!r}")
+
+
+def geometric_ap(query: Query, k: int | None = None, rel: float = 1) -> float:
+    """For one query GMAP is AP; it is the mean over queries that differs."""
+    return average_precision(query, k=k, rel=rel)
+
+
+def interpolated_precision(query: Query, recall: float, rel: float = 1) -> float:
+    needed = lround(recall * num_rel(query, rel))
+    found = 0
+    best = 0.0
+    for rank, grade in enumerate(by_gold(query), start=1):
+        if is_relevant(grade, rel):
+            found += 1
+        if found >= needed:
+            best = max(best, found / rank)
+    return best
+
+
+def lround(value: float) -> int:
+    """The nearest integer, half away from zero, exactly (value + 0.5 would round again)."""
+    whole = math.floor(abs(value))
+    if abs(value) - whole >= 0.5:
+        whole += 1
+    return whole if value >= 0 else -whole
+
+
+def bpref(query: Query, rel: float = 1) -> float:
+    relevant = num_rel(query, rel)
+    nonrelevant = sum(1 for grade in query.grades if is_nonrelevant(grade, rel))
+    above = 0
+    total = 0.0
+    for grade in by_gold(query):
+        if is_relevant(grade, rel):
+            total += 1 - share(min(above, relevant), min(nonrelevant, relevant))
+        elif is_nonrelevant(grade, rel):
+            above += 1
+    return share(total, relevant)
+
+
+def inferred_ap(query: Query, rel: float = 1) -> float:
+    epsilon = 0.00001
+    relevant_above = nonrelevant_above = pooled_above = 0
+    total = 0.0
+    for j, grade in enumerate(by_gold(query)):
+        if grade is None:
+            continue
+        if is_relevant(grade, rel):
+            if j == 0:
+                total += 1
+            else:
+                in_pool = (relevant_above + nonrelevant_above + pooled_above) / j
+                judged_above = relevant_above + nonrelevant_above
+                chance = (relevant_above + epsilon) / (judged_above + 2 * epsilon)
+                total += 1 / (j + 1) + j / (j + 1) * in_pool * chance
+            relevant_above += 1
+        elif is_nonrelevant(grade, rel):
+            nonrelevant_above += 1
+        else:
+            pooled_above += 1
+    return share(total, num_rel(query, rel))
+
+
+# Graded gains
+
+
+def gain_of(grade: float | None, gain: str, rel: float) -> float:
+    if grade is None or grade <= 0 or grade < rel:
+        return 0.0
+    if gain == "linear":
+        return grade
+    if gain == "exp":
+        return float(2**grade) - 1
+    raise ValueError(f"gain {gain!r}")
+
+
+def discount_at(rank: int, discount: str) -> float:
+    if discount == "log2":
+        return 1 / math.log2(rank + 1)
+    if discount == "jk":
+        return 1.0 if rank == 1 else 1 / math.log2(rank)
+    raise ValueError(f"discount {discount!r}")
+
+
+def discounted(gains: list[float], discount: str) -> float:
+    return sum(gain * discount_at(rank, discount) for rank, gain in enumerate(gains, start=1))
+
+
+def dcg(
+    query: Query,
+    k: int | None = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    credit: str = "gold",
+    rel: float = 0,
+) -> float:
+    gains = [gain_of(grade, gain, rel) for grade in view_of(query, credit)]
+    return discounted(gains[:k], discount)
+
+
+def ndcg(
+    query: Query,
+    k: int | None = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    ideal: str = "truth",
+    credit: str = "gold",
+    rel: float = 0,
+) -> float:
+    if credit == "rank" and ideal != "retrieved":
+        raise ValueError("credit=rank needs ideal=retrieved")
+    grades: list[float | None]
+    if ideal == "truth":
+        grades = list(query.grades)
+    elif ideal == "retrieved":
+        grades = view_of(query, credit)
+    else:
+        raise ValueError(f"ideal {ideal!r}")
+    best = sorted((gain_of(grade, gain, rel) for grade in grades), reverse=True)
+    return share(dcg(query, k, gain, discount, credit, rel), discounted(best[:k], discount))
+
+
+def rank_biased_precision(query: Query, k: int | None = None, p: float = 0.8, rel: float | None = None) -> float:
+    scale = max([1.0, *query.grades])
+    total = 0.0
+    for rank, grade in enumerate(by_gold(query)[:k], start=1):
+        gain = gain_of(grade, "linear", 0) / scale if rel is None else float(is_relevant(grade, rel))
+        total += gain * p ** (rank - 1)
+    return (1 - p) * total
+
+
+def rank_biased_residual(query: Query, p: float = 0.8) -> float:
+    """As trec_eval has it: 0 where every rank is judged, though p^n is still open there."""
+    unjudged_ranks = [rank for rank, golds in enumerate(query.ranks, start=1) if not is_judged(query, golds)]
+    if not unjudged_ranks:
+        return 0.0
+    return float(p ** len(query.ranks)) + (1 - p) * sum(p ** (rank - 1) for rank in unjudged_ranks)
+
+
+def expected_reciprocal_rank(query: Query, k: int | None = None, max_grade: float = 4) -> float:
+    if any(grade > max_grade for grade in query.grades):
+        raise ValueError(f"a grade is above max_grade {max_grade}")
+    still_reading = 1.0
+    total = 0.0
+    for rank, grade in enumerate(by_gold(query)[:k], start=1):
+        stops = gain_of(grade, "exp", 0) / 2**max_grade
+        total += still_reading * stops / rank
+        still_reading *= 1 - stops
+    return total
+
+
+MEASURES: dict[str, Callable[..., float]] = {
+    "P": precision,
+    "R": recall,
+    "F": f_measure,
+    "Success": success,
+    "RecallAll": recall_all,
+    "RR": reciprocal_rank,
+    "AP": average_precision,
+    "nDCG": ndcg,
+    "DCG": dcg,
+    "Rprec": r_precision,
+    "relative_P": relative_p,
+    "Bpref": bpref,
+    "infAP": inferred_ap,
+    "IPrec": interpolated_precision,
+    "RBP": rank_biased_precision,
+    "RBPResidual": rank_biased_residual,
+    "ERR": expected_reciprocal_rank,
+    "SetP": set_precision,
+    "SetR": set_recall,
+    "SetF": set_f,
+    "SetAP": set_ap,
+    "GMAP": geometric_ap,
+    "Judged": judged,
+    "Unjudged": unjudged,
+    "NumRet": num_ret,
+    "NumRel": num_rel,
+    "NumRelRet": num_rel_ret,
+    "NumQ": num_q,
+}
