@@ -1,0 +1,62 @@
+"""Nothing is dropped silently: what was ignored or guessed is counted and said."""
+
+from __future__ import annotations
+
+import pytest
+
+from karat import evaluate
+
+TRUTH = {"q": {"a": 1, "b": 0}, "r": {"c": 1}, "s": {}, "t": {"d": 0}}
+
+
+def found(**options: object) -> dict[str, str]:
+    run = {"q": ["a", "x", "b", "y"], "r": [], "s": ["a"], "unknown": ["a"]}
+    scores = evaluate(TRUTH, run, ["P@2", "AP", "nDCG@4"], **options)  # type: ignore[arg-type]  # options are free here
+    return {finding.code: str(finding) for finding in scores.findings}
+
+
+def test_queries_that_the_run_lacks_are_named_with_what_becomes_of_them() -> None:
+    assert found()["missing-queries"].startswith("1 query of the truth not in the run, scored 0: t.")
+    assert found(missing="skip")["missing-queries"] == "1 query of the truth not in the run, left out: t."
+
+
+def test_queries_without_truth_are_named() -> None:
+    assert found()["unknown-queries"] == "1 query of the run without truth, ignored: unknown."
+
+
+def test_empty_truths_and_empty_answers_are_named() -> None:
+    assert found()["empty-truths"] == "1 query with an empty truth, scored 0: s."
+    assert found()["nothing-retrieved"] == "1 query in the run with no document, scored 0: r."
+
+
+def test_queries_whose_grades_do_not_reach_the_threshold_are_named() -> None:
+    assert found()["no-relevant"] == "1 query without a document of grade 1 or more, scored 0: t."
+    assert found(rel=2)["no-relevant"] == "3 queries without a document of grade 2 or more, scored 0: q, r, t."
+
+
+def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
+    assert found()["unjudged"] == "unjudged: 67% of the top 2, 60% of the top 4."
+
+
+def test_without_a_cutoff_the_share_of_unjudged_documents_is_that_of_everything() -> None:
+    (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["AP"]).findings
+    assert str(finding) == "unjudged: 75% of what was retrieved."
+
+
+@pytest.mark.parametrize(("judged", "share"), [(1, ">99%"), (999, "<1%")])
+def test_a_share_is_never_rounded_to_nothing_or_to_all(judged: int, share: str) -> None:
+    docs = [str(number) for number in range(1000)]
+    (finding,) = evaluate({"q": dict.fromkeys(docs[:judged], 1)}, {"q": docs}, ["AP"]).findings
+    assert share in str(finding)
+
+
+def test_a_perfect_data_set_has_no_findings() -> None:
+    assert evaluate({"q": {"a": 1}}, {"q": ["a"]}, ["AP", "P@1"]).findings == ()
+
+
+def test_many_queries_are_counted_and_a_few_named() -> None:
+    truth = {f"q{number:04}": {"a": 1} for number in range(2000)}
+    (finding,) = evaluate(truth, {}, ["AP"]).findings
+    assert "2,000 queries of the truth not in the run" in finding.message
+    assert finding.message.endswith("q0000, q0001, q0002 and 1,997 more")
+    assert len(finding.queries) == 2000

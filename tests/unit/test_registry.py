@@ -1,0 +1,154 @@
+"""Measures by name: ours, the peers' and the user's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import karat
+from karat import KaratError, evaluate, register
+from karat.judged import Judged
+from karat.measures import parse
+
+PEERS = {
+    # trec_eval
+    "map": "AP", "map_cut_10": "AP@10", "map_cut.10": "AP@10", "ndcg": "nDCG", "ndcg_cut_10": "nDCG@10",
+    "ndcg_cut.10": "nDCG@10", "recip_rank": "RR", "P_5": "P@5", "P.5": "P@5", "recall_100": "R@100",
+    "success_5": "Success@5", "relative_P_10": "relative_P@10", "Rprec": "Rprec", "bpref": "Bpref", "infAP": "infAP",
+    "iprec_at_recall_0.10": "IPrec@0.1", "iprec_at_recall..10": "IPrec@0.1", "gm_map": "GMAP", "set_P": "SetP",
+    "set_recall": "SetR", "set_map": "SetAP", "set_F": "SetF", "num_ret": "NumRet", "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet", "num_q": "NumQ", "rbp": "RBP(p=0.9)", "rbp_resid": "RBPResidual(p=0.9)",
+    "unj_10": "Unjudged@10",
+    # ir_measures
+    "nDCG@10": "nDCG@10", "NDCG@10": "nDCG@10", "AP(rel=2)@100": "AP(rel=2)@100", "MAP": "AP", "MRR@10": "RR@10",
+    "RPrec": "Rprec", "BPref": "Bpref", "Precision@5": "P@5", "Recall@5": "R@5", "RBP": "RBP", "ERR@20": "ERR@20",
+    "nDCG(dcg='exp-log2')@10": "nDCG(gain=exp)@10", "nDCG(dcg='log2', cutoff=10)": "nDCG@10",
+    "IPrec@0.2": "IPrec@0.2", "P(cutoff=5, rel=2)": "P(rel=2)@5", "Judged@10": "Judged@10",
+    "NumRet(rel=1)": "NumRet(rel=1)", "SetAP(rel=2)": "SetAP(rel=2)",
+    # ranx
+    "ndcg@10": "nDCG@10", "ndcg_burges@10": "nDCG(gain=exp)@10", "dcg_burges": "DCG(gain=exp)", "mrr": "RR",
+    "mrr@10": "RR@10", "map@100": "AP@100", "hit_rate@5": "Success@5", "hits@5": "Hits@5", "precision@5": "P@5",
+    "recall@5": "R@5", "f1@5": "F@5", "r-precision": "Rprec", "rbp.95": "RBP(p=0.95)",
+    # BEIR
+    "R_cap@10": "relative_P@10", "hole@10": "Unjudged@10", "top_k_accuracy@10": "Success@10",
+    "accuracy@10": "Success@10",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours"), PEERS.items())
+def test_the_names_of_the_peers_are_accepted_as_they_are(theirs: str, ours: str) -> None:
+    assert str(parse(theirs)) == ours
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("ndgc@10", "nDCG"),
+        ("AvgPrec", "measures` lists"),
+        ("α-nDCG@10", "ir_measures has it"),
+        ("alpha_nDCG@20", "ir_measures has it"),
+        ("Compat", "ir_measures has it"),
+        ("11pt_avg", "trec_eval has it"),
+        ("Rprec_mult_0.20", "trec_eval has it"),
+        ("P", "P needs a cut-off. Write P@10"),
+        ("IPrec", "Write IPrec@0.1"),
+        ("Rprec@10", "takes no cut-off"),
+        ("P@0", "from 1 up"),
+        ("P@-1", "from 1 up"),
+        ("P@2.5", "a whole number"),
+        ("P@1_0", "a whole number"),
+        ("P@ten", "a whole number"),
+        ("P@nan", "a whole number"),
+        ("P@1e999", "a whole number"),
+        ("P(k=5)@5", "twice"),
+        ("IPrec@1.5", "between 0 and 1"),
+        ("RBP(p=1)", "strictly between 0 and 1"),
+        ("F(beta=0)@5", "above 0"),
+        ("AP(norm=most)", "one of relevant, found, min"),
+        ("AP(re=2)", "Did you mean rel"),
+        ("nDCG(dcg=exp)@10", "one of log2, exp-log2"),
+        ("AP(credit=rank)", "only norm=found"),
+        ("nDCG(credit=rank)@10", "only ideal=retrieved"),
+        ("AP(rel=inf)", "a number"),
+    ],
+)
+def test_a_wrong_name_is_an_error_that_says_what_would_be_right(name: str, answer: str) -> None:
+    with pytest.raises(KaratError) as caught:
+        parse(name)
+    assert answer in str(caught.value)
+
+
+def test_a_users_measure_is_found_by_its_name_with_its_parameters() -> None:
+    @register
+    def FirstIsGood(judged: Judged, *, rel: float = 1) -> Any:
+        """1 where the first document is relevant."""
+        return judged.found(1, rel) > 0
+
+    scores = evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "b"]}, ["FirstIsGood", "FirstIsGood(rel=2)"])
+    assert scores.means == {"FirstIsGood": 1.0, "FirstIsGood(rel=2)": 0.0}
+    assert FirstIsGood(rel=2) == parse("FirstIsGood(rel=2)")
+
+
+def test_a_users_measure_may_be_declared_again_as_a_notebook_does_but_not_take_a_name_that_is_taken() -> None:
+    def declare(value: float) -> None:
+        @register
+        def Again(judged: Judged) -> Any:
+            return np.full(len(judged.queries), value)
+
+    declare(0.25)
+    declare(0.75)
+    assert evaluate({"q": {"a": 1}}, {}, ["Again"])["Again"] == 0.75
+    for taken in ("nDCG", "map"):
+        with pytest.raises(KaratError, match=taken):
+            register(name=taken)(lambda judged: np.zeros(len(judged.queries)))
+    with pytest.raises(KaratError, match="taken by another"):
+        register(name="Mine", aliases=("map",))(lambda judged: np.zeros(len(judged.queries)))
+
+
+@pytest.mark.parametrize("name", ["query", "a b", "a@b", "a(b)", ""])
+def test_a_name_that_could_not_be_written_is_refused(name: str) -> None:
+    with pytest.raises(KaratError):
+        register(name=name or " ")(lambda judged: np.zeros(len(judged.queries)))
+
+
+def test_a_measure_must_return_one_value_per_query() -> None:
+    @register
+    def TooFew(judged: Judged) -> Any:
+        return np.zeros(1)
+
+    with pytest.raises(KaratError, match="one value per query"):
+        evaluate({"q": {"a": 1}, "r": {"a": 1}}, {}, ["TooFew"])
+
+
+def test_the_parameters_of_a_measure_must_be_named() -> None:
+    with pytest.raises(KaratError, match=r"Put a \*"):
+
+        @register
+        def Positional(judged: Judged, rel: float = 1) -> Any:
+            return np.zeros(1)
+
+
+def test_a_users_measure_may_return_null_for_a_query() -> None:
+    @register
+    def Unknown(judged: Judged) -> Any:
+        return np.array([1.0, np.nan])
+
+    scores = evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["a"]}, ["Unknown"])
+    assert scores["Unknown"] == 1.0
+    assert scores.per_query["r"] == {"Unknown": None}
+    assert "1 without a value for Unknown" in str(scores)
+
+
+def test_an_err_grade_above_the_scale_is_an_error_that_says_where() -> None:
+    with pytest.raises(KaratError, match=r"query r: .*grade 5 is above max_grade=4.*ERR\(max_grade=5\)"):
+        evaluate({"q": {"a": 1}, "r": {"a": 5}}, {"q": ["a"]}, ["ERR"])
+
+
+def test_the_public_names_are_those_listed() -> None:
+    assert set(karat.__all__) <= set(dir(karat))
+    for name in karat.__all__:
+        assert getattr(karat, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = karat.nonsense

@@ -1,0 +1,266 @@
+"""Scores: means that do not depend on order, intervals that can be trusted, and nothing lost on the way out and in."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from karat import Finding, KaratError, Scores, evaluate
+from karat.stats import bca_interval, bootstrap_means
+
+TRUTH = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}, "007": {"d": 1}, 'später, "ja"': {"e": 1}}
+RUN = {
+    "q1": {"a": 3.0, "x": 2.0, "b": 1.0},
+    "q2": {"x": 2.0, "c": 1.0},
+    'später, "ja"': {"e": 1.0},
+    "other": {"e": 1.0},
+}
+
+
+@pytest.fixture
+def scores() -> Scores:
+    return evaluate(TRUTH, RUN, ["nDCG@10", "AP", "NumRet", "nDCG(gain=exp, discount=jk)@3"], name="mine")
+
+
+def test_a_mean_is_asked_for_by_any_spelling_of_the_measure(scores: Scores) -> None:
+    assert scores["nDCG@10"] == scores["ndcg_cut_10"] == scores["NDCG@10"]
+    with pytest.raises(KaratError, match=r"no 'nDCG@20'.*Did you mean nDCG@10.*They have nDCG@10, AP"):
+        scores["nDCG@20"]
+    with pytest.raises(KaratError, match="no 'nonsense'"):
+        scores["nonsense"]
+
+
+def test_the_table_has_the_queries_of_the_truth_and_the_measures_in_the_order_asked_for(scores: Scores) -> None:
+    assert scores.queries == tuple(TRUTH)
+    assert scores.to_arrow().column_names == ["query", "nDCG@10", "AP", "NumRet", "nDCG(gain=exp, discount=jk)@3"]
+    assert scores.per_query["007"] == {"nDCG@10": 0.0, "AP": 0.0, "NumRet": 0.0, "nDCG(gain=exp, discount=jk)@3": 0.0}
+
+
+def test_a_missing_query_scores_zero_and_counts_are_summed(scores: Scores) -> None:
+    assert scores["NumRet"] == 6
+    assert scores["AP"] == pytest.approx(((1 + 2 / 3) / 2 + 0.5 + 0 + 1) / 4)
+
+
+@given(st.permutations(list(TRUTH)))
+def test_a_mean_does_not_depend_on_the_order_of_the_queries(order: list[str]) -> None:
+    names = ["nDCG@10", "AP", "GMAP", "nDCG(gain=exp)"]
+    assert evaluate({query: TRUTH[query] for query in order}, RUN, names).means == evaluate(TRUTH, RUN, names).means
+
+
+def test_a_geometric_mean_takes_no_value_for_less_than_a_hundred_thousandth() -> None:
+    scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"]}, ["GMAP", "AP"])
+    assert scores["GMAP"] == pytest.approx(math.exp(math.log(0.00001) / 2))
+    assert scores.per_query["r"]["GMAP"] == scores.per_query["r"]["AP"] == 0
+
+
+def test_columns_cannot_be_changed(scores: Scores) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        scores.column("AP")[0] = 1
+
+
+# Intervals
+
+
+def test_an_interval_is_the_same_each_time_and_changes_with_seed_and_level(scores: Scores) -> None:
+    assert scores.interval("AP") == scores.interval("AP") == scores.intervals()["AP"]
+    low, high = scores.interval("AP")
+    narrow_low, narrow_high = scores.interval("AP", level=0.5)
+    assert low < narrow_low < narrow_high < high
+    assert scores.interval("AP", seed=1, resamples=500) != scores.interval("AP", seed=2, resamples=500)
+
+
+def test_an_interval_is_the_bca_interval_that_scipy_computes() -> None:
+    values = np.random.default_rng(5).beta(0.6, 1.4, 200)
+    ours = bca_interval(values, bootstrap_means(values[:, None], 20_000)[:, 0], 0.95)
+    theirs = scipy_stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=1).confidence_interval
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.002)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_an_interval_holds_the_mean_and_stays_within_the_values(values: list[float]) -> None:
+    scores = Scores(tuple(map(str, range(len(values)))), {"AP": np.array(values)})
+    low, high = scores.interval("AP", resamples=200)
+    assert min(values) - 1e-12 <= low <= high <= max(values) + 1e-12
+
+
+def test_an_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(11)
+    covered = 0
+    for _ in range(200):
+        values = random.beta(0.5, 1.5, 50)
+        low, high = bca_interval(values, bootstrap_means(values[:, None], 1000)[:, 0], 0.9)
+        covered += low <= 0.25 <= high
+    assert 165 <= covered <= 195
+
+
+def test_constant_scores_and_a_single_query_have_an_interval_of_no_width() -> None:
+    assert evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"]).interval("RR") == (0.5, 0.5)
+
+
+def test_the_interval_of_a_geometric_mean_and_of_a_sum_are_on_their_own_scale(scores: Scores) -> None:
+    low, high = scores.interval("NumRet")
+    assert low < 6 < high
+    assert high > 4
+    gmap = evaluate(TRUTH, RUN, ["GMAP"])
+    low, high = gmap.interval("GMAP")
+    assert 0 < low <= gmap["GMAP"] <= high <= 1
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -1, float("nan")])
+def test_a_level_outside_of_0_and_1_is_an_error(scores: Scores, level: float) -> None:
+    with pytest.raises(KaratError, match="level"):
+        scores.interval("AP", level=level)
+
+
+def test_too_few_resamples_are_an_error(scores: Scores) -> None:
+    with pytest.raises(KaratError, match="resamples"):
+        scores.interval("AP", resamples=0)
+
+
+# Nulls
+
+
+def test_nulls_are_left_out_of_means_and_intervals_and_counted() -> None:
+    scores = Scores(("q", "r", "s"), {"AP": np.array([0.25, np.nan, 0.75]), "RR": np.full(3, np.nan)})
+    assert scores["AP"] == 0.5
+    assert scores.nulls("AP") == 1
+    assert scores.interval("AP") == Scores(("q", "s"), {"AP": np.array([0.25, 0.75])}).interval("AP")
+    assert scores.combined("RR") is None
+    for ask in (scores.__getitem__, scores.interval):
+        with pytest.raises(KaratError, match="no value for any query"):
+            ask("RR")
+    assert scores.intervals()["RR"] is None
+    assert scores.to_arrow()["AP"].null_count == 1
+    assert json.loads(scores.to_json())["queries"][1] == {"query": "r", "AP": None, "RR": None}
+    assert "–" in str(scores)
+
+
+# Out and in
+
+
+def same(one: Scores, other: Scores) -> bool:
+    return (
+        one.queries == other.queries
+        and list(one.values) == list(other.values)
+        and all(np.array_equal(one.values[name], other.values[name], equal_nan=True) for name in one.values)
+    )
+
+
+def save(scores: Scores, path: Path) -> None:
+    if path.suffix == ".json":
+        scores.to_json(path)
+    elif path.suffix == ".csv":
+        scores.to_csv(path)
+    else:
+        scores.to_parquet(path)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet", ".csv"])
+def test_scores_come_back_from_a_file_to_the_last_bit(tmp_path: Path, scores: Scores, suffix: str) -> None:
+    path = tmp_path / f"scores{suffix}"
+    save(scores, path)
+    back = Scores.load(path)
+    assert same(back, scores)
+    assert back.means == scores.means
+    if suffix != ".csv":
+        assert (back.findings, back.name) == (scores.findings, "mine")
+
+
+ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+cells = st.one_of(st.floats(0, 1), st.just(math.nan))
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(ids, st.tuples(cells, cells), max_size=6), st.sampled_from([".json", ".parquet", ".csv"]))
+def test_any_query_id_and_any_value_survive_a_file(
+    tmp_path_factory: pytest.TempPathFactory, rows: dict[str, tuple[float, float]], suffix: str
+) -> None:
+    columns = np.array(list(rows.values()), np.float64).reshape(-1, 2)
+    scores = Scores(tuple(rows), {"AP": columns[:, 0].copy(), "P@10": columns[:, 1].copy()})
+    path = tmp_path_factory.mktemp("scores") / f"s{suffix}"
+    save(scores, path)
+    assert same(Scores.load(path), scores)
+
+
+def test_data_frames_have_a_column_query_and_one_per_measure(scores: Scores) -> None:
+    frame, other = scores.to_pandas(), scores.to_polars()
+    assert isinstance(frame, pd.DataFrame)
+    assert isinstance(other, pl.DataFrame)
+    assert list(frame.columns) == other.columns == ["query", *scores.measures]
+    assert frame["query"].tolist() == other["query"].to_list() == list(TRUTH)
+    assert frame["AP"].mean() == pytest.approx(scores["AP"])
+
+
+def test_findings_come_along_as_data(scores: Scores) -> None:
+    codes = {finding.code: finding for finding in scores.findings}
+    assert codes["missing-queries"].queries == ("007",)
+    assert codes["unknown-queries"].queries == ("other",)
+    assert isinstance(scores.findings[0], Finding)
+    assert scores.to_dict()["findings"][0]["code"] == "missing-queries"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.json", "{", "a.json:1"),
+        ("a.json", "[]", "no scores"),
+        ("a.json", '{"runs": {}}', "no scores"),
+        ("a.json", '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q"}], "findings": []}', "AP"),
+        (
+            "a.json",
+            '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q", "AP": "x"}], "findings": []}',
+            "no scores",
+        ),
+        ("a.csv", "", "first column"),
+        ("a.csv", "id,AP\nq,1\n", "first column"),
+        ("a.csv", "query,AP\nq\n", "a.csv:2"),
+        ("a.csv", "query,AP\nq,x\n", "'x'"),
+        ("a.csv", "query,AP\nq,1\nq,1\n", "twice"),
+        ("a.parquet", "nonsense", "no scores"),
+        ("a.txt", "", "json, .csv or .parquet"),
+    ],
+)
+def test_a_file_that_holds_no_scores_is_a_clear_error(tmp_path: Path, name: str, content: str, complaint: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(KaratError, match=complaint):
+        Scores.load(tmp_path / name)
+
+
+def test_a_file_that_is_not_there_or_not_text_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(KaratError, match="no such file"):
+        Scores.load(tmp_path / "none.json")
+    (tmp_path / "latin.csv").write_bytes(b"query,AP\n\xff,1\n")
+    with pytest.raises(KaratError, match="cannot be read"):
+        Scores.load(tmp_path / "latin.csv")
+
+
+# What is shown
+
+
+def test_printed_scores_show_the_values_and_what_was_noticed(scores: Scores) -> None:
+    text = str(scores)
+    assert "nDCG@10" in text
+    assert f"{scores['AP']:.4f}" in text
+    assert "4 queries" in text
+    assert "1 query of the truth not in the run, scored 0: 007" in text
+    assert "1 query of the run without truth, ignored: other" in text
+    assert "unjudged: " in text
+    assert repr(scores).startswith("<Scores of 4 queries: nDCG@10=")
+
+
+def test_a_notebook_shows_escaped_html() -> None:
+    scores = evaluate({"<script>alert(1)</script>": {"a": 1}}, {}, ["AP"], name="<b>")
+    html = scores._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "<b>" not in html.replace("<b>0", "")
