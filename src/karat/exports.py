@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 from pathlib import Path
@@ -16,6 +15,7 @@ from karat.errors import KaratError, shown
 from karat.files import write_whole
 from karat.findings import Finding
 from karat.scores import Scores
+from karat.tables import delimited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,14 +78,8 @@ def to_json(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
 
 
 def to_csv(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["query", *scores.values])
-    columns = [
-        ["" if value != value else repr(value) for value in column.tolist()] for column in scores.values.values()
-    ]
-    writer.writerows(zip(scores.queries, *columns, strict=True))
-    return _written(text.getvalue(), path)
+    rows = ([query, *values.values()] for query, values in scores.per_query.items())
+    return _written(delimited(["query", *scores.values], rows, ","), path)
 
 
 def to_parquet(scores: Scores, path: str | os.PathLike[str]) -> None:

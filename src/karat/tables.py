@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,15 +117,15 @@ class Table:
         return table
 
 
-def delimited(header: Sequence[str], rows: Sequence[Sequence[object]], delimiter: str) -> str:
-    """CSV or TSV for programs: numbers to the last digit, fields quoted where they need it."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(
-        ["" if value is None else repr(value) if isinstance(value, float) else value for value in row] for row in rows
-    )
-    return text.getvalue()
+def delimited(header: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str) -> str:
+    """CSV or TSV for programs: numbers to the last digit, nothing for None, fields quoted where they need it."""
+    return "".join(delimiter.join(_field(value, delimiter) for value in row) + "\n" for row in [header, *rows])
+
+
+def _field(value: object, delimiter: str) -> str:
+    text = "" if value is None else str(value)
+    # Python's own writer leaves a carriage return bare, and its reader then takes it for the end of a line.
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in (delimiter, '"', "\n", "\r")) else text
 
 
 def _printable(text: str) -> str:

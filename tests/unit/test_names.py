@@ -49,14 +49,12 @@ def test_the_text_of_a_measure_reads_back_as_the_measure(measure: Measure) -> No
 def test_a_name_is_taken_apart_into_name_parameters_and_cutoff() -> None:
     apart = Spelling("nDCG", {"gain": "exp", "discount": "jk"}, "10")
     assert spelling(" nDCG ( gain = exp , discount='jk' ) @ 10 ") == apart
-        "nDCG", {"gain": "exp", "discount": "jk"}, "10"
-    )
     assert spelling("AP()") == Spelling("AP", {}, None)
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "nDCG@", "nDCG(", "nDCG)", "@10", "nDCG@10@5", "AP(rel)", "AP(rel=)", "AP(=2)", "AP(rel=2,)", "a b",
-             "AP(rel=1, rel=2)", "AP(rel=(1))", "nDCG@10 x", "\x00"]
+    "text", ["", " ", "nDCG@", "nDCG(", "nDCG)", "@10", "nDCG@10@5", "AP(rel)", "AP(rel=)", "AP(=2)", "AP(rel=2,)",
+             "a b", "AP(rel=1, rel=2)", "AP(rel=(1))", "nDCG@10 x", "\x00"]
 )  # fmt: skip
 def test_what_is_no_name_is_an_error_that_shows_how_names_are_written(text: str) -> None:
     with pytest.raises(KaratError, match=r"nDCG@10|no measure"):
