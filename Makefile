@@ -10,6 +10,7 @@ BIN = .venv/bin
 
 demo: .venv/installed
 	@$(BIN)/karat demo
+	@echo '(karat is in .venv: . .venv/bin/activate puts it on your path)'
 
 test: .venv/tested
 	@$(BIN)/python -m pytest -n auto

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from karat.errors import KaratError, shown
 from karat.names import Value, did_you_mean, spelled, spelling
@@ -30,16 +30,16 @@ class Definition:
     name: str
     function: Function
     parameters: Mapping[str, Parameter]
-    at: str | None
-    formula: str
-    reference: str
-    bounds: tuple[float, float]
-    higher_is_better: bool
-    combine: Combine
-    aliases: tuple[str, ...]
-    synonyms: Mapping[str, Mapping[str, tuple[str, str]]]
-    example_at: str
-    forbids: Callable[[Measure], str | None]
+    at: str | None = None
+    formula: str = ""
+    reference: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    combine: Combine = "mean"
+    aliases: tuple[str, ...] = ()
+    synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType({})
+    example_at: str = "10"
+    forbids: Callable[[Measure], str | None] = lambda _: None
 
     @property
     def summary(self) -> str:
@@ -142,45 +142,39 @@ _ELSEWHERE = {
 }
 
 
+class About(TypedDict, total=False):
+    """What can be said of a measure when it is registered."""
+
+    name: str
+    """its name, if it is not the function's"""
+    at: str
+    """the parameter that follows the `@`, if it is not `k`"""
+    formula: str
+    reference: str
+    bounds: tuple[float, float]
+    higher_is_better: bool
+    combine: Combine
+    """how the values of the queries become one: `mean`, `sum` or `geometric`"""
+    aliases: tuple[str, ...]
+    """other names; one may set parameters (`rbp(p=0.9)`); one that ends in `_` takes a number, which is the cut-off
+    (`P_` accepts `P_5` and `P.5`) or the parameter marked `?` (`rbp_(p=?)` accepts `rbp.95`)"""
+    synonyms: Mapping[str, Mapping[str, tuple[str, str]]]
+    """parameters under a peer's name: what each of its values sets"""
+    example_at: str
+    """a cut-off to suggest where one is needed and none is given"""
+    forbids: Callable[[Measure], str | None]
+    """what is wrong with a combination of parameters that makes no sense"""
+
+
 @overload
 def register(function: Function, /) -> Measure: ...
 @overload
-def register(
-    *,
-    name: str | None = None,
-    at: str | None = None,
-    formula: str = "",
-    reference: str = "",
-    bounds: tuple[float, float] = (0.0, 1.0),
-    higher_is_better: bool = True,
-    combine: Combine = "mean",
-    aliases: tuple[str, ...] = (),
-    synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType({}),
-    example_at: str = "10",
-    forbids: Callable[[Measure], str | None] = lambda _: None,
-) -> Callable[[Function], Measure]: ...
-def register(
-    function: Function | None = None,
-    /,
-    *,
-    name: str | None = None,
-    at: str | None = None,
-    formula: str = "",
-    reference: str = "",
-    bounds: tuple[float, float] = (0.0, 1.0),
-    higher_is_better: bool = True,
-    combine: Combine = "mean",
-    aliases: tuple[str, ...] = (),
-    synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType({}),
-    example_at: str = "10",
-    forbids: Callable[[Measure], str | None] = lambda _: None,
-) -> Measure | Callable[[Function], Measure]:
+def register(**about: Unpack[About]) -> Callable[[Function], Measure]: ...
+def register(function: Function | None = None, /, **about: Unpack[About]) -> Measure | Callable[[Function], Measure]:
     """Make a function `(judged, *, parameters) -> one value per query` a measure, found by its name.
 
-    The keyword parameters of the function are the measure's; `k` is what follows the `@`, unless `at` names
-    another one. An alias may set parameters (`"rbp(p=0.9)"`); one that ends in `_` takes a number: the cut-off
-    (`"P_"` accepts `P_5` and `P.5`) or the parameter marked `?` (`"rbp_(p=?)"` accepts `rbp.95`). `forbids`
-    says what is wrong with a combination of parameters that does not make sense.
+    The keyword parameters of the function are the measure's; `k` is what follows the `@`. `About` says what else
+    can be told.
 
     >>> @register
     ... def Top1(judged, *, rel: float = 1):
@@ -193,21 +187,8 @@ def register(
 
     def declare(function: Function) -> Measure:
         parameters = parameters_of(function)
-        definition = Definition(
-            name=name or function.__name__,
-            function=function,
-            parameters=parameters,
-            at=at or ("k" if "k" in parameters else None),
-            formula=formula,
-            reference=reference,
-            bounds=bounds,
-            higher_is_better=higher_is_better,
-            combine=combine,
-            aliases=aliases,
-            synonyms=synonyms,
-            example_at=example_at,
-            forbids=forbids,
-        )
+        standard: About = {"name": function.__name__, **({"at": "k"} if "k" in parameters else {})}
+        definition = Definition(function=function, parameters=parameters, **{**standard, **about})
         _admit(definition)
         return Measure(definition.name, definition=definition)
 
@@ -222,7 +203,7 @@ def definitions() -> list[Definition]:
 def lookup(text: str) -> Measure:
     """The measure of this name, in our spelling or in a peer's; the error names the nearest ones."""
     name, given, cutoff = spelling(text)
-    definition, preset = _definition(name) if cutoff is not None else (_with_suffix(name) or _definition(name))
+    definition, preset = _find(name, cutoff)
     settings_given: dict[str, object] = {**preset, **given}
     if cutoff is not None:
         if definition.at is None:
@@ -233,20 +214,23 @@ def lookup(text: str) -> Measure:
     return _measure(definition, settings_given).check()
 
 
-def _definition(name: str) -> tuple[Definition, dict[str, object]]:
-    """A definition by its own name or by an alias, with what the alias sets."""
+def definition_of(text: str) -> Definition:
+    """The definition behind a name, whatever parameters it gives or leaves open."""
+    name, _, cutoff = spelling(text)
+    return _find(name, cutoff)[0]
+
+
+def _find(name: str, cutoff: str | None) -> tuple[Definition, dict[str, object]]:
+    """A definition by its own name, by an alias, or by one with a number in it; and what that sets."""
     if name in _definitions:
         return _definitions[name], {}
     if name in _aliases:
         target, settings = _aliases[name]
         return _definitions[target], dict(settings)
-    raise _unknown(name)
-
-
-def definition_of(text: str) -> Definition:
-    """The definition behind a name, whatever parameters it gives or leaves open."""
-    name, _, cutoff = spelling(text)
-    return (_definition(name) if cutoff is not None else (_with_suffix(name) or _definition(name)))[0]
+    found = _with_suffix(name) if cutoff is None else None
+    if found is None:
+        raise _unknown(name)
+    return found
 
 
 def _measure(definition: Definition, settings: Mapping[str, object]) -> Measure:

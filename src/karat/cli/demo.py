@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-MEASURES = ("nDCG@10", "AP", "RR", "R@10", "Judged@10")
+MEASURES = ("nDCG@10", "AP", "RR", "R@10")
 
 
 def command() -> None:
