@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from karat.errors import KaratError, shown
@@ -37,7 +36,7 @@ class Definition:
     higher_is_better: bool = True
     combine: Combine = "mean"
     aliases: tuple[str, ...] = ()
-    synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType({})
+    synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
     example_at: str = "10"
     forbids: Callable[[Measure], str | None] = lambda _: None
 
@@ -187,8 +186,11 @@ def register(function: Function | None = None, /, **about: Unpack[About]) -> Mea
 
     def declare(function: Function) -> Measure:
         parameters = parameters_of(function)
-        standard: About = {"name": function.__name__, **({"at": "k"} if "k" in parameters else {})}
-        definition = Definition(function=function, parameters=parameters, **{**standard, **about})
+        told = about.copy()
+        told.setdefault("name", function.__name__)
+        if "k" in parameters:
+            told.setdefault("at", "k")
+        definition = Definition(function=function, parameters=parameters, **told)
         _admit(definition)
         return Measure(definition.name, definition=definition)
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-
 from karat.judged import Floats, Ints
 
 # Ids of a large table: one contiguous Arrow array of strings, never a Python object per row. (Arrow has no types.)
@@ -102,11 +100,3 @@ class Ready:
 
     def empty(self) -> None:
         """An empty mapping says that the system answered nothing."""
-
-
-def truth_from(lists: dict[str, dict[str, float]], name: str) -> Truth:
-    """A truth from mappings whose ids and grades have been checked."""
-    sizes = np.fromiter(map(len, lists.values()), np.int64, len(lists))
-    docs = [doc for judged in lists.values() for doc in judged]
-    grades = np.fromiter((grade for judged in lists.values() for grade in judged.values()), np.float64, len(docs))
-    return Truth(tuple(lists), np.concatenate(([0], np.cumsum(sizes))), docs, grades, name)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain
-from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
 
 from karat.document import identifier, key
 from karat.errors import KaratError, shown
-from karat.sources.forms import Batch, Lists, Ready, Scored, Truth, truth_from
+from karat.judged import Bools, Floats, Ints
+from karat.sources.forms import Batch, Lists, Ready, Scored, Truth
 
 _TRUTH_MEND = "A truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_MEND = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
@@ -24,12 +24,15 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the tr
         query = _new_query(query_key, golds, name)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
-            golds[query] = _graded(docs, where)
+            golds[query] = _with_text_keys(docs, where)
         else:
-            # A gold given twice is one gold, and one without a key can never be found.
-            keys = (key(doc, match, where) for doc in _several(docs, where, _TRUTH_MEND))
-            golds[query] = {doc: 1.0 for doc in keys if doc is not None}
-    return truth_from(golds, name)
+            golds[query] = dict.fromkeys(_keys(docs, match, where, _TRUTH_MEND), 1.0)  # type: ignore[arg-type]  # see below
+        # A gold without a key can never be found.
+        if not golds[query].keys().isdisjoint((None, "")):
+            golds[query] = {doc: grade for doc, grade in golds[query].items() if doc}
+    offsets, grades = _flat(golds, np.isfinite, "grade", name)
+    docs_in_order = list(chain.from_iterable(golds.values()))
+    return Truth(tuple(golds), offsets, docs_in_order, grades, name)
 
 
 def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the run") -> Ready:
@@ -44,10 +47,11 @@ def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the run"
         if isinstance(docs, Mapping):
             scored[query] = _with_text_keys(docs, where)
         else:
-            listed[query] = _keys(docs, match, where)
+            listed[query] = _keys(docs, match, where, _RUN_MEND)
     parts: list[Batch] = []
     if scored:
-        parts.append(_scored_batch(scored, name))
+        offsets, scores = _flat(scored, _no_nan, "score", name)
+        parts.append(Scored(list(scored), list(scored.values()), scores, offsets))
     if listed:
         parts.append(Lists(list(listed), list(listed.values())))
     return Ready(name, tuple(parts))
@@ -80,27 +84,25 @@ def _several(docs: object, where: str, mend: str) -> Iterable[object]:
     return docs
 
 
-def _keys(docs: object, match: str, where: str) -> Sequence[str | None]:
+def _keys(docs: object, match: str, where: str, mend: str) -> Sequence[str | None]:
     """The key of each document, in order; a list of strings is that already."""
-    if type(docs) is list and set(map(type, docs)) <= {str}:
+    if isinstance(docs, list) and _all_text(docs):
         return docs
-    return [key(doc, match, where) for doc in _several(docs, where, _RUN_MEND)]
+    return [key(doc, match, where) for doc in _several(docs, where, mend)]
 
 
-def _graded(docs: Mapping[Any, Any], where: str) -> dict[str, float]:
-    graded: dict[str, float] = {}
-    for doc, grade in _with_text_keys(docs, where).items():
-        number = _number(grade, f"{where}, document {doc}", "grade")
-        if not isfinite(number):
-            raise KaratError(f"grade {grade} is not a finite number", where=f"{where}, document {doc}")
-        if doc:
-            graded[doc] = number
-    return graded
+def _all_text(values: Iterable[object]) -> bool:
+    """Whether these are all strings. Joining them is the fastest way to find out."""
+    try:
+        "".join(values)  # type: ignore[arg-type]  # that is what is being asked
+    except TypeError:
+        return False
+    return True
 
 
 def _with_text_keys(docs: Mapping[Any, Any], where: str) -> dict[str, Any]:
     """The same mapping, its ids as strings; untouched where they are strings already, as they mostly are."""
-    if type(docs) is dict and set(map(type, docs)) <= {str}:
+    if isinstance(docs, dict) and _all_text(docs):
         return docs
     texts: dict[str, Any] = {}
     for doc, value in docs.items():
@@ -111,32 +113,39 @@ def _with_text_keys(docs: Mapping[Any, Any], where: str) -> dict[str, Any]:
     return texts
 
 
-def _scored_batch(scored: dict[str, dict[str, float]], name: str) -> Scored:
-    sizes = np.fromiter(map(len, scored.values()), np.int64, len(scored))
+def _flat(
+    by_query: dict[str, dict[str, float]], good: Callable[[Floats], Bools], what: str, name: str
+) -> tuple[Ints, Floats]:
+    """The numbers of all queries in one array, and where each query's begin."""
+    sizes = np.fromiter(map(len, by_query.values()), np.int64, len(by_query))
     offsets = np.concatenate(([0], np.cumsum(sizes)))
-    values = chain.from_iterable(docs.values() for docs in scored.values())
     try:
-        scores = np.fromiter(values, np.float64, int(offsets[-1]))
-        good = not np.isnan(scores.sum()) or not np.isnan(scores).any()
+        values = chain.from_iterable(docs.values() for docs in by_query.values())
+        numbers = np.fromiter(values, np.float64, int(offsets[-1]))
     except (TypeError, ValueError, OverflowError):
-        good = False
-    if not good:
-        raise _bad_score(scored, name)
-    return Scored(list(scored), list(scored.values()), scores, offsets)
+        raise _bad_number(by_query, good, what, name) from None
+    if not good(numbers).all():
+        raise _bad_number(by_query, good, what, name)
+    return offsets, numbers
 
 
-def _bad_score(scored: dict[str, dict[str, float]], name: str) -> KaratError:
-    """Find the score that the fast way stumbled over."""
-    for query, docs in scored.items():
-        for doc, score in docs.items():
-            where = f"{name}, query {query}, document {doc}"
-            if isnan(_number(score, where, "score")):
-                return KaratError("the score is NaN", where=where, mend="Every retrieved document needs a score.")
-    raise AssertionError("no bad score in a run that could not be read")
+def _no_nan(numbers: Floats) -> Bools:
+    return ~np.isnan(numbers)
 
 
-def _number(value: object, where: str, what: str) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]  # what float cannot read is told below
-    except (TypeError, ValueError, OverflowError):
-        raise KaratError(f"{what} {shown(value)} is not a number", where=where) from None
+def _bad_number(
+    by_query: dict[str, dict[str, float]], good: Callable[[Floats], Bools], what: str, name: str
+) -> KaratError:
+    """Find the number that the fast way stumbled over."""
+    for query, docs in by_query.items():
+        for doc, value in docs.items():
+            try:
+                fine = bool(good(np.asarray(float(value))))
+            except (TypeError, ValueError, OverflowError):
+                fine = False
+            if not fine:
+                where = f"{name}, query {query}, document {doc}"
+                return KaratError(
+                    f"{what} {shown(value)} is not a number", where=where, mend=f"Every document needs a {what}."
+                )
+    raise AssertionError("no bad number among numbers that could not be read")
