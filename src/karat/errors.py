@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
 
 class KaratError(ValueError):
     """What is wrong, where it is, and what to do about it.
@@ -19,9 +23,18 @@ class KaratError(ValueError):
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         if not self.mend:
-            return f"{place}{self.what}"
+            return printable(f"{place}{self.what}")
         stop = "" if self.what.endswith((".", "?", "!")) else "."
-        return f"{place}{self.what}{stop} {self.mend}"
+        return printable(f"{place}{self.what}{stop} {self.mend}")
+
+
+def printable(text: str) -> str:
+    r"""A text that cannot move the cursor or ring the bell: control characters are shown, not sent.
+
+    >>> print(printable("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def shown(value: object, width: int = 60) -> str:

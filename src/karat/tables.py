@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from karat.errors import printable
+
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table as RichTable
@@ -41,14 +43,14 @@ class Table:
         page = io.StringIO()
         Console(file=page, width=_UNFOLDED, color_system=None).print(self._drawn(stars=True))
         table = [line.rstrip() for line in page.getvalue().splitlines()]
-        return "\n".join([*table, *map(_printable, self.notes)]) + "\n"
+        return "\n".join([*table, *map(printable, self.notes)]) + "\n"
 
     def rich(self) -> Group:
         """For a terminal: the best of a column in colour, the notes dimmed."""
         from rich.console import Group
         from rich.text import Text
 
-        return Group(self._drawn(stars=False), *(Text(_printable(note), style="dim") for note in self.notes))
+        return Group(self._drawn(stars=False), *(Text(printable(note), style="dim") for note in self.notes))
 
     def fits(self, console: Console) -> bool:
         """Whether the table can be drawn in this terminal without folding its cells."""
@@ -75,7 +77,7 @@ class Table:
             for row in self.rows
         ]
         lines = [
-            *(f"% {_printable(note)}" for note in self.notes),
+            *(f"% {printable(note)}" for note in self.notes),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             " & ".join(map(_for_latex, self.header)) + r" \\",
@@ -106,11 +108,11 @@ class Table:
 
         table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for at, name in enumerate(self.header):
-            table.add_column(Text(_printable(name)), justify="left" if at < self.labels else "right", overflow="fold")
+            table.add_column(Text(printable(name)), justify="left" if at < self.labels else "right", overflow="fold")
         starred = [stars and any(row[at].best for row in self.rows) for at in range(len(self.header))]
         for row in self.rows:
             table.add_row(*(
-                Text(_printable(cell.text) + (("*" if cell.best else " ") if starred[at] else ""),
+                Text(printable(cell.text) + (("*" if cell.best else " ") if starred[at] else ""),
                      style="bold green" if cell.best else "")
                 for at, cell in enumerate(row)
             ))  # fmt: skip
@@ -128,15 +130,8 @@ def _field(value: object, delimiter: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in (delimiter, '"', "\n", "\r")) else text
 
 
-def _printable(text: str) -> str:
-    """A text that cannot move the cursor or ring the bell: control characters are shown, not sent."""
-    return re.sub(
-        r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", lambda found: ascii(found[0])[1:-1], text
-    )
-
-
 def _for_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", _printable(text))
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", printable(text))
 
 
 _LATEX = {
@@ -146,4 +141,4 @@ _LATEX = {
 
 
 def _for_latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in _printable(text))
+    return "".join(_LATEX.get(character, character) for character in printable(text))

@@ -26,7 +26,7 @@ LAYERS = {
     "ties": {"judged", "sources"},
     "ranking": {"errors", "judged", "sources", "ties", "matching"},
     "stats": {"judged"},
-    "tables": set(),
+    "tables": {"errors"},
 }  # fmt: skip
 CORE = {"errors", "names", "parameters", "registry", "judged", "measures", "document", "sources", "matching", "ties",
         "ranking", "findings", "stats", "files", "tables", "evaluate", "scores", "exports", "summary"}  # fmt: skip

@@ -14,9 +14,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from karat.errors import KaratError
 from karat.names import did_you_mean
@@ -24,7 +25,8 @@ from karat.names import did_you_mean
 PIECE = 8 << 20
 LONGEST_LINE = 1 << 20
 _TOKEN = 4096
-_BOM = b"\xef\xbb\xbf"
+_COUNTED_AT_ONCE = 1 << 24
+BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
 Progress = Callable[[int, int], None]
@@ -60,20 +62,22 @@ class TextSource:
         """The lines, in pieces of about `size` bytes that end where the first column changes."""
         try:
             if self.path == "-" and self._held is None:
-                self._held = sys.stdin.buffer.read()
+                self._held = _all_of_pipe(sys.stdin.buffer, self.name)
             if self._held is not None:
                 yield from self._pieces(BytesIO(self._held), self._held, progress, size)
                 return
             with open(self.path, "rb") as file:
                 status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode):
-                    self._held = file.read()
+                    self._held = _all_of_pipe(file, self.name)
                     yield from self._pieces(BytesIO(self._held), self._held, progress, size)
                 elif status.st_size:
                     # Not closed here: a piece may be in use by another thread, and the last one to go unmaps it.
                     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                     yield from self._pieces(file, data, progress, size)
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            if isinstance(error, KaratError):
+                raise
             raise _cannot_read(self.path, error) from None
 
     def _pieces(
@@ -87,10 +91,11 @@ class TextSource:
 
 def _in_place(data: Text, name: str, progress: Progress | None, size: int) -> Iterator[Piece]:
     view, total = memoryview(data), len(data)
-    start = len(_BOM) if data[: len(_BOM)] == _BOM else 0
+    start = len(BOM) if data[: len(BOM)] == BOM else 0
     while start < total:
-        end = _cut(data, start, total, size, name)
-        yield Piece(view[start:end], name, _lines_before(data, start))
+        lines_before = partial(_lines_before, data, start)
+        end = _cut(data, start, total, size, name, lines_before)
+        yield Piece(view[start:end], name, lines_before)
         start = end
         if progress:
             progress(start, total)
@@ -100,47 +105,67 @@ def _unpacked(
     file: BufferedReader | BytesIO, name: str, total: int, progress: Progress | None, size: int
 ) -> Iterator[Piece]:
     stream = gzip.GzipFile(fileobj=cast("BufferedReader", file))
-    rest, lines, first = b"", 0, True
-    while True:
-        try:
-            block = stream.read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise KaratError(
-                f"the gzip data is damaged or cut short ({error})", where=name, mend="Compress or download it again."
-            ) from None
-        if first:
-            block, first = block.removeprefix(_BOM), False
-        data = rest + block if rest else block
-        end = _cut(data, 0, len(data) + bool(block), len(data), name) if data else 0
-        if end <= len(data):
-            piece, rest = data[:end], data[end:]
-            if piece:
-                yield Piece(piece, name, lambda lines=lines: lines)  # type: ignore[misc]  # the default binds it
-                lines += _newlines(piece)
-        else:
-            rest = data
+    data, lines, at_start, more = b"", 0, True, True
+    while more:
+        block = _next_block(stream, max(size, len(BOM)), name)
+        more = len(block) > 0
+        data += block.removeprefix(BOM) if at_start else block
+        at_start = False
+        # While more may come, the end of the data is not the end of all: a cut there waits.
+        end = _cut(data, 0, len(data) + more, len(data), name, partial(int, lines)) if data else 0
+        if 0 < end <= len(data):
+            yield Piece(data[:end], name, partial(int, lines))
+            lines += _newlines(data[:end])
+            data = data[end:]
         if progress:
             progress(file.tell(), total)
-        if not block:
-            return
 
 
-def _cut(data: Text, start: int, total: int, size: int, name: str) -> int:
+def _next_block(stream: gzip.GzipFile, size: int, name: str) -> bytes:
+    try:
+        return stream.read(size)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise KaratError(
+            f"the gzip data is damaged or cut short ({error})", where=name, mend="Compress or download it again."
+        ) from None
+
+
+def _cut(data: Text, start: int, total: int, size: int, name: str, lines_before: Callable[[], int]) -> int:
     """Where the piece that starts here ends: at a change, or at the end of all."""
     while start + size < total:
         end = start + size
         change = _last_change(data, start, end)
         if change is not None:
             return change
-        tail = max(start, end - LONGEST_LINE)
-        if end - tail == LONGEST_LINE and max(data.rfind(b"\n", tail, end), data.rfind(b"\r", tail, end)) < 0:
-            raise KaratError(
-                f"there is a line of more than {LONGEST_LINE >> 20} MB",
-                where=name,
-                mend="That is no TREC file: its lines end after a few columns.",
-            )
+        if _unending(data, start, end):
+            raise _no_line(name, lines_before() + _newlines(data[start:end]))
         size *= 2
+    if _unending(data, start, total):
+        raise _no_line(name, lines_before() + _newlines(data[start:total]))
     return total
+
+
+def _unending(data: Text, start: int, end: int) -> bool:
+    tail = end - LONGEST_LINE
+    return tail >= start and max(data.rfind(b"\n", tail, end), data.rfind(b"\r", tail, end)) < 0
+
+
+def _no_line(name: str, lines_before: int) -> KaratError:
+    return KaratError(
+        f"this line is longer than {LONGEST_LINE >> 20} MB",
+        where=f"{name}:{lines_before + 1}",
+        mend="That is no TREC file: its lines end after a few columns.",
+    )
+
+
+def _all_of_pipe(pipe: BinaryIO, name: str) -> bytes:
+    """Everything that comes, unless it is text that never ends its line."""
+    blocks = []
+    while block := pipe.read(PIECE):
+        blocks.append(block)
+        if not blocks[0].startswith(_GZIP) and _unending(block, 0, len(block)):
+            raise _no_line(name, sum(map(_newlines, blocks)))
+    return b"".join(blocks)
 
 
 def _last_change(data: Text, start: int, end: int) -> int | None:
@@ -183,19 +208,28 @@ def _first_token(data: Text, line: int) -> bytes:
     return tokens[0] if tokens else b""
 
 
-def _lines_before(data: Text, end: int) -> Callable[[], int]:
-    return lambda: sum(_newlines(data[at : min(at + PIECE, end)]) for at in range(0, end, PIECE))
+def _lines_before(data: Text, end: int) -> int:
+    lines = 0
+    for at in range(0, end, _COUNTED_AT_ONCE):
+        part = data[at : min(at + _COUNTED_AT_ONCE, end)]
+        # A line end of two bytes may straddle two parts: it is counted with the second.
+        straddles = part.endswith(b"\r") and data[at + len(part) : at + len(part) + 1] == b"\n"
+        lines += _newlines(part) - straddles
+    return lines
 
 
 def _newlines(data: bytes) -> int:
     return data.count(b"\n") + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
 
 
-def _cannot_read(path: str, error: OSError) -> KaratError:
+def _cannot_read(path: str, error: OSError | ValueError) -> KaratError:
     if isinstance(error, FileNotFoundError):
-        folder = Path(path).parent
-        there = [str(folder / entry.name) for entry in folder.iterdir()] if folder.is_dir() else []
+        try:
+            folder = Path(path).parent
+            there = [str(folder / entry.name) for entry in folder.iterdir()]
+        except OSError:
+            there = []
         return KaratError("there is no such file", where=path, mend=did_you_mean(path, there) or None)
     if isinstance(error, IsADirectoryError):
         return KaratError("this is a folder, not a file", where=path, mend="Name the file in it.")
-    return KaratError(f"cannot be read: {error.strerror or error}", where=path)
+    return KaratError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=path)

@@ -23,7 +23,7 @@ from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.columns import grouped, in_groups, one_array
 from karat.sources.forms import Batch, Column, Table
-from karat.sources.pieces import Piece, Progress, TextSource
+from karat.sources.pieces import BOM, Piece, Progress, TextSource
 
 
 class Layout(NamedTuple):
@@ -156,8 +156,8 @@ def _after_line_end(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Columns | None:
     """The columns as Arrow reads them; None where something in them is not plain."""
-    if not len(data):
-        return None
+    if not len(data) or bytes(data[:3]) == BOM:
+        return None  # Arrow drops a byte order mark, which is part of an id here
     try:
         table = csv.read_csv(
             pa.BufferReader(pa.py_buffer(data)),
