@@ -302,5 +302,5 @@ def _collected(truth: Truth, parts: list[Part]) -> Judged:
 
 
 def _noticed(truth: Truth, parts: list[Part]) -> Noticed:
-    unknown = [query for part in parts for query in part.queries if query not in truth.place]
+    unknown = sorted(query for part in parts for query in part.queries if query not in truth.place)
     return Noticed(unknown, sum(part.duplicates for part in parts), sum(part.identical for part in parts))

@@ -140,7 +140,7 @@ def link_loader(root: Path) -> None:
 
 def wheel_of_trec_eval(root: Path, site: Path, folder: Path) -> None:
     version = next((root / "usr/bin").glob("python3.*[0-9]")).name.removeprefix("python")
-    platforms = ("--platform", "manylinux2014_x86_64", "--platform", "manylinux_2_17_x86_64")
+    platforms = [f"--platform=manylinux_2_{glibc}_x86_64" for glibc in (17, 24, 28)]
     wanted = ("--only-binary=:all:", *platforms, "--python-version", version, "--no-deps")
     pip("download", "--dest", str(folder), *wanted, TREC_EVAL)
     shutil.unpack_archive(next(folder.glob("*.whl")), site, format="zip")
