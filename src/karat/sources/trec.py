@@ -114,7 +114,7 @@ def _read(piece: Piece, layout: Layout) -> Columns:
     return columns or _by_hand(piece, layout)
 
 
-def _tidy(data: memoryview | bytes) -> str | None:
+def _tidy(data: memoryview) -> str | None:
     """The separator, if each separator and each line end stands alone and there is no other white space."""
     text = np.frombuffer(data, np.uint8)
     blank = text <= 32
@@ -242,14 +242,13 @@ def _places(source: TextSource, query: str, doc: str) -> str:
     wanted = query.encode(), doc.encode()
     lines: list[int] = []
     for piece in source.pieces():
-        if wanted[1] not in bytes(piece.data):
-            continue
-        for at, line in enumerate(bytes(piece.data).splitlines()):
-            tokens = line.split(None, 3)
-            if len(tokens) > 2 and (tokens[0], tokens[2]) == wanted:
-                lines.append(piece.lines_before() + at + 1)
-                if len(lines) == 2:
-                    return f"{source.name}:{lines[0]} and {lines[1]}"
+        data = bytes(piece.data)
+        there = data.splitlines() if wanted[1] in data else []
+        found = [at for at, line in enumerate(there) if tuple(line.split(None, 3)[:3:2]) == wanted]
+        before = source.lines_before(piece.offset) if found else 0
+        lines += [before + at + 1 for at in found]
+        if len(lines) > 1:
+            return f"{source.name}:{lines[0]} and {lines[1]}"
     return source.name
 
 
