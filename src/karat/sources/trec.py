@@ -175,8 +175,17 @@ def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Colum
     except pa.ArrowInvalid:
         return None
     query, doc, number = one_array(table["query"]), one_array(table["doc"]), table[layout.number].to_numpy()
-    a_comment = pc.any(pc.starts_with(pc.run_end_encode(query).values, "#")).as_py()
-    return None if a_comment or not np.isfinite(number).all() else Columns(query, doc, number)
+    if not np.isfinite(number).all() or (_holds_hash(data) and _a_comment_among(query)):
+        return None
+    return Columns(query, doc, number)
+
+
+def _holds_hash(data: memoryview | bytes) -> bool:
+    return bool((np.frombuffer(data, np.uint8) == ord("#")).any())
+
+
+def _a_comment_among(query: Column) -> bool:
+    return bool(pc.any(pc.starts_with(pc.run_end_encode(query).values, "#")).as_py())
 
 
 def _by_hand(piece: Piece, layout: Layout) -> Columns:
