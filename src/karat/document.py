@@ -17,7 +17,10 @@ def identifier(value: object, where: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Integral) and not isinstance(value, bool):
-        return str(int(value))
+        try:
+            return str(int(value))
+        except ValueError:
+            raise KaratError("a number of thousands of digits is not an id", where=where) from None
     raise KaratError(
         f"{shown(value)} is not an id", where=where, mend="Ids are text or whole numbers; convert yours with str()."
     )

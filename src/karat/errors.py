@@ -43,5 +43,8 @@ def shown(value: object, width: int = 60) -> str:
     >>> print(shown("a\x1b[2Jb"))
     'a\x1b[2Jb'
     """
-    text = ascii(value) if isinstance(value, bytes) else repr(value)
+    try:
+        text = ascii(value) if isinstance(value, bytes) else repr(value)
+    except Exception:  # a repr may do anything, and this is for a message about something else
+        text = f"a {type(value).__name__}"
     return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -108,7 +108,14 @@ class Table:
 
         table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for at, name in enumerate(self.header):
-            table.add_column(Text(printable(name)), justify="left" if at < self.labels else "right", overflow="fold")
+            # Numbers are folded between words only, and labels give way to them.
+            words = [word for row in self.rows for word in row[at].text.split()] if at >= self.labels else []
+            table.add_column(
+                Text(printable(name)),
+                justify="left" if at < self.labels else "right",
+                overflow="fold",
+                min_width=max(map(len, words), default=1),
+            )
         starred = [stars and any(row[at].best for row in self.rows) for at in range(len(self.header))]
         for row in self.rows:
             table.add_row(*(

@@ -29,7 +29,9 @@ def trec_eval(qrels: Truth, run: Run, measures: set[str], relevance_level: int =
 
     - Grades are integers: a fraction is a TypeError. At or above relevance_level (1 or more) is relevant;
       nDCG gains the grade itself and does not look at the level. 0 is judged and not relevant. -1 and
-      below gain nothing and are unjudged to bpref, which ignores them, and pooled to infAP, which counts them.
+      below gain nothing and are unjudged to bpref, which ignores them, and pooled to infAP, which counts them;
+      where a query has negative grades alone, trec_eval reads past its memory, and may crash:
+      here such a query gets a document of grade 0 that no run has, which changes no measure.
     - Scores become float32, so that 1.00000001 and 1.0 tie. Ties are ordered by document id, descending.
     - Only queries of both truth and run have a result. `{query: {}}` in the run gives zeros; in the truth, where
       trec_eval has no such thing and never returns, the query is left out here.
@@ -38,7 +40,7 @@ def trec_eval(qrels: Truth, run: Run, measures: set[str], relevance_level: int =
     """
     if max((grade for grades in qrels.values() for grade in grades.values()), default=0) > 10_000:
         raise ValueError("trec_eval's time grows with the square of the largest grade: keep it to 10,000")
-    judged = {query: grades for query, grades in qrels.items() if grades}
+    judged = {query: _bearable(grades) for query, grades in qrels.items() if grades}
     pytrec_eval = _pytrec_eval()
     if pytrec_eval is not None:
         evaluator = pytrec_eval.RelevanceEvaluator(judged, measures, relevance_level=relevance_level)
@@ -105,6 +107,11 @@ def _cwl_eval(qrels: dict[str, dict[str, float]], run: Run, p: float) -> dict[st
         measured[query].residuals = True
         measured[query].measure(ranking(query, gains, [1.0] * len(gains), max_n=max(negligible, len(gains))))
     return measured
+
+
+def _bearable(grades: dict[str, int]) -> dict[str, int]:
+    """Negative grades alone crash trec_eval. With nothing relevant, one more document at 0 changes no measure."""
+    return grades if max(grades.values()) >= 0 else {**grades, "a stand-in that no run has": 0}
 
 
 def _module(name: str) -> Any:

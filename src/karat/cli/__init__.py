@@ -45,27 +45,17 @@ def main() -> NoReturn:
     """Run the command; a user's mistake is one line on standard error and status 2, never a traceback."""
     from karat.errors import KaratError
 
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # closed by the caller of karat: nobody reads it
         # A terminal that cannot show a character gets its code instead of an error.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are TextIOWrapper here
+        getattr(sys, name).reconfigure(errors="backslashreplace")
     try:
         app()
     except KaratError as error:
-        _flush_quietly()
-        typer.echo(f"karat: {error}", err=True)
+        print(f"karat: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough. Python would complain once more when it closes the pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except MemoryError:
-        typer.echo("karat: out of memory. Evaluate fewer runs at a time, or on a larger machine.", err=True)
+        print("karat: out of memory. Evaluate fewer runs at a time.", file=sys.stderr)  # noqa: T201
         sys.exit(2)
     sys.exit(0)
-
-
-def _flush_quietly() -> None:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

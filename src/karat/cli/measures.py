@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -19,21 +18,17 @@ def command(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Explain this measure.")] = None,
 ) -> None:
     """List the measures, or explain one."""
+    from karat.cli.screen import say, show
     from karat.measures import definitions
     from karat.registry import definition_of
     from karat.tables import Cell, Table
 
     if name is not None:
-        typer.echo("\n".join(explanation(definition_of(name))))
+        say("\n".join(explanation(definition_of(name))) + "\n")
         return
     rows = tuple((Cell(signature(one)), Cell(one.summary)) for one in definitions())
     table = Table(("measure", "what it says"), rows, ("karat measures NAME explains one.",), labels=2)
-    if sys.stdout.isatty():
-        from rich.console import Console
-
-        Console().print(table.rich())
-    else:
-        typer.echo(table.text(), nl=False)
+    show(table)
 
 
 def signature(definition: Definition) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-import typer
-
+from karat.cli.screen import say, show
 from karat.errors import KaratError
 from karat.files import write_whole
 from karat.scores import Scores
@@ -47,12 +46,13 @@ def refuse(request: Request, runs: int) -> None:
 
 def deliver(scores: Mapping[str, Scores], request: Request) -> None:
     """Print the scores, or write them to the file that was named."""
-    if request.file is None and request.form == "table" and sys.stdout.isatty():
-        _show(scores, request)
-    elif request.form == "parquet" and request.file is not None:
-        next(iter(scores.values())).to_parquet(request.file)
+    if request.file is None and request.form == "table":
+        narrower = None if request.per_query else partial(by_measure, scores, request.level)
+        show(_table(scores, request), narrower)
     elif request.file is None:
-        typer.echo(rendered(scores, request), nl=False)
+        say(rendered(scores, request))
+    elif request.form == "parquet":
+        next(iter(scores.values())).to_parquet(request.file)
     else:
         text = rendered(scores, request)
         write_whole(request.file, lambda file: file.write(text.encode()))
@@ -74,17 +74,6 @@ def rendered(scores: Mapping[str, Scores], request: Request) -> str:
         )
     table = _table(scores, request)
     return {"markdown": table.markdown, "latex": table.latex, "table": table.text}[request.form]()
-
-
-def _show(scores: Mapping[str, Scores], request: Request) -> None:
-    """Draw on the terminal; where the table is too wide for it, one value a line."""
-    from rich.console import Console
-
-    console = Console()
-    table = _table(scores, request)
-    if not request.per_query and not table.fits(console):
-        table = by_measure(scores, request.level)
-    console.print(table.rich())
 
 
 def _table(scores: Mapping[str, Scores], request: Request) -> Table:

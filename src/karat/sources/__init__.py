@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.errors import KaratError, shown
 from karat.sources.forms import Ready, Run, Table, Truth
-from karat.sources.mappings import numbered, run_of_mapping, truth_of_mapping
+from karat.sources.mappings import by_position, run_of_mapping, truth_of_mapping
 from karat.sources.pieces import Progress, TextSource
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
@@ -35,7 +35,9 @@ def read_truth(source: Any, *, columns: Mapping[str, str] | None = None, match: 
 
         truth = _truth_of_table(frame(source, FrameColumns.of("grade", columns), "the truth"), "the truth")
     elif isinstance(source, Sequence):
-        truth = truth_of_mapping(numbered(source, "the truth"), match)
+        # The queries are called 0, 1, 2, … as Python counts them.
+        names = [str(at) for at in range(len(source))]
+        truth = truth_of_mapping(by_position(source, names, "the truth"), match)
     else:
         raise KaratError(f"{shown(source)} is no truth", mend=_TRUTH_MEND)
     if not truth.queries:
@@ -64,13 +66,12 @@ def read_run(
 
         return Ready(name, (frame(source, FrameColumns.of("score", columns), name),))
     if isinstance(source, Sequence):
-        lists = numbered(source, name)
-        if len(lists) != len(truth.queries):
+        if len(source) != len(truth.queries):
             raise KaratError(
-                f"the truth has {len(truth.queries)} queries and {name} has {len(lists)} lists",
+                f"the truth has {len(truth.queries)} queries and {name} has {len(source)} lists",
                 mend="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
             )
-        return run_of_mapping(lists, match, name)
+        return run_of_mapping(by_position(source, truth.queries, name), match, name)
     raise KaratError(f"{shown(source)} is no run", mend=_RUN_MEND)
 
 
@@ -86,6 +87,4 @@ def _truth_of_table(table: Table, name: str) -> Truth:
             where=table.place(query, doc),
             mend="Keep one judgment of each document.",
         )
-    if not np.isfinite(table.scores).all():
-        raise KaratError("a grade is infinite", where=name)
     return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores, name)

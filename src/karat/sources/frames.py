@@ -16,6 +16,8 @@ from karat.names import did_you_mean
 from karat.sources.columns import grouped, one_array
 from karat.sources.forms import Column, Table
 
+_MEND = "A data frame has the columns query, doc and grade (truth) or score (run)."
+
 
 @dataclass(frozen=True)
 class FrameColumns:
@@ -30,7 +32,9 @@ class FrameColumns:
         """`query`, `doc` and `grade` or `score`, unless other names are given for them."""
         given = dict(names or {})
         roles = ("query", "doc", number)
-        for role in given:
+        for role, name in given.items():
+            if not isinstance(name, str):
+                raise KaratError(f"{shown(name)} is not the name of a column", mend=f"Give the name of {role} as text.")
             if role not in roles:
                 raise KaratError(
                     f"{shown(role)} is not a column that is read",
@@ -41,10 +45,13 @@ class FrameColumns:
 
 def frame(source: Any, columns: FrameColumns, name: str) -> Table:
     """The three columns of a frame, the rows of each query together."""
-    table = pa.table(source)
+    try:
+        table = pa.table(source)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise KaratError(f"this cannot be read as a table: {error}", where=name, mend=_MEND) from None
     query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
     doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
-    number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}")
+    number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", name == "the truth")
     return grouped(query, doc, number, lambda of_query, of_doc: _places(query, doc, of_query, of_doc, name))
 
 
@@ -64,7 +71,12 @@ def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
 def _ids(column: pa.ChunkedArray, where: str) -> Column:
     kind = column.type
     if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
+        _refuse_nulls(column, where)
+        chunks = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, pa.large_string())
+        kind = column.type
+    if pa.types.is_null(kind) and not len(column):
+        column = column.cast(pa.large_string())
         kind = column.type
     if not (_is_text(kind) or pa.types.is_integer(kind)):
         raise KaratError(
@@ -84,8 +96,10 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _numbers(column: pa.ChunkedArray, where: str) -> Floats:
+def _numbers(column: pa.ChunkedArray, where: str, finite: bool) -> Floats:
     kind = column.type
+    if pa.types.is_null(kind) and not len(column):
+        return np.empty(0)
     if not (
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
@@ -95,8 +109,10 @@ def _numbers(column: pa.ChunkedArray, where: str) -> Floats:
         raise KaratError(f"numbers of type {kind}", where=where, mend="Convert the column to numbers.")
     _refuse_nulls(column, where)
     numbers: Floats = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
-    if np.isnan(numbers).any():
-        raise KaratError("a number is NaN", where=f"{where}, row {int(np.argmax(np.isnan(numbers)))}")
+    bad = ~np.isfinite(numbers) if finite else np.isnan(numbers)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise KaratError(f"{numbers[row]} is not a number", where=f"{where}, row {row}")
     return numbers
 
 

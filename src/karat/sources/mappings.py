@@ -32,6 +32,7 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the tr
             golds[query] = {doc: grade for doc, grade in golds[query].items() if doc}
     offsets, grades = _flat(golds, np.isfinite, "grade", name)
     docs_in_order = list(chain.from_iterable(golds.values()))
+    _refuse_half_characters([*golds, *docs_in_order], name)
     return Truth(tuple(golds), offsets, docs_in_order, grades, name)
 
 
@@ -48,6 +49,7 @@ def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the run"
             scored[query] = _with_text_keys(docs, where)
         else:
             listed[query] = _keys(docs, match, where, _RUN_MEND)
+    _refuse_half_characters(seen, name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _no_nan, "score", name)
@@ -57,8 +59,8 @@ def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the run"
     return Ready(name, tuple(parts))
 
 
-def numbered(lists: Sequence[Any], name: str) -> dict[str, Any]:
-    """Lists, one per query, as a mapping: the queries are called 0, 1, 2, … as Python counts them."""
+def by_position(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
+    """Lists, one per query, as a mapping."""
     for at, docs in enumerate(lists):
         if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
             raise KaratError(
@@ -66,7 +68,7 @@ def numbered(lists: Sequence[Any], name: str) -> dict[str, Any]:
                 where=f"{name}, query {at}",
                 mend="Give one list per query: [[doc, ...], [doc, ...]].",
             )
-    return {str(at): docs for at, docs in enumerate(lists)}
+    return dict(zip(queries, lists, strict=True))
 
 
 def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> str:
@@ -79,9 +81,19 @@ def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> 
 def _several(docs: object, where: str, mend: str) -> Iterable[object]:
     if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
         raise KaratError(f"{shown(docs)} is not a list of documents", where=where, mend=mend)
-    if isinstance(docs, Set):
+    if isinstance(docs, set | frozenset):
+        if mend == _RUN_MEND:
+            raise KaratError("a set has no order", where=where, mend=mend)
         return sorted(docs, key=str)
     return docs
+
+
+def _refuse_half_characters(ids: Iterable[str], name: str) -> None:
+    """Ids that could never be written: a lone surrogate stands for nothing in any file or table."""
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError as error:
+        raise KaratError(f"an id is no Unicode text: {error.reason}", where=name, mend="Mend the ids.") from None
 
 
 def _keys(docs: object, match: str, where: str, mend: str) -> Sequence[str | None]:

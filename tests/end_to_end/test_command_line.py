@@ -1,0 +1,605 @@
+"""The installed command, as its users meet it: in pipes, on terminals, with good files and bad."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import gzip
+import io
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import karat
+from karat import Scores
+
+KARAT = Path(sys.executable).with_name("karat")
+TRUTH = "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\nq3 0 d 1\n"
+GOOD = "q1 Q0 a 1 3 t\nq1 Q0 x 2 2 t\nq2 Q0 c 1 1 t\n"
+POOR = "q1 Q0 b 1 3 t\nq1 Q0 a 2 2 t\nq2 Q0 x 1 2 t\nq2 Q0 c 2 1 t\n"
+MEASURES = ("nDCG@10", "AP", "P@5", "NumRelRet")
+ASKED = [word for measure in MEASURES for word in ("-m", measure)]
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
+ESCAPE = "\x1b"
+
+Done = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "truth.qrels").write_text(TRUTH)
+    (tmp_path / "good.trec").write_text(GOOD)
+    (tmp_path / "poor.trec").write_text(POOR)
+    return tmp_path
+
+
+def plain_environment(**more: str) -> dict[str, str]:
+    unwanted = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS")
+    return (
+        {name: value for name, value in os.environ.items() if name not in unwanted} | {"TERM": "xterm-256color"} | more
+    )
+
+
+def run(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str) -> Done:
+    done = subprocess.run(
+        [KARAT, *map(str, words)], cwd=folder, input=stdin, capture_output=True, check=False,
+        env=plain_environment(**environment),
+    )  # fmt: skip
+    return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def good(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str) -> str:
+    done = run(folder, *words, stdin=stdin, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def on_terminal(
+    folder: Path, *words: str, columns: int = 200, errors: bool = False, **environment: str
+) -> tuple[int, str]:
+    """What a terminal of some width shows of standard output, or of standard error."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen(
+        [KARAT, *words], cwd=folder, stdin=child, stdout=subprocess.DEVNULL if errors else child,
+        stderr=child if errors else subprocess.DEVNULL, env=plain_environment(**environment),
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(child)
+    shown = b""
+    while select.select([parent], [], [], 60)[0]:
+        try:
+            block = os.read(parent, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        shown += block
+    os.close(parent)
+    return process.wait(), shown.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture(scope="session")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """What two runs look like in each format; printed once, read by many tests."""
+
+    @cache
+    def printed(form: str) -> str:
+        folder = tmp_path_factory.mktemp("printed")
+        (folder / "truth.qrels").write_text(TRUTH)
+        (folder / "good.trec").write_text(GOOD)
+        (folder / "poor.trec").write_text(POOR)
+        return good(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, "--output", form)
+
+    return printed
+
+
+def without_colour(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def expected(folder: Path, name: str) -> Scores:
+    return karat.evaluate(folder / "truth.qrels", folder / f"{name}.trec", MEASURES, name=name)
+
+
+# Every format holds the same numbers.
+
+
+def cells(text: str, form: str) -> list[list[str]]:
+    """The rows of a format for people, without rules and marks."""
+    if form == "markdown":
+        lines = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
+        return [[cell.strip().strip("*").replace("\\", "") for cell in line.strip("|").split("|")] for line in lines]
+    if form == "latex":
+        lines = [line.removesuffix(r" \\") for line in text.splitlines() if line.endswith(r" \\")]
+        return [[re.sub(r"\\textbf\{(.*)\}", r"\1", cell).replace("\\", "").strip() for cell in line.split("&")]
+                for line in lines]  # fmt: skip
+    lines = [line for line in text.splitlines() if re.search(r"\s{2,}", line)]
+    return [[cell.strip(" *") for cell in re.split(r"\s{2,}", line.strip())] for line in lines]
+
+
+def machine_rows(text: str, form: str) -> list[dict[str, Any]]:
+    if form == "jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    return list(csv.DictReader(io.StringIO(text), delimiter="," if form == "csv" else "\t"))
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_formats_for_programs_hold_every_mean_to_the_last_digit(
+    form: str, folder: Path, printed: Callable[[str], str]
+) -> None:
+    rows = machine_rows(printed(form), form)
+    assert [row["run"] for row in rows] == ["good", "poor"]
+    for row in rows:
+        means = expected(folder, row["run"]).means
+        assert {name: float(row[name]) for name in MEASURES} == means
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
+def test_formats_for_programs_hold_every_query_to_the_last_digit(form: str, folder: Path) -> None:
+    text = good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "--output", form, "--per-query")
+    rows = machine_rows(text, form)
+    found = {row["query"]: {name: float(row[name]) for name in MEASURES} for row in rows}
+    assert found == expected(folder, "poor").per_query
+
+
+def test_json_holds_means_queries_and_what_was_noticed(folder: Path, printed: Callable[[str], str]) -> None:
+    data = json.loads(good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--output", "json"))
+    assert data == expected(folder, "good").to_dict()
+    several = json.loads(printed("json"))
+    assert several == {"runs": {name: expected(folder, name).to_dict() for name in ("good", "poor")}}
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex"])
+def test_formats_for_people_hold_the_same_numbers_to_four_digits(
+    form: str, folder: Path, printed: Callable[[str], str]
+) -> None:
+    text = printed(form)
+    header, *rows = cells(text, form)
+    assert header == ["run", *MEASURES]
+    for row in rows[:2]:
+        means = expected(folder, row[0]).means
+        assert [float(cell) for cell in row[1:]] == pytest.approx([means[name] for name in MEASURES], abs=5e-5)
+    assert "q3" in text
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("form", ["table", "latex"])
+def test_formats_for_people_show_every_query_if_asked(form: str, folder: Path) -> None:
+    text = good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--output", form, "--per-query")
+    header, *rows = cells(text, form)
+    assert header == ["query", *MEASURES]
+    assert [row[0] for row in rows[:4]] == ["q1", "q2", "q3", "all"]
+
+
+def test_several_runs_mark_the_best_of_each_column(folder: Path, printed: Callable[[str], str]) -> None:
+    def marked(form: str, pattern: str) -> list[str]:
+        return re.findall(pattern, printed(form))
+
+    best = [f"{expected(folder, 'good')[name]:.4f}" for name in ("nDCG@10", "AP")]
+    assert marked("table", r"([\d.]+)\*") == best
+    assert marked("markdown", r"\*\*(.*?)\*\*") == best
+    assert marked("latex", r"\\textbf\{(.*?)\}") == best
+
+
+def test_intervals_stand_around_their_values(folder: Path) -> None:
+    (row,) = machine_rows(
+        good(folder, "evaluate", "truth.qrels", "poor.trec", "-m", "AP", "--ci", "--output", "csv"), "csv"
+    )
+    low, high = expected(folder, "poor").interval("AP")
+    assert (float(row["AP low"]), float(row["AP high"])) == (low, high)
+    assert low <= float(row["AP"]) <= high
+
+
+def test_options_reach_the_evaluation(folder: Path) -> None:
+    (folder / "odd.trec").write_text("q1 Q0 q1 1 3 t\nq1 Q0 x 1 2 t\nq1 Q0 a 2 2 t\nq1 Q0 x 3 1 t\n")
+    words = ["--duplicates", "first", "--ties", "best", "--ignore-identical-ids", "--missing", "skip", "--rel", "1"]
+    (row,) = machine_rows(
+        good(folder, "evaluate", "truth.qrels", "odd.trec", "-m", "RR", *words, "--output", "jsonl"), "jsonl"
+    )
+    assert row == {"run": "odd", "RR": 1.0}
+
+
+def test_standard_input_is_a_run_or_a_truth(folder: Path) -> None:
+    as_run = good(folder, "evaluate", "truth.qrels", "-", *ASKED, "--output", "csv", stdin=GOOD.encode())
+    as_truth = good(
+        folder, "evaluate", "-", "good.trec", *ASKED, "--output", "csv", stdin=gzip.compress(TRUTH.encode())
+    )
+    assert as_run.splitlines()[1].split(",")[1:] == as_truth.splitlines()[1].split(",")[1:]
+
+
+# Files: whole or not at all.
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("s.csv", "csv"), ("s.json", "json"), ("s.md", "markdown"),
+     ("s.tex", "latex"), ("s.CSV", "csv")],
+)  # fmt: skip
+def test_the_name_of_the_file_decides_the_format(
+    name: str, form: str, folder: Path, printed: Callable[[str], str]
+) -> None:
+    words = ["evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED]
+    assert good(folder, *words, "-o", name) == ""
+    assert (folder / name).read_text() == printed(form)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([name, "good.trec", "poor.trec", "truth.qrels"])
+
+
+def test_the_format_asked_for_goes_before_the_name_of_the_file(folder: Path) -> None:
+    good(folder, "evaluate", "truth.qrels", "good.trec", "--output", "json", "-o", "s.csv")
+    assert json.loads((folder / "s.csv").read_text())["name"] == "good"
+
+
+def test_a_parquet_file_comes_back_as_the_same_scores(folder: Path) -> None:
+    good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "-o", "s.parquet")
+    assert Scores.load(folder / "s.parquet").to_dict() == expected(folder, "poor").to_dict()
+    assert pq.read_table(folder / "s.parquet").column_names == ["query", *MEASURES]
+
+
+def test_saved_json_and_csv_come_back_as_the_same_scores(folder: Path) -> None:
+    good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "-o", "s.json")
+    good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "-o", "s.csv", "--per-query")
+    assert Scores.load(folder / "s.json").to_dict() == expected(folder, "poor").to_dict()
+    assert Scores.load(folder / "s.csv").per_query == expected(folder, "poor").per_query
+
+
+def test_a_symbolic_link_stays_one_and_its_target_is_replaced(folder: Path) -> None:
+    (folder / "real").mkdir()
+    (folder / "real" / "scores.csv").write_text("old")
+    os.chmod(folder / "real" / "scores.csv", 0o640)
+    (folder / "link.csv").symlink_to("real/scores.csv")
+    good(folder, "evaluate", "truth.qrels", "good.trec", "-o", "link.csv")
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "real" / "scores.csv").read_text().startswith("run,")
+    assert stat.S_IMODE((folder / "real" / "scores.csv").stat().st_mode) == 0o640
+    assert [path.name for path in (folder / "real").iterdir()] == ["scores.csv"]
+
+
+def refused(folder: Path, done: Done) -> str:
+    """One message on standard error, status 2, no traceback, nothing on standard output, nothing written."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("karat: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.strip().isprintable()
+    assert len(done.stderr) < 700
+    return done.stderr
+
+
+def test_a_full_disk_is_an_error(folder: Path) -> None:
+    error = refused(folder, run(folder, "evaluate", "truth.qrels", "good.trec", "-o", "/dev/full"))
+    assert "/dev/full" in error
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_standard_output_on_a_full_disk_is_an_error_without_a_traceback(form: str, folder: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [KARAT, "evaluate", "truth.qrels", "good.trec", "--output", form],
+            cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False, text=True,
+        )  # fmt: skip
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert "No space left" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_standard_output_ends_without_a_traceback(folder: Path) -> None:
+    command = f"{KARAT} evaluate truth.qrels good.trec >&-"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, check=False, text=True)
+    assert "Traceback" not in done.stderr
+
+
+INTERRUPTED = """
+import os, sys
+import karat.cli
+
+def interrupt(*_):
+    {how}
+
+os.{at} = interrupt
+sys.argv = ["karat", "evaluate", "truth.qrels", "good.trec", "-o", sys.argv[1]]
+karat.cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "how"),
+    [
+        ("scores.csv", "fsync", "raise KeyboardInterrupt"),
+        ("scores.json", "replace", "raise KeyboardInterrupt"),
+        ("scores.csv", "replace", "raise OSError(28, 'No space left on device')"),
+        ("scores.parquet", "fsync", "raise OSError(28, 'No space left on device')"),
+    ],
+)
+def test_an_interrupted_or_failing_write_leaves_the_old_file_and_nothing_else(
+    how: str, name: str, at: str, folder: Path
+) -> None:
+    (folder / name).write_text("old")
+    before = sorted(folder.iterdir())
+    program = INTERRUPTED.format(how=how, at=at)
+    done = subprocess.run(
+        [sys.executable, "-c", program, name], cwd=folder, capture_output=True, check=False, text=True
+    )
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert (folder / name).read_text() == "old"
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_killed_write_leaves_the_old_file(folder: Path) -> None:
+    (folder / "scores.csv").write_text("old")
+    program = INTERRUPTED.format(how="os.kill(os.getpid(), 9)", at="replace")
+    done = subprocess.run([sys.executable, "-c", program, "scores.csv"], cwd=folder, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert (folder / "scores.csv").read_text() == "old"
+
+
+@pytest.fixture
+def read_only() -> Iterator[Path]:
+    """A folder that all may read and nobody may write; root may everything, so it loses that right."""
+    folder = Path(tempfile.mkdtemp())
+    for name, text in {"truth.qrels": TRUTH, "good.trec": GOOD, "scores.csv": "old"}.items():
+        (folder / name).write_text(text)
+    folder.chmod(0o555)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "new.csv"])
+def test_a_read_only_folder_is_an_error_and_keeps_the_old_file(name: str, read_only: Path) -> None:
+    words = [str(KARAT), "evaluate", "truth.qrels", "good.trec", "-o", name]
+    if os.access(read_only, os.W_OK):
+        if shutil.which("setpriv") is None:
+            pytest.skip("root may write anywhere, and there is no setpriv to take that right away")
+        words = ["setpriv", "--inh-caps=-dac_override", "--bounding-set=-dac_override", *words]
+    done = subprocess.run(words, cwd=read_only, capture_output=True, check=False, text=True, env=plain_environment())
+    if done.stderr.startswith("setpriv"):
+        pytest.skip(done.stderr)
+    assert name in refused(read_only, done)
+    assert (read_only / "scores.csv").read_text() == "old"
+    assert len(list(read_only.iterdir())) == 3
+
+
+@pytest.mark.parametrize("target", ["nowhere/scores.csv", ".", "x" * 300 + ".csv"])
+def test_a_place_where_no_file_can_be_is_an_error_that_names_it(target: str, folder: Path) -> None:
+    error = refused(folder, run(folder, "evaluate", "truth.qrels", "good.trec", "-o", target))
+    assert "cannot be written" in error
+
+
+def test_several_runs_do_not_fit_into_one_parquet_file(folder: Path) -> None:
+    refused(folder, run(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", "-o", "s.parquet"))
+    assert not (folder / "s.parquet").exists()
+
+
+# Bad input.
+
+BAD: dict[str, Callable[[Path], list[str]]] = {
+    "a missing truth": lambda _: ["nothing.qrels", "good.trec"],
+    "a missing run": lambda _: ["truth.qrels", "god.trec"],
+    "an empty run": lambda _: ["truth.qrels", "/dev/null"],
+    "a run as truth": lambda _: ["good.trec", "truth.qrels"],
+    "a bad score": lambda folder: ["truth.qrels", bad_file(folder, b"q1 Q0 a 1 abc t\n")],
+    "junk": lambda folder: ["truth.qrels", bad_file(folder, bytes(range(256)) * 10)],
+    "escapes": lambda folder: ["truth.qrels", bad_file(folder, b"\x1b[31m \x1b[2J \x07 \x1b]0;x\x07 \x1b[1m t\n")],
+    "cut gzip": lambda folder: ["truth.qrels", bad_file(folder, gzip.compress(GOOD.encode())[:-9])],
+    "a duplicate": lambda folder: ["truth.qrels", bad_file(folder, GOOD.encode() + b"q2 Q0 c 1 1 t\n")],
+    "a duplicate with escapes": lambda folder: ["truth.qrels", bad_file(folder, b"q\x1b[2J Q0 \x1b[31m 1 1 t\n" * 2)],
+    "an unending line": lambda folder: ["truth.qrels", bad_file(folder, b"x" * (10 << 20))],
+    "a long bad word": lambda folder: ["truth.qrels", bad_file(folder, b"q1 Q0 a 1 " + b"x" * 100_000 + b" t\n")],
+    "an unknown measure": lambda _: ["truth.qrels", "good.trec", "-m", "nDCGG@10"],
+    "standard input twice": lambda _: ["-", "-"],
+    "a name with a line end": lambda _: ["truth.qrels", "a\nb.trec"],
+    "skipping everything": lambda folder: ["truth.qrels", bad_file(folder, b"z Q0 a 1 1 t\n"), "--missing", "skip"],
+}  # fmt: skip
+
+
+def bad_file(folder: Path, data: bytes) -> str:
+    (folder / "bad.trec").write_bytes(data)
+    return "bad.trec"
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_clear_message_and_nothing_is_written(name: str, folder: Path) -> None:
+    words = BAD[name](folder)
+    (folder / "out.csv").write_text("old")
+    before = sorted(folder.iterdir())
+    refused(folder, run(folder, "evaluate", *words, "-o", "out.csv"))
+    assert (folder / "out.csv").read_text() == "old"
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["a duplicate with escapes", "escapes"])
+def test_an_error_on_a_terminal_sends_no_escapes(name: str, folder: Path) -> None:
+    status, shown = on_terminal(folder, "evaluate", *BAD[name](folder), errors=True)
+    assert status == 2
+    assert "karat: " in shown
+    for sent in (f"{ESCAPE}[2J", f"{ESCAPE}[31m", f"{ESCAPE}]0;", "\x07"):
+        assert sent not in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["evaluate", "truth.qrels"], ["evaluate", "truth.qrels", "good.trec", "--ties", "random"],
+     ["evaluate", "truth.qrels", "good.trec", "--output", "xml"],
+     ["evaluate", "truth.qrels", "good.trec", "--rel", "x"],
+     ["evaluate", "truth.qrels", "good.trec", "--no-such-option"], ["no-such-command"], ["measures", "nDCGG"]],
+)  # fmt: skip
+def test_a_wrong_command_line_exits_with_2_and_says_so_on_standard_error(words: list[str], folder: Path) -> None:
+    done = run(folder, *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Terminals and pipes.
+
+
+def test_a_pipe_gets_plain_text_also_from_a_colourful_terminal(folder: Path, printed: Callable[[str], str]) -> None:
+    text = good(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, COLUMNS="20")
+    assert text == printed("table")
+    assert text.replace("\n", "").isprintable()
+
+
+def test_a_terminal_gets_colour_and_the_same_numbers(folder: Path) -> None:
+    status, shown = on_terminal(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED)
+    assert status == 0
+    assert ESCAPE in shown
+    piped = good(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED)
+    assert re.findall(r"\d\.\d{4}", without_colour(shown)) == re.findall(r"\d\.\d{4}", piped)
+
+
+@pytest.mark.parametrize("words", [["evaluate", "truth.qrels", "good.trec", "poor.trec"], ["measures"]])
+def test_no_color_is_respected(words: list[str], folder: Path) -> None:
+    status, shown = on_terminal(folder, *words, NO_COLOR="1")
+    assert status == 0
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", shown)
+
+
+@pytest.mark.parametrize("columns", [30, 60])
+def test_a_narrow_terminal_gets_every_number_in_its_width(columns: int, folder: Path) -> None:
+    measures = [word for k in range(1, 15) for word in ("-m", f"nDCG@{k}")]
+    status, shown = on_terminal(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *measures, columns=columns)
+    assert status == 0
+    lines = without_colour(shown).splitlines()
+    assert max(map(len, lines)) <= columns
+    piped = good(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *measures)
+    assert sorted(re.findall(r"\d\.\d{4}", "\n".join(lines))) == sorted(re.findall(r"\d\.\d{4}", piped))
+
+
+ODD = f"q{ESCAPE}[31m [red]d[/red] {ESCAPE}]0;x\x07 \\[b] &<b> %_$ | ** `x`".split()
+
+
+@pytest.fixture
+def odd(folder: Path) -> Path:
+    """A truth whose queries have ids that want to be markup or escape codes."""
+    (folder / "truth.qrels").write_text("".join(f"{query} 0 a 1\n" for query in ODD))
+    (folder / "good.trec").write_text("".join(f"{query} Q0 a 1 1 t\n" for query in ODD[1:]))
+    return folder
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_odd_ids_are_harmless_in_formats_for_people(form: str, odd: Path) -> None:
+    text = good(odd, "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--output", form)
+    assert text.replace("\n", "").isprintable()
+    if form == "table":
+        assert "[red]d[/red]" in text
+        assert r"q\x1b[31m" in text
+        assert "\\[b]" in text
+
+
+def test_odd_ids_are_harmless_on_a_terminal(odd: Path) -> None:
+    status, shown = on_terminal(odd, "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP")
+    assert status == 0
+    assert without_colour(shown).replace("\n", "").isprintable()
+    assert "[red]d[/red]" in shown
+    assert r"\x1b[31m" in shown
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_odd_ids_come_whole_out_of_formats_for_programs_in_a_pipe_and_in_a_file(form: str, odd: Path) -> None:
+    words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--output", form]
+    text = good(odd, *words)
+    rows = json.loads(text)["queries"] if form == "json" else machine_rows(text, form)
+    assert [row["query"] for row in rows] == ODD
+    good(odd, *words, "-o", "file")
+    assert (odd / "file").read_text() == text
+
+
+def test_a_name_of_a_run_that_wants_to_be_markup_is_harmless(folder: Path) -> None:
+    shutil.copy(folder / "good.trec", folder / "[bold red]x.trec")
+    shutil.copy(folder / "good.trec", folder / f"{ESCAPE}[31mx.trec")
+    text = good(folder, "evaluate", "truth.qrels", "[bold red]x.trec", f"{ESCAPE}[31mx.trec")
+    assert "[bold red]x" in text
+    assert text.replace("\n", "").isprintable()
+
+
+def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> None:
+    (folder / "truth.qrels").write_text("日 0 a 1\n")
+    (folder / "good.trec").write_text("日 Q0 a 1 1 t\n")
+    words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "--output", "csv"]
+    text = good(folder, *words, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    assert text.splitlines()[1].startswith("\\u65e5,")
+
+
+@pytest.mark.parametrize(("form", "queries"), [("table", 3), ("csv", 20_000)])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(form: str, queries: int, folder: Path) -> None:
+    (folder / "truth.qrels").write_text("".join(f"q{at} 0 a 1\n" for at in range(queries)))
+    words = [str(KARAT), "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--output", form]
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() in (0, -signal.SIGPIPE, 128 + signal.SIGPIPE)
+
+
+# The other commands.
+
+
+def test_every_command_has_help(folder: Path) -> None:
+    text = good(folder, "--help")
+    for command in ("evaluate", "measures", "demo"):
+        assert command in text
+        of_command = good(folder, command, "--help")
+        assert "Usage: karat " + command in of_command
+    options = good(folder, "evaluate", "--help")
+    for option in ("--per-query", "--output", "-o", "--ci", "--missing", "--ties", "--duplicates", "--rel", "-m"):
+        assert option in options
+
+
+def test_the_version_is_that_of_the_package(folder: Path) -> None:
+    assert good(folder, "--version") == f"karat {karat.__version__}\n"
+
+
+def test_measures_are_listed_and_explained(folder: Path) -> None:
+    text = good(folder, "measures")
+    for definition in karat.definitions():
+        assert re.search(rf"(?m)^{re.escape(definition.name)}\b", text)
+    explained = good(folder, "measures", "nDCG")
+    for word in ("nDCG", "formula", "reference", "range", "discount", ">>>"):
+        assert word in explained
+    assert good(folder, "measures", "ndcg_cut_10") == explained
+
+
+def test_the_demo_ranks_its_three_systems(folder: Path) -> None:
+    text = good(folder, "demo")
+    header, *rows = [line for line in cells(text, "table") if line[0] in ("run", "overlap", "bm25", "bm25-rm3")][-4:]
+    assert header[:2] == ["run", "nDCG@10"]
+    values = {row[0]: float(row[1].split()[0].strip("*")) for row in rows}
+    assert 0 < values["overlap"] < values["bm25"] < values["bm25-rm3"] < 1
+
+
+def test_completion_for_bash_is_shown_and_completes_commands(folder: Path) -> None:
+    script = good(folder, "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert "complete -o default -F _karat_completion karat" in script
+    done = run(folder, _KARAT_COMPLETE="complete_bash", COMP_WORDS="karat e", COMP_CWORD="1")
+    assert done.stdout.split() == ["evaluate"]
+
+
+@pytest.mark.parametrize("program", ["import karat", "import karat; karat.__version__; dir(karat)", "import karat.cli"])
+def test_importing_karat_loads_nothing_heavy(program: str) -> None:
+    heavy = ["numpy", "pyarrow", "scipy", "pandas", "rich.table"]
+    code = f"{program}; import sys; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout == "[]\n"
