@@ -193,8 +193,10 @@ class _Kernel:
 
     def _best_of(self, table: Table, repeated: Ints) -> Bools:
         """Which rows to keep so that each document stays where it is ranked best; an error if that was not asked."""
+        from karat.arrays import rows
+
         segments = np.searchsorted(table.offsets, repeated, side="right") - 1
-        docs = table.docs.take(repeated).to_pylist()
+        docs = table.docs.take(rows(repeated)).to_pylist()
         if self.rules.duplicates == "error":
             query, doc = table.queries[segments[0]], docs[0]
             raise KaratError(
@@ -259,12 +261,11 @@ class _Kernel:
 
 def _kept(table: Table, keep: Bools) -> Table:
     """The table without some of its rows; a query may be left with none."""
-    import pyarrow as pa
+    from karat.arrays import rows
 
     kept_before = np.concatenate(([0], np.cumsum(keep)))
-    return replace(
-        table, offsets=kept_before[table.offsets], docs=table.docs.filter(pa.array(keep)), scores=table.scores[keep]
-    )
+    docs = table.docs.take(rows(np.flatnonzero(keep)))
+    return replace(table, offsets=kept_before[table.offsets], docs=docs, scores=table.scores[keep])
 
 
 def _without_identical(batch: Scored) -> tuple[Scored, int]:

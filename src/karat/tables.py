@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
 
 from karat.errors import printable
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table as RichTable
 
-# Wide enough for any table: what goes into a pipe or a file is never folded.
+_GAP = 3
 _UNFOLDED = 1_000_000
 
 
@@ -38,25 +38,28 @@ class Table:
 
     def text(self) -> str:
         """Plain text, unfolded and without colour; the best of a column has a star."""
-        from rich.console import Console
-
-        page = io.StringIO()
-        Console(file=page, width=_UNFOLDED, color_system=None).print(self._drawn(stars=True))
-        table = [line.rstrip() for line in page.getvalue().splitlines()]
-        return "\n".join([*table, *map(printable, self.notes)]) + "\n"
+        starred = [any(row[at].best for row in self.rows) for at in range(len(self.header))]
+        lines = [[printable(name) + " " * star for name, star in zip(self.header, starred, strict=True)]]
+        for row in self.rows:
+            marks = (("*" if cell.best else " ") if star else "" for cell, star in zip(row, starred, strict=True))
+            lines.append([printable(cell.text) + mark for cell, mark in zip(row, marks, strict=True)])
+        widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+        drawn = [_aligned(line, widths, self.labels) for line in lines]
+        rule = "─" * (sum(widths) + _GAP * (len(widths) - 1))
+        return "\n".join([drawn[0], rule, *drawn[1:], *map(printable, self.notes)]) + "\n"
 
     def rich(self) -> Group:
         """For a terminal: the best of a column in colour, the notes dimmed."""
         from rich.console import Group
         from rich.text import Text
 
-        return Group(self._drawn(stars=False), *(Text(printable(note), style="dim") for note in self.notes))
+        return Group(self._drawn(), *(Text(printable(note), style="dim") for note in self.notes))
 
     def fits(self, console: Console) -> bool:
         """Whether the table can be drawn in this terminal without folding its cells."""
         from rich.measure import Measurement
 
-        natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._drawn(stars=False))
+        natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._drawn())
         return natural.maximum <= console.width
 
     def markdown(self) -> str:
@@ -101,7 +104,7 @@ class Table:
         notes = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in self.notes)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>{notes}"
 
-    def _drawn(self, stars: bool) -> RichTable:
+    def _drawn(self) -> RichTable:
         from rich import box
         from rich.table import Table as RichTable
         from rich.text import Text
@@ -116,14 +119,24 @@ class Table:
                 overflow="fold",
                 min_width=max(map(len, words), default=1),
             )
-        starred = [stars and any(row[at].best for row in self.rows) for at in range(len(self.header))]
         for row in self.rows:
-            table.add_row(*(
-                Text(printable(cell.text) + (("*" if cell.best else " ") if starred[at] else ""),
-                     style="bold green" if cell.best else "")
-                for at, cell in enumerate(row)
-            ))  # fmt: skip
+            table.add_row(*(Text(printable(cell.text), style="bold green" if cell.best else "") for cell in row))
         return table
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:
+    parts = []
+    for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        blank = " " * (width - _width(cell))
+        parts.append(cell + blank if at < labels else blank + cell)
+    return (" " * _GAP).join(parts).rstrip()
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes: none for what is put on the letter before it, two for a wide character."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def delimited(header: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str) -> str:

@@ -53,7 +53,9 @@ def ranks_in_table(
         above[hits], equal[hits] = _counted(scores, offsets, segment[hits], score[hits])
 
     def tied(segment: int, rows: Ints) -> list[str]:
-        return list(table.docs.take(rows + int(offsets[segment])).to_pylist())
+        from karat import arrays
+
+        return list(table.docs.take(arrays.rows(rows + int(offsets[segment]))).to_pylist())
 
     return above + 1 + _among_equals(table, segment, score, equal, tied, name, ties, grades)
 

@@ -106,7 +106,7 @@ BETTER_WHEN_FOUND_EARLIER = """
 """.split()
 
 
-@pytest.mark.parametrize("measure", map(parse, BETTER_WHEN_FOUND_EARLIER), ids=str)
+@pytest.mark.parametrize("measure", list(map(parse, BETTER_WHEN_FOUND_EARLIER)), ids=str)
 @given(query=QUERIES.filter(lambda query: all(len(golds) < 2 for golds in query.ranks)), data=st.data())
 def test_swapping_a_better_document_upwards_never_lowers_the_score(
     measure: Measure, query: Query, data: st.DataObject
@@ -132,7 +132,7 @@ PERFECT = """
 """.split()
 
 
-@pytest.mark.parametrize("measure", map(parse, PERFECT), ids=str)
+@pytest.mark.parametrize("measure", list(map(parse, PERFECT)), ids=str)
 @given(grades=st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=1, max_size=9))
 def test_a_perfect_ranking_of_everything_relevant_scores_one(measure: Measure, grades: list[float]) -> None:
     ranks = [[gold] for gold in sorted(range(len(grades)), key=lambda gold: -grades[gold])]

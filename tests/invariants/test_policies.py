@@ -21,14 +21,15 @@ LAYERS = {
     "judged": set(),
     "measures": {"errors", "names", "parameters", "registry", "judged", "measures"},
     "document": {"errors"},
-    "sources": {"errors", "names", "document", "judged", "matching", "sources"},
-    "matching": {"judged", "sources"},
-    "ties": {"judged", "sources"},
-    "ranking": {"errors", "judged", "sources", "ties", "matching"},
+    "arrays": {"judged"},
+    "sources": {"arrays", "errors", "names", "document", "judged", "matching", "sources"},
+    "matching": {"arrays", "judged", "sources"},
+    "ties": {"arrays", "judged", "sources"},
+    "ranking": {"arrays", "errors", "judged", "sources", "ties", "matching"},
     "stats": {"judged"},
     "tables": {"errors"},
 }  # fmt: skip
-CORE = {"errors", "names", "parameters", "registry", "judged", "measures", "document", "sources", "matching", "ties",
+CORE = {"arrays", "errors", "names", "parameters", "registry", "judged", "measures", "document", "sources", "matching", "ties",
         "ranking", "findings", "stats", "files", "tables", "evaluate", "scores", "exports", "summary"}  # fmt: skip
 
 

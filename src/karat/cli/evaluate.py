@@ -88,8 +88,8 @@ def command(
         raise KaratError("standard input can be read once", mend="Give - for the truth or for one run.")
     names = [name for text in measures or DEFAULT_MEASURES for name in split_names(text)]
     chosen_measures(names, rel)
-    request = Request(output.value if output else None, file, per_query, 0.95 if ci else None)
-    refuse(request, len(runs))
+    request = Request(output.value if output else None, None if file == "-" else file, per_query, 0.95 if ci else None)
+    refuse(request, [truth, *runs])
     with progress_bar() as progress:
         scores = evaluate_runs(
             truth,

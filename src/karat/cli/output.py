@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
@@ -38,10 +39,18 @@ class Request:
         return self.output or _BY_SUFFIX.get(suffix, "table")
 
 
-def refuse(request: Request, runs: int) -> None:
+def refuse(request: Request, inputs: Sequence[str]) -> None:
     """Say what cannot be done before any work is done."""
-    if request.form == "parquet" and runs > 1:
-        raise KaratError("a Parquet file holds the scores of one run", where=request.file, mend="Take .csv or .json.")
+    file = request.file
+    if file is None:
+        return
+    suffix = PurePath(file).suffix.lower()
+    if request.output is None and suffix and suffix not in _BY_SUFFIX:
+        raise KaratError(f"{suffix} says no format", where=file, mend="Name one with --output, such as --output csv.")
+    if request.form == "parquet" and len(inputs) > 2:
+        raise KaratError("a Parquet file holds the scores of one run", where=file, mend="Take .csv or .json.")
+    if os.path.isfile(file) and any(os.path.isfile(path) and os.path.samefile(path, file) for path in inputs):
+        raise KaratError("this file is being read", where=file, mend="Write to another one.")
 
 
 def deliver(scores: Mapping[str, Scores], request: Request) -> None:

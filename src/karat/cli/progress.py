@@ -25,7 +25,7 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
 
     def progress(done: int, total: int) -> None:
         nonlocal bar
-        if bar is None and time.monotonic() - began > _LONG:
+        if bar is None and done < total and time.monotonic() - began > _LONG:
             bar = _bar()
         if bar is not None:
             bar.update(bar.task_ids[0], completed=done, total=total)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from karat.tables import Table
 
 
+# A longer table is written as a pipe gets it: to fold and colour it would take seconds, and it is scrolled through.
+_LONG = 1000
+
+
 def say(text: str) -> None:
     """Write a text as it is, at once."""
     try:
@@ -31,7 +35,7 @@ def say(text: str) -> None:
 
 def show(table: Table, narrower: Callable[[], Table] | None = None) -> None:
     """Draw a table; where the terminal is too narrow for it, the narrower one."""
-    if not sys.stdout.isatty():
+    if not sys.stdout.isatty() or len(table.rows) > _LONG:
         say(table.text())
         return
     from rich.console import Console

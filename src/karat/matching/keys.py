@@ -15,10 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from karat import arrays
+from karat.arrays import Column, texts
 from karat.judged import Bools, Ints
 
 if TYPE_CHECKING:
-    from karat.sources.forms import Column, Table, Truth
+    from karat.sources.forms import Table, Truth
 
 Hashes = NDArray[np.uint64]
 
@@ -32,7 +34,7 @@ _LARGEST_BITMAP = 1 << 27
 
 def row_hashes(table: Table) -> Hashes:
     """One hash per row, of its query and document together."""
-    queries = _hashes(pa.array(table.queries, pa.large_string()))
+    queries = _hashes(texts(table.queries))
     return _pair(np.repeat(queries, np.diff(table.offsets)), _hashes(table.docs))
 
 
@@ -46,7 +48,7 @@ def repeats(table: Table, hashes: Hashes) -> Ints:
     segments = np.searchsorted(table.offsets, rows, side="right") - 1
     seen: dict[tuple[int, str], list[int]] = {}
     for row, segment, doc in zip(
-        rows.tolist(), segments.tolist(), table.docs.take(pa.array(rows)).to_pylist(), strict=True
+        rows.tolist(), segments.tolist(), table.docs.take(arrays.rows(rows)).to_pylist(), strict=True
     ):
         seen.setdefault((segment, doc), []).append(row)
     return np.array(sorted(row for same in seen.values() if len(same) > 1 for row in same), np.int64)
@@ -55,15 +57,15 @@ def repeats(table: Table, hashes: Hashes) -> Ints:
 def same_as_query(table: Table) -> Bools:
     """Which rows retrieved a document of the query's own id, as BEIR's duplicate questions do."""
     sizes = np.diff(table.offsets)
-    queries = pa.array(table.queries, table.docs.type).take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))
-    return np.asarray(pc.equal(queries, table.docs).to_numpy(zero_copy_only=False), bool)
+    queries = texts(table.queries).take(arrays.rows(np.repeat(np.arange(len(sizes)), sizes)))
+    return _equal(queries, table.docs)
 
 
 @dataclass(frozen=True, eq=False)
 class Finder:
     """The judged documents, ready to be found in tables."""
 
-    docs: pa.LargeStringArray
+    docs: Column
     queries: Ints
     hashes: Hashes
     golds: Ints
@@ -72,9 +74,9 @@ class Finder:
 
     @classmethod
     def of(cls, truth: Truth) -> Finder:
-        docs = pa.array(truth.docs, pa.large_string())
+        docs = texts(truth.docs)
         queries = np.repeat(np.arange(len(truth.queries)), np.diff(truth.offsets))
-        names = _hashes(pa.array(truth.queries, pa.large_string()))
+        names = _hashes(texts(truth.queries))
         hashes = _pair(names[queries], _hashes(docs))
         golds = np.argsort(hashes, kind="stable")
         bits = min(max(1 << 10, _SPARSE * len(hashes)), _LARGEST_BITMAP).bit_length() - 1
@@ -97,9 +99,9 @@ class Finder:
             rows, queries, at = rows[inside], queries[inside], at[inside]
             golds = self.golds[at]
             same_query = np.flatnonzero(self.queries[golds] == queries)
-            ours = table.docs.take(pa.array(rows[same_query])).cast(pa.large_string())
-            theirs = self.docs.take(pa.array(golds[same_query]))
-            same = same_query[np.asarray(pc.equal(ours, theirs).to_numpy(zero_copy_only=False), bool)]
+            ours = table.docs.take(arrays.rows(rows[same_query]))
+            theirs = self.docs.take(arrays.rows(golds[same_query]))
+            same = same_query[_equal(ours, theirs)]
             found_rows.append(rows[same])
             found_golds.append(golds[same])
             left = np.ones(len(rows), bool)
@@ -132,11 +134,18 @@ def _hashes(column: Column) -> Hashes:
         text = np.concatenate((text, np.zeros(8, np.uint8)))
     words = np.ndarray((len(text) - 7,), np.uint64, text, 0, (1,))
     hashes = lengths.astype(np.uint64)
+    going_on: slice | Ints = slice(None)
     for at in range(0, int(lengths.max()), 8):
-        left = lengths - at
-        word = words[np.minimum(starts + at, len(words) - 1)]
-        word &= _MASKS[np.clip(left, 0, 8)]
-        mixed = (hashes ^ word) * _PRIME
+        word = words[starts[going_on] + at]
+        word &= _MASKS[np.minimum(lengths[going_on] - at, 8)]
+        mixed = (hashes[going_on] ^ word) * _PRIME
         mixed ^= mixed >> _HALF
-        hashes = mixed if at == 0 else np.where(left > 0, mixed, hashes)
+        hashes[going_on] = mixed
+        # Only what goes on is looked at again: one long id among many short ones costs its own length.
+        longer = lengths[going_on] > at + 8
+        going_on = np.flatnonzero(longer) if isinstance(going_on, slice) else going_on[longer]
     return hashes
+
+
+def _equal(one: Column, other: Column) -> Bools:
+    return arrays.truths(pc.equal(one.cast(pa.large_string()), other.cast(pa.large_string())))

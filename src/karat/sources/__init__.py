@@ -23,6 +23,7 @@ def read_truth(source: Any, *, columns: Mapping[str, str] | None = None, match: 
     """The judged documents of each query, from whatever holds them."""
     if isinstance(source, Truth):
         return source
+    _refuse_columns(source, columns, "truth_columns")
     if isinstance(source, str | os.PathLike):
         from karat.sources.trec import trec_truth
 
@@ -55,6 +56,7 @@ def read_run(
     name: str = "the run",
 ) -> Run:
     """A run, from whatever holds it; a file is not read before it is ranked."""
+    _refuse_columns(source, columns, "run_columns")
     if isinstance(source, str | os.PathLike):
         from karat.sources.trec import TrecRun
 
@@ -73,6 +75,11 @@ def read_run(
             )
         return run_of_mapping(by_position(source, truth.queries, name), match, name)
     raise KaratError(f"{shown(source)} is no run", mend=_RUN_MEND)
+
+
+def _refuse_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
+    if columns and not hasattr(source, "__arrow_c_stream__"):
+        raise KaratError(f"{option} is for data frames", mend="Leave it out: here the columns are known.")
 
 
 def _truth_of_table(table: Table, name: str) -> Truth:

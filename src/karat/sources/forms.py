@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from karat.judged import Floats, Ints
 
-# Ids of a large table: one contiguous Arrow array of strings, never a Python object per row. (Arrow has no types.)
-Column = Any
+if TYPE_CHECKING:
+    from karat.arrays import Column
 
 
 @dataclass(frozen=True, eq=False)

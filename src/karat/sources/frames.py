@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from karat.arrays import Column, one_array
 from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.names import did_you_mean
-from karat.sources.columns import grouped, one_array
-from karat.sources.forms import Column, Table
+from karat.sources.columns import grouped
+from karat.sources.forms import Table
 
 _MEND = "A data frame has the columns query, doc and grade (truth) or score (run)."
 
@@ -62,7 +63,7 @@ def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
         raise KaratError(
             f"{problem} {shown(wanted)} among {', '.join(map(shown, table.column_names)) or 'none'}",
             where=name,
-            mend=f"{did_you_mean(wanted, table.column_names)} Other names are given with "
+            mend=f"{'' if there else did_you_mean(wanted, table.column_names)} Other names are given with "
             "truth_columns= and run_columns=, as {'doc': 'docno'}.".strip(),
         )
     return table[wanted]
@@ -85,7 +86,7 @@ def _ids(column: pa.ChunkedArray, where: str) -> Column:
     _refuse_nulls(column, where)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         column = column.cast(pa.large_string())
-    ids = one_array(column)
+    ids = one_array(column.chunks)
     if len(ids) and pc.min(pc.binary_length(ids)).as_py() == 0:
         row = pc.index(pc.binary_length(ids), 0).as_py()
         raise KaratError("an id is empty", where=f"{where}, row {row}")

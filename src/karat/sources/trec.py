@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
+from karat.arrays import Column, numbers, one_array, texts
 from karat.errors import KaratError, shown
 from karat.judged import Floats
-from karat.sources.columns import grouped, in_groups, one_array
-from karat.sources.forms import Batch, Column, Table
+from karat.sources.columns import grouped, in_groups
+from karat.sources.forms import Batch, Table
 from karat.sources.pieces import BOM, Piece, Progress, TextSource
 
 
@@ -98,8 +99,8 @@ def _read_all(source: TextSource, layout: Layout) -> Columns:
     if not any(len(part.number) for part in parts):
         raise _empty(source, layout)
     return Columns(
-        one_array(pa.chunked_array([part.query for part in parts])),
-        one_array(pa.chunked_array([part.doc for part in parts])),
+        one_array(part.query for part in parts),
+        one_array(part.doc for part in parts),
         np.concatenate([part.number for part in parts]),
     )
 
@@ -161,9 +162,7 @@ def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Colum
     try:
         table = csv.read_csv(
             pa.BufferReader(pa.py_buffer(data)),
-            csv.ReadOptions(
-                column_names=layout.columns, use_threads=False, block_size=max(1 << 20, len(data) // 2 + 1)
-            ),
+            csv.ReadOptions(column_names=layout.columns, use_threads=False, block_size=max(1 << 20, len(data) + 1)),
             csv.ParseOptions(delimiter=separator, quote_char=False, double_quote=False, escape_char=False),
             csv.ConvertOptions(
                 include_columns=["query", "doc", layout.number],
@@ -174,7 +173,8 @@ def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Colum
         )
     except pa.ArrowInvalid:
         return None
-    query, doc, number = one_array(table["query"]), one_array(table["doc"]), table[layout.number].to_numpy()
+    query, doc = one_array(table["query"].chunks), one_array(table["doc"].chunks)
+    number = np.concatenate([numbers(chunk, np.float64) for chunk in table[layout.number].chunks])
     if not np.isfinite(number).all() or (_holds_hash(data) and _a_comment_among(query)):
         return None
     return Columns(query, doc, number)
@@ -203,7 +203,7 @@ def _by_hand(piece: Piece, layout: Layout) -> Columns:
         queries.append(_text(tokens[0], where, line_number))
         docs.append(_text(tokens[2], where, line_number))
         numbers.append(_number(tokens[at], layout, where, line_number))
-    return Columns(pa.array(queries, pa.string()), pa.array(docs, pa.string()), np.asarray(numbers, np.float64))
+    return Columns(texts(queries), texts(docs), np.asarray(numbers, np.float64))
 
 
 def _text(token: bytes, where: Callable[[int], str], line: int) -> str:
