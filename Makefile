@@ -13,6 +13,7 @@ demo: .venv/installed
 	@echo '(karat is in .venv: . .venv/bin/activate puts it on your path)'
 
 test: .venv/tested
+	@$(BIN)/python tests/parity/install_peers.py
 	@$(BIN)/python -m pytest -n auto
 
 lint: .venv/linted
@@ -38,10 +39,9 @@ clean:
 	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-.venv/tested: .venv/installed tests/parity/install_peers.py
+.venv/tested: .venv/installed
 	@echo "installing what the tests need"
 	@$(BIN)/python -m pip install --quiet --group test
-	@$(BIN)/python tests/parity/install_peers.py
 	@touch $@
 
 .venv/linted: .venv/installed

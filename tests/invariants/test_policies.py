@@ -29,8 +29,10 @@ LAYERS = {
     "stats": {"judged"},
     "tables": {"errors"},
 }  # fmt: skip
-CORE = {"arrays", "errors", "names", "parameters", "registry", "judged", "measures", "document", "sources", "matching", "ties",
-        "ranking", "findings", "stats", "files", "tables", "evaluate", "scores", "exports", "summary"}  # fmt: skip
+CORE = set(
+    "arrays document errors evaluate exports files findings judged matching measures names parameters ranking registry"
+    " scores sources stats summary tables ties".split()
+)
 
 
 def modules() -> list[Path]:

@@ -1,0 +1,26 @@
+"""How large the benchmark's data is, and where it lies. Imports nothing heavy: the tasks time their own imports."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent / ".data"
+
+
+@dataclass(frozen=True)
+class Size:
+    name: str
+    queries: int
+    documents: int
+    dict_queries: int
+
+    @property
+    def truth(self) -> Path:
+        return FOLDER / f"{self.name}.qrels"
+
+    @property
+    def run(self) -> Path:
+        return FOLDER / f"{self.name}.trec"
+
+
+FULL = Size("full", queries=6_980, documents=1_000, dict_queries=2_000)
+SMALL = Size("small", queries=200, documents=1_000, dict_queries=100)

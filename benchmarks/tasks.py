@@ -1,0 +1,138 @@
+"""One task of the benchmark, timed in a process of its own: python benchmarks/tasks.py NAME SIZE.
+
+Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. But for the tasks called "first",
+everything is then warm, for karat and its peers alike: the file is in the page cache, and each has done the same
+work on two lines of data, by which what it loads late is loaded and what it compiles is compiled.
+"""
+
+import importlib
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sizes import FULL, SMALL, Size
+
+MEASURES = ("AP", "nDCG@10", "RR", "R@100")
+Means = dict[str, float]
+Evaluate = Callable[[Any, Any], Means]
+
+
+def main(name: str, size: Size) -> None:
+    library, _, kind = name.partition(" ")
+    if kind == "import":
+        seconds, means = clocked(lambda: import_only(library))
+    elif kind == "dict":
+        seconds, means = evaluate_dicts(DICTS[library](), size)
+    else:
+        seconds, means = evaluate_files(FILES[library](), size, warm=kind != "first")
+    # kilobytes on Linux, bytes on macOS
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    print(json.dumps({"seconds": seconds, "peak_mb": peak, "means": means}))
+
+
+def clocked(work: Callable[[], Means]) -> tuple[float, Means]:
+    start = time.perf_counter()
+    means = work()
+    return time.perf_counter() - start, means
+
+
+def import_only(library: str) -> Means:
+    importlib.import_module(library)
+    return {}
+
+
+def evaluate_dicts(evaluate: Evaluate, size: Size) -> tuple[float, Means]:
+    truth, run = importlib.import_module("data").make_dicts(size)
+    evaluate({"q": {"d": 1}}, {"q": {"d": 1.0, "e": 0.5}})
+    return clocked(lambda: evaluate(truth, run))
+
+
+def evaluate_files(evaluate: Evaluate, size: Size, warm: bool) -> tuple[float, Means]:
+    with size.run.open("rb") as file:
+        while file.read(1 << 20):
+            pass
+    if warm:
+        with tempfile.TemporaryDirectory() as folder:
+            truth, run = Path(folder) / "warm.qrels", Path(folder) / "warm.trec"
+            # Ids as long as the longest in the data: ranx compiles anew for every length.
+            truth.write_text("1000000 0 10000000 1\n1000000 0 1000000 1\n")
+            run.write_text("1000000 Q0 1000000 1 2.000000 run\n1000000 Q0 2000000 2 1.000000 run\n")
+            evaluate(str(truth), str(run))
+    return clocked(lambda: evaluate(str(size.truth), str(size.run)))
+
+
+def karat() -> Evaluate:
+    module = importlib.import_module("karat")
+
+    def evaluate(truth: Any, run: Any) -> Means:
+        scores = module.evaluate(truth, run, list(MEASURES))
+        return {measure: float(scores[measure]) for measure in MEASURES}
+
+    return evaluate
+
+
+def pytrec_eval_files() -> Evaluate:
+    module = importlib.import_module("pytrec_eval")
+    evaluate_dicts = pytrec_eval_dicts()
+
+    def evaluate(truth: str, run: str) -> Means:
+        with open(truth) as truth_file, open(run) as run_file:
+            return evaluate_dicts(module.parse_qrel(truth_file), module.parse_run(run_file))
+
+    return evaluate
+
+
+def pytrec_eval_dicts() -> Evaluate:
+    module = importlib.import_module("pytrec_eval")
+    names = ("map", "ndcg_cut_10", "recip_rank", "recall_100")
+
+    def evaluate(truth: dict[str, dict[str, int]], run: dict[str, dict[str, float]]) -> Means:
+        values = module.RelevanceEvaluator(truth, set(names)).evaluate(run).values()
+        return {
+            measure: float(module.compute_aggregated_measure(name, [value[name] for value in values]))
+            for measure, name in zip(MEASURES, names, strict=True)
+        }
+
+    return evaluate
+
+
+def ir_measures() -> Evaluate:
+    module = importlib.import_module("ir_measures")
+    measures = [module.parse_measure(measure) for measure in MEASURES]
+
+    def evaluate(truth: str, run: str) -> Means:
+        means = module.calc_aggregate(measures, module.read_trec_qrels(truth), module.read_trec_run(run))
+        return {str(measure): float(mean) for measure, mean in means.items()}
+
+    return evaluate
+
+
+def ranx() -> Evaluate:
+    module = importlib.import_module("ranx")
+    names = ("map", "ndcg@10", "mrr", "recall@100")
+
+    def evaluate(truth: str, run: str) -> Means:
+        means = module.evaluate(
+            module.Qrels.from_file(truth, kind="trec"), module.Run.from_file(run, kind="trec"), list(names)
+        )
+        return {measure: float(means[name]) for measure, name in zip(MEASURES, names, strict=True)}
+
+    return evaluate
+
+
+FILES: Mapping[str, Callable[[], Evaluate]] = {
+    "karat": karat,
+    "pytrec-eval-terrier": pytrec_eval_files,
+    "ir-measures": ir_measures,
+    "ranx": ranx,
+}
+DICTS: Mapping[str, Callable[[], Evaluate]] = {"karat": karat, "pytrec-eval-terrier": pytrec_eval_dicts}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], {size.name: size for size in (FULL, SMALL)}[sys.argv[2]])
