@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from karat.errors import KaratError, shown
 from karat.findings import findings
@@ -11,7 +11,7 @@ from karat.measures import Measure, parse
 from karat.names import split_names
 from karat.ranking import Duplicates, Rules, judge
 from karat.scores import Scores
-from karat.sources import Truth, read_run, read_truth
+from karat.sources import read_run, read_truth
 from karat.sources.pieces import Progress
 from karat.ties import Ties
 
@@ -54,12 +54,41 @@ def evaluate(
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
     """
+    for option, value, known in (
+        ("ties", ties, Ties),
+        ("missing", missing, Missing),
+        ("duplicates", duplicates, Duplicates),
+    ):
+        if value not in get_args(known):
+            raise KaratError(f"{option}={shown(value)} is not one of {', '.join(get_args(known))}")
     chosen = chosen_measures(measures, rel)
-    judged_documents = read_truth(truth, columns=truth_columns, match=match)
-    return _scores(
-        judged_documents, run, chosen, Rules(ties, duplicates, ignore_identical_ids), missing, match, run_columns,
-        progress, name,
-    )  # fmt: skip
+    judgments = read_truth(truth, columns=truth_columns, match=match)
+    source = read_run(run, judgments, columns=run_columns, match=match, progress=progress, name=name or "the run")
+    judged, noticed = judge(judgments, source, Rules(ties, duplicates, ignore_identical_ids))
+    noticed_here = findings(judged, noticed, chosen, missing)
+    if missing == "skip":
+        judged = judged.select(judged.answered)
+        if not judged.queries:
+            raise KaratError(
+                "no query of the truth is in the run",
+                where=source.name,
+                mend="Compare the query ids of both: are they written alike?",
+            )
+    values = {str(measure): measure.compute(judged) for measure in chosen}
+    return Scores(judged.queries, values, tuple(noticed_here), name)
+
+
+class Options(TypedDict, total=False):
+    """The options of `evaluate`, which says what each is."""
+
+    ties: Ties
+    missing: Missing
+    duplicates: Duplicates
+    ignore_identical_ids: bool
+    rel: float | None
+    match: str
+    run_columns: Mapping[str, str] | None
+    progress: Progress | None
 
 
 def evaluate_runs(
@@ -67,15 +96,8 @@ def evaluate_runs(
     runs: Mapping[str, Any],
     measures: Measures = DEFAULT_MEASURES,
     *,
-    ties: Ties = "trec",
-    missing: Missing = "zero",
-    duplicates: Duplicates = "error",
-    ignore_identical_ids: bool = False,
-    rel: float | None = None,
-    match: str = "id",
     truth_columns: Mapping[str, str] | None = None,
-    run_columns: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    **options: Unpack[Options],
 ) -> dict[str, Scores]:
     """Measure several runs against one truth, which is read once. The options are those of `evaluate`.
 
@@ -85,13 +107,9 @@ def evaluate_runs(
     """
     if not isinstance(runs, Mapping) or not runs:
         raise KaratError(f"{shown(runs)} are no runs", mend='Give them by name: {"bm25": run, "dense": run}.')
-    chosen = chosen_measures(measures, rel)
-    judged_documents = read_truth(truth, columns=truth_columns, match=match)
-    rules = Rules(ties, duplicates, ignore_identical_ids)
-    return {
-        name: _scores(judged_documents, run, chosen, rules, missing, match, run_columns, progress, name)
-        for name, run in runs.items()
-    }
+    chosen = chosen_measures(measures, options.get("rel"))
+    judgments = read_truth(truth, columns=truth_columns, match=options.get("match", "id"))
+    return {name: evaluate(judgments, run, chosen, name=name, **options) for name, run in runs.items()}
 
 
 def chosen_measures(measures: Measures, rel: float | None = None) -> list[Measure]:
@@ -116,30 +134,3 @@ def _with_threshold(measure: Measure, rel: float) -> Measure:
     parameter = measure.definition.parameters.get("rel")
     takes = parameter is not None and parameter.default == 1 and "rel" not in dict(measure.settings)
     return measure(rel=rel) if takes else measure
-
-
-def _scores(
-    truth: Truth, run: Any, measures: list[Measure], rules: Rules, missing: str, match: str,
-    columns: Mapping[str, str] | None, progress: Progress | None, name: str,
-) -> Scores:  # fmt: skip
-    _refuse_unknown("ties", rules.ties, get_args(Ties))
-    _refuse_unknown("duplicates", rules.duplicates, get_args(Duplicates))
-    _refuse_unknown("missing", missing, get_args(Missing))
-    source = read_run(run, truth, columns=columns, match=match, progress=progress, name=name or "the run")
-    judged, noticed = judge(truth, source, rules)
-    noticed_here = findings(judged, noticed, measures, missing)
-    if missing == "skip":
-        if not judged.answered.any():
-            raise KaratError(
-                "no query of the truth is in the run",
-                where=source.name,
-                mend="Compare the query ids of both: are they written alike?",
-            )
-        judged = judged.select(judged.answered)
-    values = {str(measure): measure.compute(judged) for measure in measures}
-    return Scores(judged.queries, values, tuple(noticed_here), name)
-
-
-def _refuse_unknown(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise KaratError(f"{option}={shown(value)} is not one of {', '.join(known)}")
