@@ -22,7 +22,7 @@ def by_system(runs: Mapping[str, Scores], level: float | None = None) -> Table:
     rows = tuple(
         (Cell(system), *(columns[name][system] for name in measures)) for system in runs
     )  # fmt: skip
-    return Table(("run", *measures), rows, _notes(runs, level))
+    return Table(("run", *measures), rows, _footer(runs, level))
 
 
 def by_measure(runs: Mapping[str, Scores], level: float | None = None) -> Table:
@@ -31,12 +31,12 @@ def by_measure(runs: Mapping[str, Scores], level: float | None = None) -> Table:
     if len(runs) == 1:
         ((system, _),) = runs.items()
         rows = tuple((Cell(name), column[system]) for name, column in columns.items())
-        return Table(("measure", system or "score"), rows, _notes(runs, level))
+        return Table(("measure", system or "score"), rows, _footer(runs, level))
     several = tuple(
         (Cell(name if at == 0 else ""), Cell(system), column[system])
         for name, column in columns.items() for at, system in enumerate(runs)
     )  # fmt: skip
-    return Table(("measure", "run", "score"), several, _notes(runs, level), labels=2)
+    return Table(("measure", "run", "score"), several, _footer(runs, level), labels=2)
 
 
 def by_query(runs: Mapping[str, Scores], level: float | None = None) -> Table:
@@ -52,7 +52,7 @@ def by_query(runs: Mapping[str, Scores], level: float | None = None) -> Table:
         combined = (_column(runs, name, level)[system] for name in measures)
         rows.append((*([Cell(system)] if several else []), Cell("all"), *combined))
     header = (*(["run"] if several else []), "query", *measures)
-    return Table(header, tuple(rows), _notes(runs, level), labels=2 if several else 1)
+    return Table(header, tuple(rows), _footer(runs, level), labels=2 if several else 1)
 
 
 def value_text(value: float | None, measure: str) -> str:
@@ -94,18 +94,23 @@ def _best(values: list[float], name: str) -> float | None:
     return max(values) if higher else min(values)
 
 
-def _notes(runs: Mapping[str, Scores], level: float | None) -> tuple[str, ...]:
-    """How many queries, how sure, and what was noticed: once where it holds for every system."""
-    counts = sorted({len(scores.queries) for scores in runs.values()})
-    queries = " to ".join(f"{count:,}" for count in (counts[0], counts[-1])[: len(counts)])
-    intervals = f", with {100 * level:g}% confidence intervals" if level is not None else ""
-    notes = [f"{queries} quer{'y' if counts == [1] else 'ies'}{intervals}"]
+def notes(runs: Mapping[str, Scores]) -> list[str]:
+    """What was noticed, said once where it holds for every system."""
     of_system = {system: [*map(str, scores.findings), *_nulls(scores)] for system, scores in runs.items()}
+    said = []
     for text in dict.fromkeys(text for texts in of_system.values() for text in texts):
         systems = [system for system, texts in of_system.items() if text in texts]
         whose = "" if len(systems) == len(runs) else f"{', '.join(systems)}: "
-        notes.append(f"note: {whose}{text}")
-    return tuple(notes)
+        said.append(f"note: {whose}{text}")
+    return said
+
+
+def _footer(runs: Mapping[str, Scores], level: float | None) -> tuple[str, ...]:
+    """How many queries, how sure, and what was noticed."""
+    counts = sorted({len(scores.queries) for scores in runs.values()})
+    queries = " to ".join(f"{count:,}" for count in (counts[0], counts[-1])[: len(counts)])
+    intervals = f", with {100 * level:g}% confidence intervals" if level is not None else ""
+    return (f"{queries} quer{'y' if counts == [1] else 'ies'}{intervals}", *notes(runs))
 
 
 def _nulls(scores: Scores) -> list[str]:

@@ -67,7 +67,8 @@ def run(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str
 
 def good(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str) -> str:
     done = run(folder, *words, stdin=stdin, **environment)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
     return done.stdout
 
 
@@ -165,6 +166,37 @@ def test_json_holds_means_queries_and_what_was_noticed(folder: Path, printed: Ca
     assert data == expected(folder, "good").to_dict()
     several = json.loads(printed("json"))
     assert several == {"runs": {name: expected(folder, name).to_dict() for name in ("good", "poor")}}
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_formats_that_hold_numbers_alone_have_what_was_noticed_on_standard_error(form: str, folder: Path) -> None:
+    done = run(folder, "evaluate", "truth.qrels", "poor.trec", "--output", form)
+    assert "note: " in done.stderr
+    assert "note: " not in done.stdout
+    whole = run(folder, "evaluate", "truth.qrels", "poor.trec", "--output", "json")
+    assert whole.stderr == ""
+    assert len(json.loads(whole.stdout)["findings"]) == len(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize("name", ["scores.csv.gz", "scores.xlsx"])
+def test_a_file_whose_name_says_no_format_is_refused(name: str, folder: Path) -> None:
+    done = run(folder, "evaluate", "truth.qrels", "good.trec", "-o", name)
+    assert done.returncode == 2
+    assert "--output" in done.stderr
+    assert not (folder / name).exists()
+
+
+def test_an_input_is_never_overwritten(folder: Path) -> None:
+    (folder / "link.csv").symlink_to("good.trec")
+    done = run(folder, "evaluate", "truth.qrels", "good.trec", "-o", "link.csv")
+    assert done.returncode == 2
+    assert "being read" in done.stderr
+    assert (folder / "good.trec").read_text() == GOOD
+
+
+def test_a_dash_for_the_file_is_standard_output(folder: Path) -> None:
+    assert good(folder, "evaluate", "truth.qrels", "good.trec", "-o", "-", "--output", "csv").startswith("run,")
+    assert not (folder / "-").exists()
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex"])

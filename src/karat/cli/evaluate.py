@@ -46,7 +46,7 @@ class Duplicates(StrEnum):
 
 def command(
     truth: Annotated[str, typer.Argument(metavar="TRUTH", help="TREC qrels, plain or gzip; - is standard input.")],
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="One or more TREC runs.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="One or more TREC runs.")],
     measures: Annotated[
         list[str] | None,
         typer.Option(

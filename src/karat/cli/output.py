@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,16 +12,18 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.cli.screen import say, show
-from karat.errors import KaratError
+from karat.errors import KaratError, printable
 from karat.files import write_whole
 from karat.scores import Scores
-from karat.summary import by_measure, by_query, summary
+from karat.summary import by_measure, by_query, notes, summary
 from karat.tables import Table, delimited
 
 _BY_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".md": "markdown", ".markdown": "markdown", ".tex": "latex", ".txt": "table", ".parquet": "parquet",
 }  # fmt: skip
+# Formats that hold numbers alone: what was noticed goes to standard error instead.
+_WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ def deliver(scores: Mapping[str, Scores], request: Request) -> None:
     else:
         text = rendered(scores, request)
         write_whole(request.file, lambda file: file.write(text.encode()))
+    if request.form in _WITHOUT_NOTES:
+        sys.stderr.write("".join(f"{printable(note)}\n" for note in notes(scores)))
 
 
 def rendered(scores: Mapping[str, Scores], request: Request) -> str:
