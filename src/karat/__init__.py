@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from karat.errors import KaratError
-    from karat.evaluate import evaluate, evaluate_runs
+    from karat.evaluation import evaluate, evaluate_runs
     from karat.findings import Finding
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Scores
@@ -37,8 +37,8 @@ _HOME = {
     "Measure": "karat.measures",
     "Scores": "karat.scores",
     "definitions": "karat.measures",
-    "evaluate": "karat.evaluate",
-    "evaluate_runs": "karat.evaluate",
+    "evaluate": "karat.evaluation",
+    "evaluate_runs": "karat.evaluation",
     "parse": "karat.measures",
     "register": "karat.measures",
 }
@@ -46,10 +46,12 @@ _HOME = {
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for: `import karat` itself loads nothing."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in ("demo", "measures"):
+        return import_module(f"karat.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -43,18 +43,27 @@ def key(document: object, field: str, where: str) -> str | None:
         raise KaratError(
             f"{shown(document)} is no document",
             where=where,
-            mend="A document is an id, a text, or something that has an id or a content.",
+            mend="A document is an id, a text, or something that has an id or a content; scores go as {doc: score}.",
         )
     return None if found is None or found == "" else identifier(found, where)
+
+
+# What other frameworks call the fields that Haystack calls so.
+_ALSO = {"content": ("page_content", "text"), "id": ("id_", "doc_id"), "meta": ("metadata",)}
 
 
 def _field(document: object, field: str) -> object:
     """A field of a document; a dot goes into what the field holds (`meta.source`)."""
     for name in field.split("."):
-        document = document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+        names = (name, *_ALSO.get(name, ()))
+        document = next((value for each in names if (value := _value(document, each)) is not None), None)
     return document
 
 
+def _value(document: object, name: str) -> object:
+    return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+
+
 def _is_document(thing: object) -> bool:
-    names = ("id", "content", "meta")
+    names = [*_ALSO, *(other for others in _ALSO.values() for other in others)]
     return any(name in thing if isinstance(thing, Mapping) else hasattr(thing, name) for name in names)

@@ -116,6 +116,8 @@ def _from_json(path: str) -> Scores:
         data = json.loads(Path(path).read_text("utf-8"))
     except json.JSONDecodeError as error:
         raise _no_scores(f"{path}:{error.lineno}", error.msg) from None
+    if isinstance(data, dict) and isinstance(data.get("runs"), dict):
+        raise _no_scores(path, f"it holds several runs ({', '.join(map(str, data['runs']))})")
     try:
         rows = data["queries"]
         names = list(data["means"])

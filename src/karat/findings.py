@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,18 +13,20 @@ from karat.ranking import Noticed
 from karat.registry import Measure
 
 _SHOWN = 3
+_LEAST_POSITIVE = math.ulp(0.0)
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing that was noticed.
 
-    `code` says what kind, `message` how much of it and where, `mend` what to do, if anything.
+    `code` says what kind, `message` how much of it and where, `count` how many queries or documents, `mend` what to
+    do, if anything, and `queries` which ones, if it is about queries.
     """
 
     code: str
     message: str
-    count: float
+    count: int
     mend: str = ""
     queries: tuple[str, ...] = ()
 
@@ -37,9 +40,10 @@ class Finding:
 def findings(judged: Judged, noticed: Noticed, measures: Sequence[Measure], missing: str) -> list[Finding]:
     """Everything worth knowing about a truth and a run, in the order in which it matters."""
     found = [
-        _missing(judged, missing),
+        _missing(judged, noticed.missing_queries, missing),
         _unknown(noticed.unknown_queries),
         _empty_truths(judged),
+        _nothing_found(judged),
         *_no_relevant(judged, measures),
         _retrieved_nothing(judged),
         _dropped("duplicates", noticed.duplicates, "repeated document", "kept where ranked best"),
@@ -49,20 +53,31 @@ def findings(judged: Judged, noticed: Noticed, measures: Sequence[Measure], miss
     return [finding for finding in found if finding]
 
 
-def _missing(judged: Judged, missing: str) -> Finding | None:
-    queries = [query for query, there in zip(judged.queries, judged.answered.tolist(), strict=True) if not there]
+def _missing(judged: Judged, queries: list[str], missing: str) -> Finding | None:
     if not queries:
         return None
     fate = "scored 0" if missing == "zero" else "left out"
-    message = f"{_count(len(queries), 'query', 'queries')} of the truth not in the run, {fate}: {_some(queries)}"
-    mend = 'Leave them out with missing="skip" (--missing skip).' if missing == "zero" else ""
+    message = f"{_queries(queries)} of the truth not in the run, {fate}: {_some(queries)}"
+    mend = ""
+    if not judged.answered.any():
+        mend = "Compare the query ids of both: are they written alike?"
+    elif missing == "zero":
+        mend = 'Such queries are left out with missing="skip" (--missing skip).'
     return Finding("missing-queries", message, len(queries), mend, tuple(queries))
+
+
+def _nothing_found(judged: Judged) -> Finding | None:
+    """Not one judged document in the whole run is mostly a matter of how ids are written."""
+    if len(judged.hit_rank) or not len(judged.gold_grade) or not judged.retrieved.any():
+        return None
+    mend = "Compare the ids of both: are they written alike? Objects are matched by id, or by what match= says."
+    return Finding("nothing-found", "no judged document is in the run", 0, mend)
 
 
 def _unknown(queries: list[str]) -> Finding | None:
     if not queries:
         return None
-    message = f"{_count(len(queries), 'query', 'queries')} of the run without truth, ignored: {_some(queries)}"
+    message = f"{_queries(queries)} of the run without truth, ignored: {_some(queries)}"
     return Finding("unknown-queries", message, len(queries), "", tuple(queries))
 
 
@@ -71,27 +86,27 @@ def _empty_truths(judged: Judged) -> Finding | None:
     queries = [query for query, size in zip(judged.queries, sizes, strict=True) if size == 0]
     if not queries:
         return None
-    message = f"{_count(len(queries), 'query', 'queries')} with an empty truth, scored 0: {_some(queries)}"
+    message = f"{_queries(queries)} with an empty truth, scored 0: {_some(queries)}"
     return Finding("empty-truths", message, len(queries), "", tuple(queries))
 
 
 def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
     """For each threshold in use: the queries with judgments of which none reaches it."""
-    found = []
-    sizes = judged.gold_offsets[1:] - judged.gold_offsets[:-1]
     thresholds = {rel for measure in measures if isinstance(rel := measure.get("rel"), int | float) and rel > 0}
-    for rel in sorted(thresholds):
+    wanted = {float(rel): f"of grade {value_text(float(rel))} or more" for rel in sorted(thresholds)}
+    if any(measure.definition.graded and not measure.get("rel") for measure in measures):
+        # Graded measures gain from any positive grade.
+        wanted = {_LEAST_POSITIVE: "of a positive grade", **wanted}
+    found: dict[tuple[str, ...], Finding] = {}
+    sizes = judged.gold_offsets[1:] - judged.gold_offsets[:-1]
+    for rel, which in wanted.items():
         lacking = (judged.relevant(rel) == 0) & (sizes > 0)
-        queries = [query for query, lacks in zip(judged.queries, lacking.tolist(), strict=True) if lacks]
+        queries = tuple(query for query, lacks in zip(judged.queries, lacking.tolist(), strict=True) if lacks)
         if queries:
-            share = (
-                "no query has"
-                if len(queries) == len(judged.queries)
-                else f"{_count(len(queries), 'query', 'queries')} without"
-            )
-            message = f"{share} a document of grade {value_text(float(rel))} or more, scored 0: {_some(queries)}"
-            found.append(Finding("no-relevant", message, len(queries), "", tuple(queries)))
-    return found
+            message = f"{_queries(queries)} without a document {which}, scored 0: {_some(queries)}"
+            # The same queries lack both: the stronger statement is enough.
+            found.setdefault(queries, Finding("no-relevant", message, len(queries), "", queries))
+    return list(found.values())
 
 
 def _retrieved_nothing(judged: Judged) -> Finding | None:
@@ -99,7 +114,7 @@ def _retrieved_nothing(judged: Judged) -> Finding | None:
     queries = [query for query, empty in zip(judged.queries, nothing, strict=True) if empty]
     if not queries:
         return None
-    message = f"{_count(len(queries), 'query', 'queries')} in the run with no document, scored 0: {_some(queries)}"
+    message = f"{_queries(queries)} in the run with no document, scored 0: {_some(queries)}"
     return Finding("nothing-retrieved", message, len(queries), "", tuple(queries))
 
 
@@ -111,16 +126,14 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
     """The share of unjudged documents among those seen, at each cut-off in use (and in all, without one)."""
     cutoffs = sorted({measure.cutoff for measure in measures if measure.cutoff})
     known = judged.by_rank.graded(0)
-    shares = []
+    shares, counts = [], []
     for k in cutoffs or (None,):
         seen = int(judged.depth(k).sum())
         unjudged = seen - int(known.top(k).count().sum())
         if unjudged:
-            shares.append((unjudged / seen, "of the top " + str(k) if k else "of what was retrieved"))
-    if not shares:
-        return None
-    message = "unjudged: " + ", ".join(f"{_percent(share)} {where}" for share, where in shares)
-    return Finding("unjudged", message, shares[0][0])
+            shares.append(f"{_percent(unjudged / seen)} of the documents{f' in the top {k}' if k else ''}")
+            counts.append(unjudged)
+    return Finding("unjudged", f"unjudged: {', '.join(shares)}", counts[-1]) if shares else None
 
 
 def _percent(share: float) -> str:
@@ -131,6 +144,10 @@ def _percent(share: float) -> str:
     if 99 < percent < 100:
         return ">99%"
     return f"{percent:.0f}%"
+
+
+def _queries(queries: Sequence[str]) -> str:
+    return _count(len(queries), "query", "queries")
 
 
 def _count(n: int, one: str, many: str) -> str:

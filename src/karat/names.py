@@ -61,7 +61,7 @@ def spelled(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = 
 
 def value_text(value: Value) -> str:
     """A parameter's value as it is written: whole numbers without a fraction, the rest as it reads back."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
@@ -71,10 +71,15 @@ def value_text(value: Value) -> str:
 def split_names(text: str) -> list[str]:
     """Several names in one string, separated by commas or spaces outside of parentheses.
 
-    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR")
-    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR']
+    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P.5,10")
+    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P.5', 'P.10']
     """
-    return re.findall(r"[^\s,(]+(?:\([^)]*\)?)?[^\s,]*", text)
+    names: list[str] = []
+    for name in re.findall(r"[^\s,(]+(?:\([^)]*\)?)?[^\s,]*", text):
+        # trec_eval lists cut-offs after a dot: P.5,10 is P.5 and P.10.
+        stem = names[-1].rpartition(".")[0] if names else ""
+        names.append(f"{stem}.{name}" if stem and re.fullmatch(r"[\d.]+", name) else name)
+    return names
 
 
 def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:

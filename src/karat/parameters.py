@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, NoneType, UnionType
@@ -37,11 +38,11 @@ class Parameter:
 
     def value(self, given: object, measure: str) -> Value:
         """The value meant by text or by a Python object, or an error that says what would do."""
-        if given is None and self.optional:
+        if self.optional and (given is None or given == "none"):
             return None
         try:
             value = self._converted(given)
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError, KeyError):
             raise KaratError(f"{measure}: {self.name}={given} is not {self._wanted()}") from None
         if self.choices and value not in self.choices:
             raise KaratError(f"{measure}: {self.name}={value} is not {self._wanted()}")
@@ -53,7 +54,10 @@ class Parameter:
         if self.kind is bool:
             return {"true": True, "false": False}[str(given).lower()]
         if self.kind is str:
-            return str(given)
+            text = str(given)
+            if re.search(r"[\s(),=@'\"]", text) or text == "none" or not text:
+                raise ValueError
+            return text
         if isinstance(given, bool) or (isinstance(given, str) and "_" in given):
             raise ValueError
         number = float(given)  # type: ignore[arg-type]  # what float cannot read is caught by the caller
@@ -76,6 +80,8 @@ class Parameter:
             return f"one of {', '.join(self.choices)}"
         if self.kind is bool:
             return "true or false"
+        if self.kind is str:
+            return "a word: no blanks, commas, quotes, brackets, = or @"
         noun = "a whole number" if self.kind is int else "a number"
         low, high = self.help.low, self.help.high
         if low is not None and high is not None:

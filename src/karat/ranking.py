@@ -8,19 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints, Judged
+from karat.options import Duplicates, Ties
 from karat.sources.forms import Batch, Lists, Run, Scored, Table, Truth
-from karat.ties import Ties, ranks_by_score, ranks_in_table
+from karat.ties import ranks_by_score, ranks_in_table
 
 if TYPE_CHECKING:
     from karat.matching.keys import Finder
-
-Duplicates = Literal["error", "first"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,7 @@ class Rules:
 class Noticed:
     """What was passed over on the way, to be shown."""
 
+    missing_queries: list[str] = field(default_factory=list)
     unknown_queries: list[str] = field(default_factory=list)
     duplicates: int = 0
     identical: int = 0
@@ -71,12 +71,13 @@ def judge(truth: Truth, run: Run, rules: Rules) -> tuple[Judged, Noticed]:
         parts.append(part)
     if not seen and (error := run.empty()):
         raise error
-    return _collected(truth, parts), _noticed(truth, parts)
+    judged = _collected(truth, parts)
+    return judged, _noticed(judged, truth, parts)
 
 
 def _in_threads(kernel: Callable[[Batch], Part], batches: Iterator[Callable[[], Batch]]) -> Iterator[Part]:
     """The parts in order, a few batches at a time, so that memory stays flat."""
-    workers = os.cpu_count() or 1
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     waiting: deque[Future[Part]] = deque()
     first, second = next(batches, None), next(batches, None)
     if first is None or second is None:
@@ -170,14 +171,15 @@ class _Kernel:
         )
 
     def _table(self, batch: Table) -> Part:
-        from karat.matching import keys
+        from karat.hashing import repeats, row_hashes
+        from karat.matching.keys import same_as_query
 
         identical = duplicates = 0
         if self.rules.ignore_identical_ids:
-            same = keys.same_as_query(batch)
+            same = same_as_query(batch)
             batch, identical = _kept(batch, ~same), int(same.sum())
-        hashes = keys.row_hashes(batch)
-        repeated = keys.repeats(batch, hashes)
+        hashes = row_hashes(batch)
+        repeated = repeats(batch, hashes)
         if len(repeated):
             keep = self._best_of(batch, repeated)
             duplicates = int((~keep).sum())
@@ -185,7 +187,7 @@ class _Kernel:
         places = self._places(batch.queries)
         rows, golds = self.finder.find(batch, hashes, places)
         ranks = ranks_in_table(batch, rows, self._names(golds), self.rules.ties, self._grades(places))
-        segments = np.searchsorted(batch.offsets, rows, side="right") - 1
+        segments = batch.segments(rows)
         return self._part(
             batch.queries, places, np.diff(batch.offsets), places[segments], ranks, golds,
             duplicates=duplicates, identical=identical,
@@ -195,7 +197,7 @@ class _Kernel:
         """Which rows to keep so that each document stays where it is ranked best; an error if that was not asked."""
         from karat.arrays import rows
 
-        segments = np.searchsorted(table.offsets, repeated, side="right") - 1
+        segments = table.segments(repeated)
         docs = table.docs.take(rows(repeated)).to_pylist()
         if self.rules.duplicates == "error":
             query, doc = table.queries[segments[0]], docs[0]
@@ -302,6 +304,11 @@ def _collected(truth: Truth, parts: list[Part]) -> Judged:
     )
 
 
-def _noticed(truth: Truth, parts: list[Part]) -> Noticed:
-    unknown = sorted(query for part in parts for query in part.queries if query not in truth.place)
-    return Noticed(unknown, sum(part.duplicates for part in parts), sum(part.identical for part in parts))
+def _noticed(judged: Judged, truth: Truth, parts: list[Part]) -> Noticed:
+    answered = judged.answered.tolist()
+    return Noticed(
+        missing_queries=[query for query, there in zip(truth.queries, answered, strict=True) if not there],
+        unknown_queries=sorted(query for part in parts for query in part.queries if query not in truth.place),
+        duplicates=sum(part.duplicates for part in parts),
+        identical=sum(part.identical for part in parts),
+    )

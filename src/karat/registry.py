@@ -35,6 +35,7 @@ class Definition:
     bounds: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     combine: Combine = "mean"
+    graded: bool = False
     aliases: tuple[str, ...] = ()
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
     example_at: str = "10"
@@ -74,8 +75,11 @@ class Measure:
 
     def __str__(self) -> str:
         at = self.definition.at
-        shown_settings = [(key, value) for key, value in self.settings if key != at]
-        return spelled(self.name, shown_settings, dict(self.settings).get(at) if at else None)
+        cutoff = dict(self.settings).get(at) if at else None
+        return spelled(self.name, [(key, value) for key, value in self.settings if key != at or cutoff is None], cutoff)
+
+    def __repr__(self) -> str:
+        return f"Measure({str(self)!r})"
 
     def __call__(self, **settings: object) -> Measure:
         """The same measure with these parameters set."""
@@ -154,6 +158,8 @@ class About(TypedDict, total=False):
     higher_is_better: bool
     combine: Combine
     """how the values of the queries become one: `mean`, `sum` or `geometric`"""
+    graded: bool
+    """whether grades count as they are, and not only as relevant or not"""
     aliases: tuple[str, ...]
     """other names; one may set parameters (`rbp(p=0.9)`); one that ends in `_` takes a number, which is the cut-off
     (`P_` accepts `P_5` and `P.5`) or the parameter marked `?` (`rbp_(p=?)` accepts `rbp.95`)"""
@@ -185,6 +191,8 @@ def register(function: Function | None = None, /, **about: Unpack[About]) -> Mea
     """
 
     def declare(function: Function) -> Measure:
+        if isinstance(function, Measure):
+            raise KaratError(f"{function} is a measure already", mend="Register a function.")
         parameters = parameters_of(function)
         told = about.copy()
         told.setdefault("name", function.__name__)
@@ -204,6 +212,9 @@ def definitions() -> list[Definition]:
 
 def lookup(text: str) -> Measure:
     """The measure of this name, in our spelling or in a peer's; the error names the nearest ones."""
+    level = re.fullmatch(r"(.+)-l(\d+)", text.strip())
+    if level:  # ranx's way to say from which grade on a document is relevant: map@100-l2
+        return lookup(level[1])(rel=level[2])
     name, given, cutoff = spelling(text)
     definition, preset = _find(name, cutoff)
     settings_given: dict[str, object] = {**preset, **given}
@@ -288,7 +299,7 @@ def _unknown(name: str) -> KaratError:
 
 def _admit(definition: Definition) -> None:
     name = definition.name
-    if spelling(name) != (name, {}, None) or name == "query":
+    if not re.fullmatch(r"\w[\w.+-]*", name) or name == "query":
         raise KaratError(f"{shown(name)} cannot be the name of a measure")
     known = _definitions.get(name)
     if known is not None and not _same_place(known.function, definition.function):

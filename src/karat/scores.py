@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,22 @@ class Scores:
         if value is None:
             raise KaratError(f"{self._name(measure)} has no value for any query")
         return value
+
+    def __contains__(self, measure: str | Measure) -> bool:
+        try:
+            return self._name(measure) in self.values
+        except KaratError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def keys(self) -> tuple[str, ...]:
+        """The same names: with them, `dict(scores)` is the means by name."""
+        return self.measures
 
     def combined(self, measure: str | Measure) -> float | None:
         """The same, and None where no query has a value."""
@@ -183,7 +199,7 @@ class Scores:
     def __str__(self) -> str:
         from karat.summary import summary
 
-        return summary({self.name: self}).text()
+        return summary({self.name: self}).text().rstrip("\n")
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())

@@ -41,12 +41,15 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     normal = NormalDist()
     below = (np.count_nonzero(means < observed) + np.count_nonzero(means == observed) / 2) / len(means)
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
-    spread = values - observed
+    # Scaled, so that the cube of a tiny spread is not lost; the acceleration has no unit.
+    spread = (values - observed) / np.abs(values - observed).max()
     # The jackknife's acceleration of a mean: its skewness over 6 √n.
     acceleration = float((spread**3).sum() / (6 * (spread**2).sum() ** 1.5))
     ends = []
     for tail in ((1 - level) / 2, (1 + level) / 2):
         z = bias + normal.inv_cdf(tail)
-        ends.append(normal.cdf(bias + z / (1 - acceleration * z)))
+        bend = 1 - acceleration * z
+        # Past the pole of the correction there is no such quantile: the interval ends with the last resample.
+        ends.append(normal.cdf(bias + z / bend) if bend > 0 else float(z > 0))
     low, high = np.quantile(means, ends)
     return float(low), float(high)

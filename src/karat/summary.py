@@ -17,45 +17,43 @@ def summary(runs: Mapping[str, Scores], level: float | None = None) -> Table:
 
 def by_system(runs: Mapping[str, Scores], level: float | None = None) -> Table:
     """A row per system and a column per measure."""
-    measures = _measures(runs)
-    columns = {name: _column(runs, name, level) for name in measures}
-    rows = tuple(
-        (Cell(system), *(columns[name][system] for name in measures)) for system in runs
-    )  # fmt: skip
-    return Table(("run", *measures), rows, _footer(runs, level))
+    columns = _columns(runs, level)
+    rows = tuple((Cell(system), *(column[system] for column in columns.values())) for system in runs)
+    return Table(("run", *columns), rows, _footer(runs, level))
 
 
 def by_measure(runs: Mapping[str, Scores], level: float | None = None) -> Table:
     """A row per measure and system, for one system and for narrow terminals."""
-    columns = {name: _column(runs, name, level) for name in _measures(runs)}
+    columns = _columns(runs, level)
     if len(runs) == 1:
-        ((system, _),) = runs.items()
+        (system,) = runs
         rows = tuple((Cell(name), column[system]) for name, column in columns.items())
         return Table(("measure", system or "score"), rows, _footer(runs, level))
     several = tuple(
         (Cell(name if at == 0 else ""), Cell(system), column[system])
-        for name, column in columns.items() for at, system in enumerate(runs)
-    )  # fmt: skip
+        for name, column in columns.items()
+        for at, system in enumerate(runs)
+    )
     return Table(("measure", "run", "score"), several, _footer(runs, level), labels=2)
 
 
 def by_query(runs: Mapping[str, Scores], level: float | None = None) -> Table:
     """A row per query (and system, if there are several), the combined values last."""
-    measures = _measures(runs)
+    columns = _columns(runs, level)
     several = len(runs) > 1
     rows = []
     for system, scores in runs.items():
         for query, values in scores.per_query.items():
-            cells = (Cell(value_text(values[name], name)) for name in measures)
+            cells = (Cell(cell_text(values.get(name), name)) for name in columns)
             rows.append((*([Cell(system)] if several else []), Cell(query), *cells))
     for system in runs:
-        combined = (_column(runs, name, level)[system] for name in measures)
+        combined = (column[system] for column in columns.values())
         rows.append((*([Cell(system)] if several else []), Cell("all"), *combined))
-    header = (*(["run"] if several else []), "query", *measures)
+    header = (*(["run"] if several else []), "query", *columns)
     return Table(header, tuple(rows), _footer(runs, level), labels=2 if several else 1)
 
 
-def value_text(value: float | None, measure: str) -> str:
+def cell_text(value: float | None, measure: str) -> str:
     """A value as people read it: four digits, counts whole, a dash for none."""
     if value is None:
         return "–"
@@ -66,32 +64,38 @@ def value_text(value: float | None, measure: str) -> str:
     return f"{value:,.0f}" if counts and float(value).is_integer() else f"{value:.4f}"
 
 
-def _measures(runs: Mapping[str, Scores]) -> list[str]:
-    return list(dict.fromkeys(name for scores in runs.values() for name in scores.measures))
+def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:
+    """A cell for each measure and system."""
+    intervals = {system: {} if level is None else scores.intervals(level) for system, scores in runs.items()}
+    columns = {}
+    for name in dict.fromkeys(name for scores in runs.values() for name in scores.measures):
+        values = {system: scores.combined(name) if name in scores.values else None for system, scores in runs.items()}
+        best = _best(values, name, runs)
+        columns[name] = {
+            system: Cell(_with_interval(value, intervals[system].get(name), name), best is not None and value == best)
+            for system, value in values.items()
+        }
+    return columns
 
 
-def _column(runs: Mapping[str, Scores], name: str, level: float | None) -> dict[str, Cell]:
-    values = {system: scores.combined(name) if name in scores.values else None for system, scores in runs.items()}
-    best = _best([value for value in values.values() if value is not None], name)
-    cells = {}
-    for system, value in values.items():
-        text = value_text(value, name)
-        if level is not None and value is not None:
-            low, high = runs[system].interval(name, level)
-            text += f" [{value_text(low, name)}, {value_text(high, name)}]"
-        cells[system] = Cell(text, best=best is not None and value == best)
-    return cells
+def _with_interval(value: float | None, interval: tuple[float, float] | None, name: str) -> str:
+    text = cell_text(value, name)
+    return text if interval is None else f"{text} [{cell_text(interval[0], name)}, {cell_text(interval[1], name)}]"
 
 
-def _best(values: list[float], name: str) -> float | None:
-    """The best of several values; none where they are all the same."""
-    if len(set(values)) < 2:
+def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scores]) -> float | None:
+    """The best of several values; none where they are all the same, or where what is missing would win."""
+    known = [value for value in values.values() if value is not None]
+    if len(set(known)) < 2:
         return None
     try:
         higher = parse(name).definition.higher_is_better
     except KaratError:
         higher = True
-    return max(values) if higher else min(values)
+    if higher:
+        return max(known)
+    missing = any(finding.code == "missing-queries" for scores in runs.values() for finding in scores.findings)
+    return None if missing else min(known)
 
 
 def notes(runs: Mapping[str, Scores]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
@@ -46,7 +46,8 @@ class Table:
         widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
         drawn = [_aligned(line, widths, self.labels) for line in lines]
         rule = "─" * (sum(widths) + _GAP * (len(widths) - 1))
-        return "\n".join([drawn[0], rule, *drawn[1:], *map(printable, self.notes)]) + "\n"
+        legend = ["* the best of its column"] if any(starred) else []
+        return "\n".join([drawn[0], rule, *drawn[1:], *legend, *map(printable, self.notes)]) + "\n"
 
     def rich(self) -> Group:
         """For a terminal: the best of a column in colour, the notes dimmed."""
@@ -61,6 +62,22 @@ class Table:
 
         natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._drawn())
         return natural.maximum <= console.width
+
+    def stacked(self, console: Console) -> list[Table]:
+        """The same rows in several tables, each as wide as the terminal allows."""
+        parts: list[Table] = []
+        for at in range(self.labels, len(self.header)):
+            wider = self._columns([*(parts[-1].header[self.labels :] if parts else ()), self.header[at]])
+            if parts and wider.fits(console):
+                parts[-1] = wider
+            else:
+                parts.append(self._columns([self.header[at]]))
+        return [*parts[:-1], replace(parts[-1], notes=self.notes)] if parts else [self]
+
+    def _columns(self, names: Sequence[str]) -> Table:
+        kept = [*range(self.labels), *(at for at in range(self.labels, len(self.header)) if self.header[at] in names)]
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        return Table(tuple(self.header[at] for at in kept), rows, (), self.labels)
 
     def markdown(self) -> str:
         lines = [
@@ -112,7 +129,8 @@ class Table:
         table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for at, name in enumerate(self.header):
             # Numbers are folded between words only, and labels give way to them.
-            words = [word for row in self.rows for word in row[at].text.split()] if at >= self.labels else []
+            texts = [name, *(row[at].text for row in self.rows)] if at >= self.labels else []
+            words = [word for text in texts for word in text.split()]
             table.add_column(
                 Text(printable(name)),
                 justify="left" if at < self.labels else "right",

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from karat.judged import Floats, Ints
+from karat.options import Ties
 from karat.sources.forms import Scored, Table
-
-Ties = Literal["trec", "input", "best", "worst"]
 
 # Where comparing a query's judged scores with all its scores takes fewer steps than this, all such queries are
 # compared at once; above it a query is worth a sort of its own.
@@ -42,12 +40,12 @@ def ranks_in_table(
 ) -> Ints:
     """The ranks of judged documents whose rows are known."""
     scores, offsets = table.scores, table.offsets
-    segment = np.searchsorted(offsets, rows, side="right") - 1
+    segment = table.segments(rows)
     score = scores[rows]
     above, equal = _in_place(scores, offsets, rows, segment)
     rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
     # A rise from one query's last to the next one's first is no disorder.
-    disorderly = np.unique(np.searchsorted(offsets, rises[~np.isin(rises, offsets)], side="right") - 1)
+    disorderly = np.unique(table.segments(rises[~np.isin(rises, offsets)]))
     if len(disorderly):
         hits = np.flatnonzero(np.isin(segment, disorderly))
         above[hits], equal[hits] = _counted(scores, offsets, segment[hits], score[hits])

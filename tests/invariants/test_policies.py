@@ -22,16 +22,17 @@ LAYERS = {
     "measures": {"errors", "names", "parameters", "registry", "judged", "measures"},
     "document": {"errors"},
     "arrays": {"judged"},
-    "sources": {"arrays", "errors", "names", "document", "judged", "matching", "sources"},
-    "matching": {"arrays", "judged", "sources"},
-    "ties": {"arrays", "judged", "sources"},
-    "ranking": {"arrays", "errors", "judged", "sources", "ties", "matching"},
+    "hashing": {"arrays", "judged", "sources"},
+    "sources": {"arrays", "errors", "names", "document", "hashing", "judged", "sources"},
+    "matching": {"arrays", "hashing", "judged", "sources"},
+    "ties": {"arrays", "judged", "options", "sources"},
+    "ranking": {"arrays", "errors", "hashing", "judged", "options", "sources", "ties", "matching"},
     "stats": {"judged"},
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(
-    "arrays document errors evaluate exports files findings judged matching measures names parameters ranking registry"
-    " scores sources stats summary tables ties".split()
+    "arrays document errors evaluation exports files findings hashing judged"
+    " matching measures names options parameters ranking registry scores sources stats summary tables ties".split()
 )
 
 

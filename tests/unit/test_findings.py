@@ -17,6 +17,7 @@ def found(**options: object) -> dict[str, str]:
 
 def test_queries_that_the_run_lacks_are_named_with_what_becomes_of_them() -> None:
     assert found()["missing-queries"].startswith("1 query of the truth not in the run, scored 0: t.")
+    assert "no-relevant" not in found(missing="skip")
     assert found(missing="skip")["missing-queries"] == "1 query of the truth not in the run, left out: t."
 
 
@@ -30,17 +31,17 @@ def test_empty_truths_and_empty_answers_are_named() -> None:
 
 
 def test_queries_whose_grades_do_not_reach_the_threshold_are_named() -> None:
-    assert found()["no-relevant"] == "1 query without a document of grade 1 or more, scored 0: t."
+    assert found()["no-relevant"] == "1 query without a document of a positive grade, scored 0: t."
     assert found(rel=2)["no-relevant"] == "3 queries without a document of grade 2 or more, scored 0: q, r, t."
 
 
 def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
-    assert found()["unjudged"] == "unjudged: 67% of the top 2, 60% of the top 4."
+    assert found()["unjudged"] == "unjudged: 67% of the documents in the top 2, 60% of the documents in the top 4."
 
 
 def test_without_a_cutoff_the_share_of_unjudged_documents_is_that_of_everything() -> None:
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["AP"]).findings
-    assert str(finding) == "unjudged: 75% of what was retrieved."
+    assert str(finding) == "unjudged: 75% of the documents."
 
 
 @pytest.mark.parametrize(("judged", "share"), [(1, ">99%"), (999, "<1%")])
@@ -60,3 +61,18 @@ def test_many_queries_are_counted_and_a_few_named() -> None:
     assert "2,000 queries of the truth not in the run" in finding.message
     assert finding.message.endswith("q0000, q0001, q0002 and 1,997 more")
     assert len(finding.queries) == 2000
+
+
+def test_graded_measures_name_queries_without_a_positive_grade() -> None:
+    codes = {
+        finding.code: finding
+        for finding in evaluate({"q": {"a": 0}, "r": {"b": 1}}, {"q": ["a"], "r": ["b"]}, "nDCG").findings
+    }
+    assert codes["no-relevant"].queries == ("q",)
+
+
+def test_a_run_that_shares_no_id_with_the_truth_is_told_to_compare_them() -> None:
+    (missing,) = evaluate({"q1": {"a": 1}}, {"1": ["a"]}, "AP").findings[:1]
+    assert "are they written alike?" in missing.mend
+    codes = {finding.code: finding for finding in evaluate({"q": {"a": 1}}, {"q": ["doc-a"]}, "AP").findings}
+    assert "are they written alike?" in codes["nothing-found"].mend

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.options import Ties
 from karat.ranking import Rules, judge
 from karat.sources import pieces, read_run, read_truth
 from karat.sources.pieces import Piece, TextSource
-from karat.ties import _FEW_STEPS, Ties
+from karat.ties import _FEW_STEPS
 
 Data = Mapping[str, Mapping[str, float]]
 Ranks = dict[str, dict[str, int]]

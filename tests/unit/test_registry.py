@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ PEERS = {
     # ranx
     "ndcg@10": "nDCG@10", "ndcg_burges@10": "nDCG(gain=exp)@10", "dcg_burges": "DCG(gain=exp)", "mrr": "RR",
     "mrr@10": "RR@10", "map@100": "AP@100", "hit_rate@5": "Success@5", "hits@5": "Hits@5", "precision@5": "P@5",
-    "recall@5": "R@5", "f1@5": "F@5", "r-precision": "Rprec", "rbp.95": "RBP(p=0.95)",
+    "recall@5": "R@5", "f1@5": "F@5", "r-precision": "Rprec", "map@100-l2": "AP(rel=2)@100", "rbp.95": "RBP(p=0.95)",
     # BEIR
     "R_cap@10": "relative_P@10", "hole@10": "Unjudged@10", "top_k_accuracy@10": "Success@10",
     "accuracy@10": "Success@10",
@@ -55,8 +57,9 @@ def test_the_names_of_the_peers_are_accepted_as_they_are(theirs: str, ours: str)
         ("P", "P needs a cut-off. Write P@10"),
         ("IPrec", "Write IPrec@0.1"),
         ("Rprec@10", "takes no cut-off"),
-        ("P@0", "from 1 up"),
-        ("P@-1", "from 1 up"),
+        ("P@0", "between 1 and 2147483647"),
+        ("P@-1", "between 1 and"),
+        ("P@99999999999999999999", "between 1 and"),
         ("P@2.5", "a whole number"),
         ("P@1_0", "a whole number"),
         ("P@ten", "a whole number"),
@@ -107,7 +110,7 @@ def test_a_users_measure_may_be_declared_again_as_a_notebook_does_but_not_take_a
         register(name="Mine", aliases=("map",))(lambda judged: np.zeros(len(judged.queries)))
 
 
-@pytest.mark.parametrize("name", ["query", "a b", "a@b", "a(b)", ""])
+@pytest.mark.parametrize("name", ["query", "a b", "a@b", "a(b)", "<lambda>", ""])
 def test_a_name_that_could_not_be_written_is_refused(name: str) -> None:
     with pytest.raises(KaratError):
         register(name=name or " ")(lambda judged: np.zeros(len(judged.queries)))
@@ -144,6 +147,44 @@ def test_a_users_measure_may_return_null_for_a_query() -> None:
 def test_an_err_grade_above_the_scale_is_an_error_that_says_where() -> None:
     with pytest.raises(KaratError, match=r"query r: .*grade 5 is above max_grade=4.*ERR\(max_grade=5\)"):
         evaluate({"q": {"a": 1}, "r": {"a": 5}}, {"q": ["a"]}, ["ERR"])
+
+
+def test_a_users_text_parameter_can_be_written_in_a_name_or_is_refused() -> None:
+    @register
+    def Tagged(judged: Judged, *, tag: str = "x", k: int | None = 10, on: bool = False) -> Any:
+        return np.full(len(judged.queries), -1 if k is None else k)
+
+    assert parse(str(Tagged(tag="a/b-c"))) == Tagged(tag="a/b-c")
+    for wrong in ("a,b", "a b", "(", "none", ""):
+        with pytest.raises(KaratError, match="a word"):
+            Tagged(tag=wrong)
+    with pytest.raises(KaratError, match="true or false"):
+        parse("Tagged(on=maybe)")
+    assert str(Tagged(k=None)) == "Tagged(k=none)"
+    assert parse("Tagged(k=none)") == Tagged(k=None)
+    assert evaluate({"q": {"a": 1}}, {}, [Tagged(k=None)])["Tagged(k=none)"] == -1
+    with pytest.raises(KaratError, match="already"):
+        register(Tagged)
+
+
+def test_a_threshold_for_all_measures_leaves_those_alone_that_say_their_own() -> None:
+    names = ["AP(rel=1)", "AP", "nDCG@10", "map-l3"]
+    assert evaluate({"q": {"a": 1}}, {"q": ["a"]}, names, rel=2).measures == ("AP", "AP(rel=2)", "nDCG@10", "AP(rel=3)")
+    both = karat.evaluate_runs({"q": {"a": 1}}, {"one": {"q": ["a"]}}, names, rel=2)
+    assert both["one"].measures == ("AP", "AP(rel=2)", "nDCG@10", "AP(rel=3)")
+
+
+def test_grades_too_large_to_be_summed_are_an_error_and_large_ones_are_not() -> None:
+    with pytest.raises(KaratError, match="too large for gain=exp"):
+        evaluate({"q": {"a": 2000}}, {"q": ["a"]}, ["nDCG(gain=exp)"])
+    assert evaluate({"q": {"a": 2000}}, {"q": ["a"]}, ["ERR(max_grade=2000)"])["ERR(max_grade=2000)"] == 1.0
+
+
+@pytest.mark.parametrize("first", ["evaluate_runs", "Scores", "parse", "measures", "KaratError"])
+def test_evaluate_is_the_function_whatever_is_asked_for_before_it(first: str) -> None:
+    code = f"import karat; karat.{first}; import karat.evaluation; print(callable(karat.evaluate), karat.measures.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "True karat.measures\n"
 
 
 def test_the_public_names_are_those_listed() -> None:

@@ -62,6 +62,24 @@ def test_a_geometric_mean_takes_no_value_for_less_than_a_hundred_thousandth() ->
     assert scores.per_query["r"]["GMAP"] == scores.per_query["r"]["AP"] == 0
 
 
+def test_scores_are_a_mapping_of_names_to_means(scores: Scores) -> None:
+    assert "AP" in scores
+    assert "map" in scores
+    assert "P@5" not in scores
+    assert list(scores) == list(scores.measures)
+    assert len(scores) == 4
+    assert dict(scores) == scores.means
+
+
+def test_an_interval_can_be_had_of_tiny_and_of_extreme_values() -> None:
+    tiny = Scores(("q", "r"), {"RBP": np.array([0.0, 1e-136])})
+    low, high = tiny.interval("RBP")
+    assert 0 <= low <= high <= 1e-136
+    skewed = Scores(tuple(map(str, range(200))), {"AP": np.array([1.0] + [0.0] * 199)})
+    low, high = skewed.interval("AP", level=0.9999999999)
+    assert low <= 0.005 <= high
+
+
 def test_columns_cannot_be_changed(scores: Scores) -> None:
     with pytest.raises(ValueError, match="read-only"):
         scores.column("AP")[0] = 1
@@ -214,7 +232,7 @@ def test_findings_come_along_as_data(scores: Scores) -> None:
     [
         ("a.json", "{", "a.json:1"),
         ("a.json", "[]", "no scores"),
-        ("a.json", '{"runs": {}}', "no scores"),
+        ("a.json", '{"runs": {"bm25": {}}}', "several runs .bm25."),
         ("a.json", '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q"}], "findings": []}', "AP"),
         (
             "a.json",

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.options import Ties
 from karat.sources import pieces, read_truth, trec
 from karat.sources.pieces import Piece, TextSource
-from karat.ties import Ties
 
 Grades = dict[str, dict[str, float]]
 Write = Callable[..., str]

@@ -27,7 +27,8 @@ def test_plain_text_has_a_star_at_the_best_and_sends_no_control_characters(table
     assert "[red]*c*" in text
     assert "note: [bold]x[/bold]" in text
     assert all(line == line.rstrip() for line in text.splitlines())
-    assert len(text.splitlines()) == 6
+    assert "* the best of its column" in text
+    assert len(text.splitlines()) == 7
 
 
 def test_markdown_has_the_best_in_bold_and_as_many_cells_in_each_row(table: Table) -> None:

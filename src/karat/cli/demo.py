@@ -25,7 +25,7 @@ def command() -> None:
     from karat import demo
     from karat.cli.output import Request, deliver
     from karat.cli.screen import say
-    from karat.evaluate import evaluate_runs
+    from karat.evaluation import evaluate_runs
 
     say(BEFORE.format(questions=len(demo.questions()), passages=len(demo.corpus())))
     paths = {system: str(path) for system, path in demo.runs().items()}

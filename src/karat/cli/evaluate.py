@@ -2,46 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import PurePath
 from typing import Annotated
 
 import typer
 
-
-class Output(StrEnum):
-    """The formats of the output."""
-
-    TABLE = "table"
-    TSV = "tsv"
-    CSV = "csv"
-    JSON = "json"
-    JSONL = "jsonl"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-
-
-class Missing(StrEnum):
-    """What becomes of a query that the run lacks."""
-
-    ZERO = "zero"
-    SKIP = "skip"
-
-
-class Ties(StrEnum):
-    """Who comes first among equals."""
-
-    TREC = "trec"
-    INPUT = "input"
-    BEST = "best"
-    WORST = "worst"
-
-
-class Duplicates(StrEnum):
-    """What becomes of a document that comes twice."""
-
-    ERROR = "error"
-    FIRST = "first"
+from karat.options import Duplicates, Missing, Output, Ties
 
 
 def command(
@@ -55,21 +21,25 @@ def command(
     ] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Show every query.")] = False,
     output: Annotated[
-        Output | None, typer.Option("--output", help="The format; table, or what the name of FILE says, if not given.")
+        Output | None,
+        typer.Option("--output", help="The format; without it, a table, or what the name of FILE says."),
     ] = None,
     file: Annotated[
-        str | None, typer.Option("-o", metavar="FILE", help="Write to a file: .csv, .json, .parquet, .md, .tex, ...")
+        str | None,
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            help="Write to a file: .csv, .json, .md, ... (.parquet holds every query).",
+        ),
     ] = None,
     ci: Annotated[bool, typer.Option("--ci", help="Show 95% confidence intervals (bootstrap).")] = False,
-    missing: Annotated[
-        Missing, typer.Option(help="Score queries that a run lacks 0, or leave them out.")
-    ] = Missing.ZERO,
+    missing: Annotated[Missing, typer.Option(help="Score queries that a run lacks 0, or leave them out.")] = "zero",
     ties: Annotated[
         Ties, typer.Option(help="The order of equal scores: by id as trec_eval, as given, relevant first or last.")
-    ] = Ties.TREC,
+    ] = "trec",
     duplicates: Annotated[
         Duplicates, typer.Option(help="A document twice in a query: an error, or keep the one ranked first.")
-    ] = Duplicates.ERROR,
+    ] = "error",
     ignore_identical_ids: Annotated[
         bool, typer.Option("--ignore-identical-ids", help="Leave out documents that have the id of their query.")
     ] = False,
@@ -81,23 +51,23 @@ def command(
     from karat.cli.output import Request, deliver, refuse
     from karat.cli.progress import progress_bar
     from karat.errors import KaratError
-    from karat.evaluate import DEFAULT_MEASURES, chosen_measures, evaluate_runs
+    from karat.evaluation import DEFAULT_MEASURES, chosen_measures, evaluate_runs
     from karat.names import split_names
 
     if [truth, *runs].count("-") > 1:
         raise KaratError("standard input can be read once", mend="Give - for the truth or for one run.")
     names = [name for text in measures or DEFAULT_MEASURES for name in split_names(text)]
     chosen_measures(names, rel)
-    request = Request(output.value if output else None, None if file == "-" else file, per_query, 0.95 if ci else None)
+    request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None)
     refuse(request, [truth, *runs])
     with progress_bar() as progress:
         scores = evaluate_runs(
             truth,
             dict(zip(run_names(runs), runs, strict=True)),
             names,
-            ties=ties.value,
-            missing=missing.value,
-            duplicates=duplicates.value,
+            ties=ties,
+            missing=missing,
+            duplicates=duplicates,
             ignore_identical_ids=ignore_identical_ids,
             rel=rel,
             progress=progress,

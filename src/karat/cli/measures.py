@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +12,18 @@ import typer
 if TYPE_CHECKING:
     from karat.registry import Definition
 
-_WIDTH = 100
+
+def names_like(incomplete: str) -> list[str]:
+    """The measures whose names begin so, for the shell."""
+    from karat.measures import definitions
+
+    return [one.name for one in definitions() if one.name.lower().startswith(incomplete.lower())]
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Explain this measure.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Explain this measure.", autocompletion=names_like)
+    ] = None,
 ) -> None:
     """List the measures, or explain one."""
     from karat.cli.screen import say, show
@@ -78,4 +86,5 @@ def explanation(definition: Definition) -> Iterator[str]:
 
 
 def _wrapped(text: str, lead: str = "  ") -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)) or [lead.rstrip()]
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    return textwrap.wrap(text, width, initial_indent=lead, subsequent_indent=" " * len(lead)) or [lead.rstrip()]

@@ -20,7 +20,8 @@ from karat.tables import Table, delimited
 
 _BY_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".md": "markdown", ".markdown": "markdown", ".tex": "latex", ".txt": "table", ".parquet": "parquet",
+    ".md": "markdown", ".markdown": "markdown", ".tex": "latex", ".latex": "latex", ".txt": "table",
+    ".parquet": "parquet",
 }  # fmt: skip
 # Formats that hold numbers alone: what was noticed goes to standard error instead.
 _WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet")
@@ -44,6 +45,9 @@ class Request:
 
 def refuse(request: Request, inputs: Sequence[str]) -> None:
     """Say what cannot be done before any work is done."""
+    numbers_alone = request.form == "parquet" or (request.per_query and request.form in _WITHOUT_NOTES)
+    if request.level is not None and numbers_alone:
+        raise KaratError(f"there is no place for intervals in {request.form} of every query", mend="Leave out --ci.")
     file = request.file
     if file is None:
         return

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from karat.errors import KaratError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from karat.tables import Table
 
 
@@ -34,17 +32,21 @@ def say(text: str) -> None:
 
 
 def show(table: Table, narrower: Callable[[], Table] | None = None) -> None:
-    """Draw a table; where the terminal is too narrow for it, the narrower one."""
+    """Draw a table; where the terminal is too narrow for it, the narrower one, or its columns one after the other."""
     if not sys.stdout.isatty() or len(table.rows) > _LONG:
         say(table.text())
         return
     from rich.console import Console
 
-    console: Console = Console()
+    console = Console()
+    if console.is_dumb_terminal:
+        say(table.text())
+        return
     if narrower is not None and not table.fits(console):
         table = narrower()
     with console.capture() as page:
-        console.print(table.rich())
+        for part in [table] if narrower is not None or table.fits(console) else table.stacked(console):
+            console.print(part.rich())
     say(page.get())
 
 

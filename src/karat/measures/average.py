@@ -29,7 +29,7 @@ def _repeats_need_found(measure: Measure) -> str | None:
 @register(
     formula="AP = (1/R) Σ P@i over the ranks i that hold a relevant document",
     reference="Buckley and Voorhees (2000), Evaluating Evaluation Measure Stability, SIGIR",
-    aliases=("map", "MAP", "map_cut", "map_cut_", "average_precision"),
+    aliases=("map", "MAP", "ap", "map_cut", "map_cut_", "average_precision"),
     forbids=_repeats_need_found,
 )
 def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "relevant", credit: Credit = "gold") -> Floats:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from karat.errors import KaratError
 from karat.judged import Floats, Ints, Judged, View, share
 from karat.measures.settings import Credit, K
 from karat.parameters import Help
@@ -33,6 +34,7 @@ def _repeats_need_retrieved(measure: Measure) -> str | None:
     reference="Järvelin and Kekäläinen (2002), Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4)",
     bounds=(0.0, float("inf")),
     aliases=("dcg", "dcg_burges(gain=exp)"),
+    graded=True,
     synonyms=_DCG_EXP,
 )
 def DCG(
@@ -56,6 +58,7 @@ def DCG(
     formula="nDCG@k = DCG@k / DCG@k of the ideal ranking",
     reference="Järvelin and Kekäläinen (2002), Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4)",
     aliases=("ndcg", "NDCG", "ndcg_cut", "ndcg_cut_", "ndcg_burges(gain=exp)"),
+    graded=True,
     synonyms=_DCG_EXP,
     forbids=_repeats_need_retrieved,
 )
@@ -85,9 +88,11 @@ def nDCG(
 def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float) -> Floats:
     view = view.top(k)
     worth = np.where((view.grade > 0) & (view.grade >= rel), view.grade, 0.0)
-    if gain == "exp":
-        worth = np.exp2(worth) - 1
-    return view.sum(worth / _divisor(view.rank, discount))
+    with np.errstate(over="ignore"):
+        total = view.sum((np.exp2(worth) - 1 if gain == "exp" else worth) / _divisor(view.rank, discount))
+    if not np.isfinite(total).all():
+        raise KaratError(f"the largest grade, {worth.max():g}, is too large for gain={gain}", mend="Scale the grades.")
+    return total
 
 
 def _divisor(rank: Ints, discount: str) -> Floats:

@@ -15,7 +15,7 @@ from karat.registry import register
 @register(
     formula="P@k = relevant in the top k / k",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
-    aliases=("precision", "Precision", "Prec", "P_", "precision_"),
+    aliases=("precision", "Precision", "Prec", "p", "P_", "precision_"),
 )
 def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     """Precision: the share of the top k that is relevant.
@@ -31,7 +31,7 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
 @register(
     formula="Rprec = relevant in the top R / R, with R relevant documents in all",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
-    aliases=("RPrec", "r-precision", "r_precision", "R-precision", "R_precision"),
+    aliases=("RPrec", "rprec", "r-precision", "r_precision", "R-precision", "R_precision"),
 )
 def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
     """R-precision: precision at the rank where a perfect ranking would have found everything.

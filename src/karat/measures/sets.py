@@ -58,7 +58,7 @@ def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
     aliases=("set_map",),
 )
 def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Set average precision: set precision times set recall.
+    """Set average precision: set precision times set recall, each document counted once.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetAP"])["SetAP"]
     0.125

@@ -17,7 +17,7 @@ from karat.registry import register
 @register(
     formula="RR@k = 1 / rank of the first relevant document; 0 if there is none in the top k",
     reference="Voorhees (1999), The TREC-8 Question Answering Track Report",
-    aliases=("recip_rank", "recip_rank_", "MRR", "mrr", "mrr_", "reciprocal_rank"),
+    aliases=("recip_rank", "recip_rank_", "rr", "MRR", "mrr", "mrr_", "reciprocal_rank"),
 )
 def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Reciprocal rank: for readers who need one good document.
@@ -33,6 +33,7 @@ def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 @register(
     formula="ERR@k = Σ (1/i) · s(i) · Π (1 − s(j)) over the ranks j above i, s = (2^grade − 1) / 2^max_grade",
     reference="Chapelle et al. (2009), Expected Reciprocal Rank for Graded Relevance, CIKM",
+    graded=True,
     aliases=("err",),
 )
 def ERR(
@@ -58,13 +59,14 @@ def ERR(
             mend=f"Write ERR(max_grade={value_text(float(largest))}).",
         )
     hits = judged.by_gold.top(k)
-    stops = (np.exp2(np.maximum(hits.grade, 0)) - 1) / 2.0**max_grade
+    stops = np.exp2(np.maximum(hits.grade, 0) - max_grade) - np.exp2(-float(max_grade))
     return hits.sum(stops / hits.rank * hits.product_above(1 - stops))
 
 
 @register(
     formula="RBP = (1 − p) Σ gain(i) · p^(i−1), gain = grade / the query's largest grade where that exceeds 1",
     reference="Moffat and Zobel (2008), Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 27(1)",
+    graded=True,
     aliases=("rbp(p=0.9)", "rbp_(p=?)"),
 )
 def RBP(

@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from karat.errors import KaratError, shown
 from karat.sources.forms import Ready, Run, Table, Truth
 from karat.sources.mappings import by_position, run_of_mapping, truth_of_mapping
@@ -27,20 +25,19 @@ def read_truth(source: Any, *, columns: Mapping[str, str] | None = None, match: 
     if isinstance(source, str | os.PathLike):
         from karat.sources.trec import trec_truth
 
-        path = os.fspath(source)
-        truth = _truth_of_table(trec_truth(path), TextSource(path).name)
+        truth = _truth_of_table(trec_truth(os.fspath(source)))
     elif isinstance(source, Mapping):
         truth = truth_of_mapping(source, match)
     elif hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import FrameColumns, frame
 
-        truth = _truth_of_table(frame(source, FrameColumns.of("grade", columns), "the truth"), "the truth")
+        truth = _truth_of_table(frame(source, FrameColumns.of("grade", columns), "the truth", finite=True))
     elif isinstance(source, Sequence):
         # The queries are called 0, 1, 2, … as Python counts them.
         names = [str(at) for at in range(len(source))]
         truth = truth_of_mapping(by_position(source, names, "the truth"), match)
     else:
-        raise KaratError(f"{shown(source)} is no truth", mend=_TRUTH_MEND)
+        raise KaratError(f"{shown(source)} is no truth", mend=_collect_first(source) + _TRUTH_MEND)
     if not truth.queries:
         raise KaratError("the truth is empty", mend=_TRUTH_MEND)
     return truth
@@ -74,7 +71,11 @@ def read_run(
                 mend="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
             )
         return run_of_mapping(by_position(source, truth.queries, name), match, name)
-    raise KaratError(f"{shown(source)} is no run", mend=_RUN_MEND)
+    raise KaratError(f"{shown(source)} is no run", mend=_collect_first(source) + _RUN_MEND)
+
+
+def _collect_first(source: Any) -> str:
+    return "Call its collect() first. " if hasattr(source, "collect") else ""
 
 
 def _refuse_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
@@ -82,16 +83,16 @@ def _refuse_columns(source: Any, columns: Mapping[str, str] | None, option: str)
         raise KaratError(f"{option} is for data frames", mend="Leave it out: here the columns are known.")
 
 
-def _truth_of_table(table: Table, name: str) -> Truth:
-    from karat.matching import keys
+def _truth_of_table(table: Table) -> Truth:
+    from karat.hashing import repeats, row_hashes
 
-    repeated = keys.repeats(table, keys.row_hashes(table))
+    repeated = repeats(table, row_hashes(table))
     if len(repeated):
-        segment = int(np.searchsorted(table.offsets, repeated[0], side="right")) - 1
+        segment = int(table.segments(repeated[:1])[0])
         query, doc = table.queries[segment], table.docs[int(repeated[0])].as_py()
         raise KaratError(
             f"document {doc} is judged twice for query {query}",
             where=table.place(query, doc),
             mend="Keep one judgment of each document.",
         )
-    return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores, name)
+    return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from karat.judged import Floats, Ints
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ class Truth:
     offsets: Ints
     docs: Sequence[str]
     grades: Floats
-    name: str = "the truth"
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -63,6 +64,10 @@ class Table:
     docs: Column
     scores: Floats
     place: Callable[[str, str], str]
+
+    def segments(self, rows: Ints) -> Ints:
+        """Which query, by its place in `queries`, each row belongs to."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
 
 
 Batch = Lists | Scored | Table

@@ -44,15 +44,15 @@ class FrameColumns:
         return cls(*(given.get(role, role) for role in roles))
 
 
-def frame(source: Any, columns: FrameColumns, name: str) -> Table:
-    """The three columns of a frame, the rows of each query together."""
+def frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False) -> Table:
+    """The three columns of a frame, the rows of each query together; numbers must be finite if that is said."""
     try:
         table = pa.table(source)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise KaratError(f"this cannot be read as a table: {error}", where=name, mend=_MEND) from None
     query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
     doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
-    number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", name == "the truth")
+    number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", finite)
     return grouped(query, doc, number, lambda of_query, of_doc: _places(query, doc, of_query, of_doc, name))
 
 

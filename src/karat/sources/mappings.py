@@ -17,26 +17,30 @@ _TRUTH_MEND = "A truth maps each query to its documents: {query: {doc: grade}} o
 _RUN_MEND = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
 
 
-def truth_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the truth") -> Truth:
+def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
     """A truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`, where every document listed has grade 1."""
+    name = "the truth"
     golds: dict[str, dict[str, float]] = {}
+    listed: list[Sequence[str | None]] = []
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
             golds[query] = _with_text_keys(docs, where)
         else:
-            golds[query] = dict.fromkeys(_keys(docs, match, where, _TRUTH_MEND), 1.0)  # type: ignore[arg-type]  # see below
+            listed.append(_keys(docs, match, where, _TRUTH_MEND))
+            golds[query] = {doc: 1.0 for doc in listed[-1] if doc}
         # A gold without a key can never be found.
-        if not golds[query].keys().isdisjoint((None, "")):
+        if "" in golds[query]:
             golds[query] = {doc: grade for doc, grade in golds[query].items() if doc}
+    _refuse_unknown_field(match, listed, name)
     offsets, grades = _flat(golds, np.isfinite, "grade", name)
     docs_in_order = list(chain.from_iterable(golds.values()))
     _refuse_half_characters([*golds, *docs_in_order], name)
-    return Truth(tuple(golds), offsets, docs_in_order, grades, name)
+    return Truth(tuple(golds), offsets, docs_in_order, grades)
 
 
-def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the run") -> Ready:
+def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str) -> Ready:
     """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`, each query in the one or the other form."""
     scored: dict[str, dict[str, float]] = {}
     listed: dict[str, Sequence[str | None]] = {}
@@ -50,6 +54,7 @@ def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str = "the run"
         else:
             listed[query] = _keys(docs, match, where, _RUN_MEND)
     _refuse_half_characters(seen, name)
+    _refuse_unknown_field(match, listed.values(), name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _no_nan, "score", name)
@@ -86,6 +91,13 @@ def _several(docs: object, where: str, mend: str) -> Iterable[object]:
             raise KaratError("a set has no order", where=where, mend=mend)
         return sorted(docs, key=str)
     return docs
+
+
+def _refuse_unknown_field(match: str, listed: Iterable[Sequence[str | None]], name: str) -> None:
+    """A field that not one document has is a slip of the pen."""
+    keys = list(chain.from_iterable(listed))
+    if match != "id" and keys and not any(keys):
+        raise KaratError(f"no document has a {shown(match)}", where=name, mend="match= names one of their fields.")
 
 
 def _refuse_half_characters(ids: Iterable[str], name: str) -> None:

@@ -110,6 +110,8 @@ class TextSource:
 
     def _file(self) -> BinaryIO:
         if self._held is None and self.path == "-":
+            if sys.stdin is None:
+                raise KaratError("standard input is closed", mend="Give the name of a file.")
             self._held = self._all_of_pipe(sys.stdin.buffer)
         if self._held is None:
             try:
@@ -185,11 +187,10 @@ def _first_token(data: bytearray, line: int) -> bytes:
 def _cannot_read(path: str, error: OSError) -> KaratError:
     if isinstance(error, FileNotFoundError):
         try:
-            folder = Path(path).parent
-            there = [str(folder / entry.name) for entry in folder.iterdir()]
+            there = [entry.name for entry in Path(path).parent.iterdir()]
         except OSError:
             there = []
-        return KaratError("there is no such file", where=path, mend=did_you_mean(path, there) or None)
+        return KaratError("there is no such file", where=path, mend=did_you_mean(Path(path).name, there) or None)
     if isinstance(error, IsADirectoryError):
         return KaratError("this is a folder, not a file", where=path, mend="Name the file in it.")
     return KaratError(f"cannot be read: {error.strerror or error}", where=path)

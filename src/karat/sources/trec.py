@@ -162,7 +162,7 @@ def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Colum
     try:
         table = csv.read_csv(
             pa.BufferReader(pa.py_buffer(data)),
-            csv.ReadOptions(column_names=layout.columns, use_threads=False, block_size=max(1 << 20, len(data) + 1)),
+            csv.ReadOptions(column_names=layout.columns, use_threads=False, block_size=min(len(data) + 1, 1 << 30)),
             csv.ParseOptions(delimiter=separator, quote_char=False, double_quote=False, escape_char=False),
             csv.ConvertOptions(
                 include_columns=["query", "doc", layout.number],

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Any, TypedDict, Unpack, get_args
 
 from karat.errors import KaratError, shown
 from karat.findings import findings
 from karat.measures import Measure, parse
-from karat.names import split_names
-from karat.ranking import Duplicates, Rules, judge
+from karat.names import spelling, split_names
+from karat.options import Duplicates, Missing, Ties
+from karat.ranking import Rules, judge
 from karat.scores import Scores
 from karat.sources import read_run, read_truth
 from karat.sources.pieces import Progress
-from karat.ties import Ties
 
-Missing = Literal["zero", "skip"]
 Measures = str | Measure | Iterable[str | Measure]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
@@ -65,7 +64,6 @@ def evaluate(
     judgments = read_truth(truth, columns=truth_columns, match=match)
     source = read_run(run, judgments, columns=run_columns, match=match, progress=progress, name=name or "the run")
     judged, noticed = judge(judgments, source, Rules(ties, duplicates, ignore_identical_ids))
-    noticed_here = findings(judged, noticed, chosen, missing)
     if missing == "skip":
         judged = judged.select(judged.answered)
         if not judged.queries:
@@ -75,7 +73,7 @@ def evaluate(
                 mend="Compare the query ids of both: are they written alike?",
             )
     values = {str(measure): measure.compute(judged) for measure in chosen}
-    return Scores(judged.queries, values, tuple(noticed_here), name)
+    return Scores(judged.queries, values, tuple(findings(judged, noticed, chosen, missing)), name)
 
 
 class Options(TypedDict, total=False):
@@ -85,7 +83,6 @@ class Options(TypedDict, total=False):
     missing: Missing
     duplicates: Duplicates
     ignore_identical_ids: bool
-    rel: float | None
     match: str
     run_columns: Mapping[str, str] | None
     progress: Progress | None
@@ -96,6 +93,7 @@ def evaluate_runs(
     runs: Mapping[str, Any],
     measures: Measures = DEFAULT_MEASURES,
     *,
+    rel: float | None = None,
     truth_columns: Mapping[str, str] | None = None,
     **options: Unpack[Options],
 ) -> dict[str, Scores]:
@@ -107,30 +105,27 @@ def evaluate_runs(
     """
     if not isinstance(runs, Mapping) or not runs:
         raise KaratError(f"{shown(runs)} are no runs", mend='Give them by name: {"bm25": run, "dense": run}.')
-    chosen = chosen_measures(measures, options.get("rel"))
+    chosen = chosen_measures(measures, rel)
     judgments = read_truth(truth, columns=truth_columns, match=options.get("match", "id"))
     return {name: evaluate(judgments, run, chosen, name=name, **options) for name, run in runs.items()}
 
 
 def chosen_measures(measures: Measures, rel: float | None = None) -> list[Measure]:
     """The measures meant by names, each once, with the threshold set where it is left open."""
-    several = (
-        [measures]
-        if isinstance(measures, Measure)
-        else split_names(measures)
-        if isinstance(measures, str)
-        else measures
-    )
-    chosen = [parse(str(measure)) for measure in several]
-    if rel is not None:
-        chosen = [_with_threshold(measure, rel) for measure in chosen]
+    if isinstance(measures, str | Measure):
+        measures = split_names(measures) if isinstance(measures, str) else [measures]
+    chosen = [_chosen(measure, rel) for measure in measures]
     if not chosen:
         raise KaratError("no measure was asked for", mend="Ask for one, for example nDCG@10.")
     return list(dict.fromkeys(chosen))
 
 
-def _with_threshold(measure: Measure, rel: float) -> Measure:
-    """Graded measures have no threshold of relevance to set: where one takes `rel` at all, its default is not 1."""
+def _chosen(asked: str | Measure, rel: float | None) -> Measure:
+    """A measure, with the threshold set if its relevance is binary and its name does not say one."""
+    measure = asked.check() if isinstance(asked, Measure) else parse(str(asked))
+    # A threshold that is the default is left out of the settings, but a name that gives it has said it.
+    says_it = "rel" in dict(measure.settings) or (isinstance(asked, str) and "rel" in spelling(asked).parameters)
     parameter = measure.definition.parameters.get("rel")
-    takes = parameter is not None and parameter.default == 1 and "rel" not in dict(measure.settings)
-    return measure(rel=rel) if takes else measure
+    # Graded measures that take `rel` have another default than 1, and no threshold of relevance to set.
+    takes_it = parameter is not None and parameter.default == 1
+    return measure(rel=rel) if rel is not None and takes_it and not says_it else measure

@@ -1,0 +1,8 @@
+"""What can be chosen, by name: shared by the library and the command line, and light enough for its start."""
+
+from typing import Literal
+
+Ties = Literal["trec", "input", "best", "worst"]
+Missing = Literal["zero", "skip"]
+Duplicates = Literal["error", "first"]
+Output = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
