@@ -64,10 +64,8 @@ def test_many_queries_are_counted_and_a_few_named() -> None:
 
 
 def test_graded_measures_name_queries_without_a_positive_grade() -> None:
-    codes = {
-        finding.code: finding
-        for finding in evaluate({"q": {"a": 0}, "r": {"b": 1}}, {"q": ["a"], "r": ["b"]}, "nDCG").findings
-    }
+    scores = evaluate({"q": {"a": 0}, "r": {"b": 1}}, {"q": ["a"], "r": ["b"]}, "nDCG")
+    codes = {finding.code: finding for finding in scores.findings}
     assert codes["no-relevant"].queries == ("q",)
 
 
