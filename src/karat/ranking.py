@@ -16,7 +16,7 @@ from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints, Judged
 from karat.options import Duplicates, Ties
 from karat.sources.forms import Batch, Lists, Run, Scored, Table, Truth
-from karat.ties import ranks_by_score, ranks_in_table
+from karat.ties import Order, ranks_by_score, ranks_in_table
 
 if TYPE_CHECKING:
     from karat.matching.keys import Finder
@@ -147,7 +147,7 @@ class _Kernel:
         if self.rules.ignore_identical_ids:
             batch, identical = _without_identical(batch)
         places = self._places(batch.queries)
-        segments, golds, scores = [], [], []
+        segments, golds, scores, names = [], [], [], []
         for segment, (query, docs) in enumerate(zip(places.tolist(), batch.docs, strict=True)):
             if query < 0:
                 continue
@@ -157,17 +157,11 @@ class _Kernel:
                     segments.append(segment)
                     golds.append(gold)
                     scores.append(docs[doc])
-        segment_of_hit = np.asarray(segments, np.int64)
-        ranks = ranks_by_score(
-            batch,
-            segment_of_hit,
-            np.asarray(scores, np.float64),
-            self._names(golds),
-            self.rules.ties,
-            self._grades(places),
-        )
+                    names.append(doc)
+        of_hit = np.asarray(segments, np.int64)
+        ranks = ranks_by_score(batch, of_hit, np.asarray(scores, np.float64), names, self._order(places))
         return self._part(
-            batch.queries, places, np.diff(batch.offsets), places[segment_of_hit], ranks, golds, identical=identical
+            batch.queries, places, np.diff(batch.offsets), places[of_hit], ranks, golds, identical=identical
         )
 
     def _table(self, batch: Table) -> Part:
@@ -186,7 +180,8 @@ class _Kernel:
             batch, hashes = _kept(batch, keep), hashes[keep]
         places = self._places(batch.queries)
         rows, golds = self.finder.find(batch, hashes, places)
-        ranks = ranks_in_table(batch, rows, self._names(golds), self.rules.ties, self._grades(places))
+        names = [self.truth.docs[gold] for gold in golds.tolist()]
+        ranks = ranks_in_table(batch, rows, names, self._order(places))
         segments = batch.segments(rows)
         return self._part(
             batch.queries, places, np.diff(batch.offsets), places[segments], ranks, golds,
@@ -225,17 +220,12 @@ class _Kernel:
         golds = self.truth.golds(query)
         return dict(zip(self.truth.docs[golds.start : golds.stop], golds, strict=True))
 
-    def _names(self, golds: Sequence[int] | Ints) -> Callable[[int], str]:
-        return lambda hit: self.truth.docs[int(golds[hit])]
-
-    def _grades(self, places: Ints) -> Callable[[int], dict[str, float]]:
-        """The grades of the judged documents of a segment, for tie rules that look at them."""
-
+    def _order(self, places: Ints) -> Order:
         def grades(segment: int) -> dict[str, float]:
             golds = self._golds(int(places[segment]))
             return {doc: float(self.truth.grades[gold]) for doc, gold in golds.items()}
 
-        return grades
+        return Order(self.rules.ties, grades)
 
     def _part(
         self,

@@ -7,6 +7,7 @@ nothing is sorted that is in order already, and ids are compared only where a ju
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -21,27 +22,40 @@ _FEW_STEPS = 4096
 _STEPS_AT_ONCE = 1 << 22
 
 
-def ranks_by_score(
-    batch: Scored, segment: Ints, score: Floats, name: Callable[[int], str], ties: Ties,
-    grades: Callable[[int], dict[str, float]],
-) -> Ints:  # fmt: skip
-    """The ranks of judged documents whose scores are known, in mappings."""
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Who comes first among equal scores; `grades` has the grades of a query's judged documents."""
+
+    ties: Ties
+    grades: Callable[[int], dict[str, float]]
+
+    def of(self, docs: Sequence[str], segment: int) -> Sequence[str]:
+        """Documents of one score in the order in which they are ranked."""
+        if self.ties == "input":
+            return docs
+        # Python compares strings by code point, which is the order of their UTF-8 bytes, as strcmp has it.
+        docs = sorted(docs, reverse=True)
+        if self.ties == "trec":
+            return docs
+        grade = self.grades(segment)
+        return sorted(docs, key=lambda doc: max(grade.get(doc, 0.0), 0.0), reverse=self.ties == "best")
+
+
+def ranks_by_score(batch: Scored, segment: Ints, score: Floats, docs: Sequence[str], order: Order) -> Ints:
+    """The ranks of judged documents whose queries and scores are known, in mappings."""
     above, equal = _counted(batch.scores, batch.offsets, segment, score)
-    lists = {at: list(batch.docs[at]) for at in np.unique(segment[equal > 1]).tolist()}
 
-    def tied(segment: int, rows: Ints) -> list[str]:
-        return [lists[segment][row] for row in rows.tolist()]
+    def tied(at: int, rows: Ints) -> Sequence[str]:
+        retrieved = list(batch.docs[at])
+        return [retrieved[row] for row in rows.tolist()]
 
-    return above + 1 + _among_equals(batch, segment, score, equal, tied, name, ties, grades)
+    return above + 1 + _among_equals(batch, segment, score, equal, docs, tied, order)
 
 
-def ranks_in_table(
-    table: Table, rows: Ints, name: Callable[[int], str], ties: Ties, grades: Callable[[int], dict[str, float]]
-) -> Ints:
+def ranks_in_table(table: Table, rows: Ints, docs: Sequence[str], order: Order) -> Ints:
     """The ranks of judged documents whose rows are known."""
     scores, offsets = table.scores, table.offsets
-    segment = table.segments(rows)
-    score = scores[rows]
+    segment, score = table.segments(rows), scores[rows]
     above, equal = _in_place(scores, offsets, rows, segment)
     rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
     # A rise from one query's last to the next one's first is no disorder.
@@ -50,12 +64,12 @@ def ranks_in_table(
         hits = np.flatnonzero(np.isin(segment, disorderly))
         above[hits], equal[hits] = _counted(scores, offsets, segment[hits], score[hits])
 
-    def tied(segment: int, rows: Ints) -> list[str]:
+    def tied(at: int, rows: Ints) -> Sequence[str]:
         from karat import arrays
 
-        return list(table.docs.take(arrays.rows(rows + int(offsets[segment]))).to_pylist())
+        return list(table.docs.take(arrays.rows(rows + int(offsets[at]))).to_pylist())
 
-    return above + 1 + _among_equals(table, segment, score, equal, tied, name, ties, grades)
+    return above + 1 + _among_equals(table, segment, score, equal, docs, tied, order)
 
 
 def _in_place(scores: Floats, offsets: Ints, rows: Ints, segment: Ints) -> tuple[Ints, Ints]:
@@ -102,30 +116,22 @@ def _compared(scores: Floats, starts: Ints, sizes: Ints, score: Floats) -> tuple
 
 
 def _among_equals(
-    batch: Scored | Table, segment: Ints, score: Floats, equal: Ints, tied: Callable[[int, Ints], Sequence[str]],
-    name: Callable[[int], str], ties: Ties, grades: Callable[[int], dict[str, float]],
-) -> Ints:  # fmt: skip
+    batch: Scored | Table,
+    segment: Ints,
+    score: Floats,
+    equal: Ints,
+    docs: Sequence[str],
+    tied: Callable[[int, Ints], Sequence[str]],
+    order: Order,
+) -> Ints:
     """How many of those in a tie with each document come before it."""
     before = np.zeros(len(segment), np.int64)
     groups: dict[tuple[int, float], list[int]] = {}
     for hit in np.flatnonzero(equal > 1).tolist():
         groups.setdefault((int(segment[hit]), float(score[hit])), []).append(hit)
     for (at, value), hits in groups.items():
-        start, stop = batch.offsets[at], batch.offsets[at + 1]
-        docs = tied(at, np.flatnonzero(batch.scores[start:stop] == value))
-        place = {doc: position for position, doc in enumerate(_ordered(docs, ties, at, grades))}
+        rows = np.flatnonzero(batch.scores[batch.offsets[at] : batch.offsets[at + 1]] == value)
+        place = {doc: position for position, doc in enumerate(order.of(tied(at, rows), at))}
         for hit in hits:
-            before[hit] = place[name(hit)]
+            before[hit] = place[docs[hit]]
     return before
-
-
-def _ordered(docs: Sequence[str], ties: Ties, segment: int, grades: Callable[[int], dict[str, float]]) -> Sequence[str]:
-    """Documents of one score in the order in which they are ranked."""
-    if ties == "input":
-        return docs
-    # Python compares strings by code point, which is the order of their UTF-8 bytes, as strcmp has it.
-    docs = sorted(docs, reverse=True)
-    if ties == "trec":
-        return docs
-    grade = grades(segment)
-    return sorted(docs, key=lambda doc: max(grade.get(doc, 0.0), 0.0), reverse=ties == "best")
