@@ -29,17 +29,15 @@ _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 def row_hashes(table: Table) -> Hashes:
     """The hash of each row."""
-    queries = text_hashes(texts(table.queries))
+    queries = query_hashes(texts(table.queries))
     return pair_hashes(np.repeat(queries, np.diff(table.offsets)), text_hashes(table.docs))
 
 
 def repeats(table: Table, hashes: Hashes) -> Ints:
     """The rows that hold a query and document which another row holds as well, in order."""
-    in_order = np.sort(hashes)
-    twice = in_order[1:][in_order[1:] == in_order[:-1]]
-    if not len(twice):
-        return np.empty(0, np.int64)
-    rows = np.flatnonzero(np.isin(hashes, twice))
+    # Half of each hash is sorted in half of the time; what agrees in it is looked at whole, then as text.
+    rows = _repeated((hashes >> _HALF).astype(np.uint32))
+    rows = rows[_repeated(hashes[rows])]
     docs = table.docs.take(arrays.rows(rows)).to_pylist()
     seen: dict[tuple[int, str], list[int]] = {}
     for row, segment, doc in zip(rows.tolist(), table.segments(rows).tolist(), docs, strict=True):
@@ -47,11 +45,23 @@ def repeats(table: Table, hashes: Hashes) -> Ints:
     return np.array(sorted(row for same in seen.values() if len(same) > 1 for row in same), np.int64)
 
 
-def pair_hashes(queries: Hashes, docs: Hashes) -> Hashes:
-    """The hashes of pairs. The sides are mixed differently: queries and documents may share their ids."""
-    mixed = queries * _OTHER_PRIME
+def _repeated(values: NDArray[np.unsignedinteger]) -> Ints:
+    """Where the values stand that are there more than once."""
+    in_order = np.sort(values)
+    twice = in_order[1:][in_order[1:] == in_order[:-1]]
+    return np.flatnonzero(np.isin(values, twice)) if len(twice) else np.empty(0, np.int64)
+
+
+def query_hashes(queries: Column) -> Hashes:
+    """The hashes of queries, mixed otherwise than those of documents: the two may share their ids."""
+    mixed = text_hashes(queries) * _OTHER_PRIME
     mixed ^= mixed >> _HALF
-    mixed ^= docs
+    return mixed
+
+
+def pair_hashes(queries: Hashes, docs: Hashes) -> Hashes:
+    """The hash of each query and document together."""
+    mixed = queries ^ docs
     mixed *= _PRIME
     mixed ^= mixed >> _HALF
     mixed *= _OTHER_PRIME

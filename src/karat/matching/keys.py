@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from karat import arrays
 from karat.arrays import Column, texts
-from karat.hashing import Hashes, pair_hashes, text_hashes
+from karat.hashing import Hashes, pair_hashes, query_hashes, text_hashes
 from karat.judged import Bools, Ints
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Finder:
     def of(cls, truth: Truth) -> Finder:
         docs = texts(truth.docs)
         queries = np.repeat(np.arange(len(truth.queries)), np.diff(truth.offsets))
-        names = text_hashes(texts(truth.queries))
+        names = query_hashes(texts(truth.queries))
         hashes = pair_hashes(names[queries], text_hashes(docs))
         golds = np.argsort(hashes, kind="stable")
         bits = min(max(1 << 10, _SPARSE * len(hashes)), _LARGEST_BITMAP).bit_length() - 1
