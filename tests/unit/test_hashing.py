@@ -43,16 +43,13 @@ def test_queries_and_documents_that_share_their_ids_do_not_collide() -> None:
     assert len(np.unique(grid)) == 400 * 400
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["q", "r", "qq"]), st.sampled_from(["a", "b", "aa", "q", "x" * 40])), max_size=25
-    )
-)
+pairs_of_ids = st.tuples(st.sampled_from(["q", "r", "qq"]), st.sampled_from(["a", "b", "aa", "q", "x" * 40]))
+
+
+@given(st.lists(pairs_of_ids, max_size=25).map(lambda rows: sorted(rows, key=lambda row: row[0])))
 def test_repeats_are_the_rows_of_a_query_that_hold_one_document_more_than_once(rows: list[tuple[str, str]]) -> None:
-    grouped = table(sorted(rows, key=lambda row: row[0]))
-    pairs = [row for row in sorted(rows, key=lambda row: row[0])]
-    expected = [at for at, pair in enumerate(pairs) if pairs.count(pair) > 1]
-    assert repeats(grouped, row_hashes(grouped)).tolist() == expected
+    expected = [at for at, row in enumerate(rows) if rows.count(row) > 1]
+    assert repeats(table(rows), row_hashes(table(rows))).tolist() == expected
 
 
 def test_hashes_that_collide_are_told_apart_as_texts() -> None:
