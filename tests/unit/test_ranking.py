@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ import karat
 from karat import KaratError
 from karat.options import Ties
 from karat.ranking import Rules, judge
-from karat.sources import pieces, read_run, read_truth
-from karat.sources.pieces import Piece, TextSource
+from karat.sources import read_run, read_truth
 from karat.ties import _FEW_STEPS
+from tests.cutting import pieces_of
 
 Data = Mapping[str, Mapping[str, float]]
 Ranks = dict[str, dict[str, int]]
@@ -40,18 +39,6 @@ def obvious_ranks(truth: Data, run: Data, ties: Ties, ignore_identical_ids: bool
         docs.sort(key=lambda doc: run[query][doc], reverse=True)
         ranks[query] = {doc: rank for rank, doc in enumerate(docs, 1) if doc in grades}
     return ranks
-
-
-@contextmanager
-def pieces_of(size: int) -> Iterator[None]:
-    original = TextSource.pieces
-
-    def small(source: TextSource, progress: pieces.Progress | None = None) -> Iterator[Piece]:
-        return original(source, progress, size)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TextSource, "pieces", small)
-        yield
 
 
 def rows_of(run: Data) -> list[tuple[str, str, float]]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from karat import KaratError
 from karat.options import Ties
 from karat.sources import pieces, read_truth, trec
 from karat.sources.pieces import Piece, TextSource
+from tests.cutting import pieces_of
 
 Grades = dict[str, dict[str, float]]
 Write = Callable[..., str]
@@ -46,20 +47,6 @@ def write(tmp_path: Path) -> Write:
         return str(path)
 
     return write
-
-
-@contextmanager
-def pieces_of(size: int) -> Iterator[None]:
-    """Cut every file in pieces of about so many bytes; `pieces` has bound its default, so the function is wrapped."""
-    original = TextSource.pieces
-
-    def small(source: TextSource, progress: pieces.Progress | None = None) -> Iterator[Piece]:
-        return original(source, progress, size)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TextSource, "pieces", small)
-        patch.setattr(pieces, "PIECE", size)
-        yield
 
 
 def per_query(truth: object, run: object, **options: object) -> dict[str, dict[str, float | None]]:
@@ -339,7 +326,8 @@ def test_the_three_ways_of_reading_agree_wherever_they_answer(data: bytes) -> No
 def test_the_pieces_of_a_file_are_the_file(size: int, end: str, packed: bool, write: Write) -> None:
     text = "".join(f"q{query} Q0 d{doc} 1 1 t{end}" for query in range(9) for doc in range(query * 3)).encode()
     source = TextSource(write(gzip.compress(text) if packed else text))
-    parts = list(source.pieces(size=size))
+    with pieces_of(size):
+        parts = list(source.pieces())
     assert b"".join(bytes(part.data) for part in parts) == text
     before = b""
     for part in parts:

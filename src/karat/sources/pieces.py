@@ -55,9 +55,9 @@ class TextSource:
         """What messages call it."""
         return "standard input" if self.path == "-" else self.path
 
-    def pieces(self, progress: Progress | None = None, size: int | None = None) -> Iterator[Piece]:
-        """The lines, in pieces of about `size` bytes that end where the first column changes."""
-        size = max(size or PIECE, len(BOM))
+    def pieces(self, progress: Progress | None = None) -> Iterator[Piece]:
+        """The lines, in pieces that end where the first column changes."""
+        size = max(PIECE, len(BOM))
         with self._opened() as (stream, file, total):
             rest, offset, more = b"", 0, True
             while more:
