@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import karat.measures  # noqa: F401  # registers them, before any test looks
+from karat import registry
+
 settings.register_profile("karat", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("karat"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "karat")
+
+
+@pytest.fixture(autouse=True)
+def _registry_as_it_was() -> Iterator[None]:
+    """What a test or an example registers is gone after it."""
+    definitions, aliases = dict(registry._definitions), dict(registry._aliases)
+    yield
+    for live, before in ((registry._definitions, definitions), (registry._aliases, aliases)):
+        live.clear()
+        live.update(before)  # type: ignore[arg-type]  # each is restored from its own copy
 
 
 @pytest.fixture(scope="session")

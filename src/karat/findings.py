@@ -46,8 +46,8 @@ def findings(judged: Judged, noticed: Noticed, measures: Sequence[Measure], miss
         _nothing_found(judged),
         *_no_relevant(judged, measures),
         _retrieved_nothing(judged),
-        _dropped("duplicates", noticed.duplicates, "repeated document", "kept where ranked best"),
-        _dropped("identical-ids", noticed.identical, "document", "with the id of its query left out"),
+        _dropped("duplicates", noticed.duplicates, "repetition", "of a document left out, the one ranked best kept"),
+        _dropped("identical-ids", noticed.identical, "document", "with the query's own id left out"),
         _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
@@ -126,12 +126,14 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
     """The share of unjudged documents among those seen, at each cut-off in use (and in all, without one)."""
     cutoffs = sorted({measure.cutoff for measure in measures if measure.cutoff})
     known = judged.by_rank.graded(0)
-    shares, counts = [], []
+    shares: list[str] = []
+    counts: list[int] = []
     for k in cutoffs or (None,):
         seen = int(judged.depth(k).sum())
         unjudged = seen - int(known.top(k).count().sum())
         if unjudged:
-            shares.append(f"{_percent(unjudged / seen)} of the documents{f' in the top {k}' if k else ''}")
+            of = "" if shares else " of the documents"
+            shares.append(f"{_percent(unjudged / seen)}{of}{f' in the top {k}' if k else ''}")
             counts.append(unjudged)
     return Finding("unjudged", f"unjudged: {', '.join(shares)}", counts[-1]) if shares else None
 

@@ -212,8 +212,9 @@ def definitions() -> list[Definition]:
 
 def lookup(text: str) -> Measure:
     """The measure of this name, in our spelling or in a peer's; the error names the nearest ones."""
+    # ranx's way to say from which grade on a document is relevant: map@100-l2.
     level = re.fullmatch(r"(.+)-l(\d+)", text.strip())
-    if level:  # ranx's way to say from which grade on a document is relevant: map@100-l2
+    if level and text.strip() not in _definitions:
         return lookup(level[1])(rel=level[2])
     name, given, cutoff = spelling(text)
     definition, preset = _find(name, cutoff)

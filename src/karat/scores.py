@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    import rich.table
+    from rich.console import Group
 
 # The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
 _LEAST = 0.00001
@@ -205,7 +205,7 @@ class Scores:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
         return f"<Scores of {len(self.queries)} queries: {means}>"
 
-    def __rich__(self) -> rich.table.Table | Any:
+    def __rich__(self) -> Group:
         from karat.summary import summary
 
         return summary({self.name: self}).rich()

@@ -36,7 +36,7 @@ def test_queries_whose_grades_do_not_reach_the_threshold_are_named() -> None:
 
 
 def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
-    assert found()["unjudged"] == "unjudged: 67% of the documents in the top 2, 60% of the documents in the top 4."
+    assert found()["unjudged"] == "unjudged: 67% of the documents in the top 2, 60% in the top 4."
 
 
 def test_without_a_cutoff_the_share_of_unjudged_documents_is_that_of_everything() -> None:

@@ -95,8 +95,8 @@ def _several(docs: object, where: str, mend: str) -> Iterable[object]:
 
 def _refuse_unknown_field(match: str, listed: Iterable[Sequence[str | None]], name: str) -> None:
     """A field that not one document has is a slip of the pen."""
-    keys = list(chain.from_iterable(listed))
-    if match != "id" and keys and not any(keys):
+    keys = [] if match == "id" else list(chain.from_iterable(listed))
+    if keys and not any(keys):
         raise KaratError(f"no document has a {shown(match)}", where=name, mend="match= names one of their fields.")
 
 
@@ -168,8 +168,10 @@ def _bad_number(
             except (TypeError, ValueError, OverflowError):
                 fine = False
             if not fine:
-                where = f"{name}, query {query}, document {doc}"
+                several_runs = isinstance(value, Mapping)
                 return KaratError(
-                    f"{what} {shown(value)} is not a number", where=where, mend=f"Every document needs a {what}."
+                    f"{what} {shown(value)} is not a number",
+                    where=f"{name}, query {query}, document {doc}",
+                    mend="Several runs go into evaluate_runs." if several_runs else f"Every document needs a {what}.",
                 )
     raise AssertionError("no bad number among numbers that could not be read")

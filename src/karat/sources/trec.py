@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -195,36 +196,35 @@ def _a_comment_among(query: Column) -> bool:
 
 def _by_hand(piece: Piece, layout: Layout) -> Columns:
     """Line by line, as the format is defined; the first line that breaks it is an error."""
-    queries, docs, numbers = [], [], []
-    at = layout.columns.index(layout.number)
-    for line_number, line in enumerate(bytes(piece.data).splitlines()):
+    queries, docs, values = [], [], []
+    wanted, at = len(layout.columns), layout.columns.index(layout.number)
+    for number, line in enumerate(bytes(piece.data).splitlines()):
         tokens = line.split()
         if not tokens or tokens[0].startswith(b"#"):
             continue
-        where = piece.where
-        count = len(layout.columns)
-        if len(tokens) < count or (len(tokens) > count and not layout.open_ended):
-            raise _wrong_columns(tokens, layout, where(line_number))
-        queries.append(_text(tokens[0], where, line_number))
-        docs.append(_text(tokens[2], where, line_number))
-        numbers.append(_number(tokens[at], layout, where, line_number))
-    return Columns(texts(queries), texts(docs), np.asarray(numbers, np.float64))
+        where = partial(piece.where, number)
+        if b"\0" in line:
+            raise KaratError(
+                "there is a NUL byte in this line",
+                where=where(),
+                mend="This is binary data, or UTF-16: TREC files are text in UTF-8.",
+            )
+        if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
+            raise _wrong_columns(len(tokens), layout, where())
+        queries.append(_text(tokens[0], where))
+        docs.append(_text(tokens[2], where))
+        values.append(_number(tokens[at], layout, where))
+    return Columns(texts(queries), texts(docs), np.asarray(values, np.float64))
 
 
-def _text(token: bytes, where: Callable[[int], str], line: int) -> str:
-    if b"\0" in token:
-        raise KaratError(
-            "there is a NUL byte in this line",
-            where=where(line),
-            mend="This is binary data, or UTF-16: TREC files are text in UTF-8.",
-        )
+def _text(token: bytes, where: Callable[[], str]) -> str:
     try:
         return token.decode()
     except UnicodeDecodeError:
-        raise KaratError(f"{shown(token)} is not UTF-8", where=where(line), mend="Save the file as UTF-8.") from None
+        raise KaratError(f"{shown(token)} is not UTF-8", where=where(), mend="Save the file as UTF-8.") from None
 
 
-def _number(token: bytes, layout: Layout, where: Callable[[int], str], line: int) -> float:
+def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
     try:
         number = math.nan if b"_" in token else float(token)
         good = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
@@ -232,17 +232,11 @@ def _number(token: bytes, layout: Layout, where: Callable[[int], str], line: int
         good = False
     if not good:
         text = token.decode(errors="replace")
-        raise KaratError(f"{layout.number} {shown(text)} is not a number", where=where(line), mend=layout.mend)
+        raise KaratError(f"{layout.number} {shown(text)} is not a number", where=where(), mend=layout.mend)
     return number
 
 
-def _wrong_columns(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
-    if any(b"\0" in token for token in tokens):
-        return KaratError(
-            "there is a NUL byte in this line", where=where,
-            mend="This is binary data, or UTF-16: TREC files are text in UTF-8.",
-        )  # fmt: skip
-    count = len(tokens)
+def _wrong_columns(count: int, layout: Layout, where: str) -> KaratError:
     mend = layout.mend
     if layout is QRELS and count >= len(RUN.columns):
         mend += " This looks like a run: are truth and run in the wrong order?"
