@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from karat.components.component import component
+    from karat.components.pipeline import Pipeline
+    from karat.components.serialization import default_from_dict, default_to_dict
+    from karat.document import Document
     from karat.errors import KaratError
     from karat.evaluation import evaluate, evaluate_runs
     from karat.findings import Finding
@@ -20,10 +24,15 @@ if TYPE_CHECKING:
     from karat.scores import Scores
 
 __all__ = [
+    "Document",
     "Finding",
     "KaratError",
     "Measure",
+    "Pipeline",
     "Scores",
+    "component",
+    "default_from_dict",
+    "default_to_dict",
     "definitions",
     "evaluate",
     "evaluate_runs",
@@ -32,6 +41,11 @@ __all__ = [
 ]
 
 _HOME = {
+    "Document": "karat.document",
+    "Pipeline": "karat.components.pipeline",
+    "component": "karat.components.component",
+    "default_from_dict": "karat.components.serialization",
+    "default_to_dict": "karat.components.serialization",
     "Finding": "karat.findings",
     "KaratError": "karat.errors",
     "Measure": "karat.measures",

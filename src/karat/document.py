@@ -1,11 +1,116 @@
-"""What identifies a document, whatever framework it comes from."""
+"""Document, and what identifies a document of any framework: its id, its text, a field of its metadata."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Integral
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral, Real
+from operator import attrgetter
+from typing import Annotated, Any
 
 from karat.errors import KaratError, shown
+from karat.names import did_you_mean
+
+DocumentLike = Annotated[Any, "Document"]
+"""A Document, a text, a mapping, or a document of another framework: whatever has an id or a content."""
+
+# What a document of Haystack has beyond ours; None in nearly all of them, and then not worth keeping.
+_FOREIGN = frozenset({"blob", "embedding", "sparse_embedding", "dataframe"})
+
+
+class Document:
+    """A text with its id, its metadata and its score; of a gold document, the score is its grade.
+
+    The id is derived from content and meta where none is given, and only when it is asked for; it is the one that
+    Haystack derives. Documents are equal if all four are.
+
+    >>> Document(content="Paris", meta={"page": 7})
+    Document(content='Paris', meta={'page': 7})
+    >>> Document(content="Paris").id[:8], Document(content="Paris", id="p1").id
+    ('438e9f68', 'p1')
+    """
+
+    __slots__ = ("_id", "_meta", "content", "score")
+    __hash__ = None  # type: ignore[assignment]  # that is how Python spells "a list will do, a set will not"
+
+    def __init__(
+        self,
+        content: str | None = None,
+        id: str = "",  # noqa: A002  # the field is called so everywhere
+        meta: dict[str, Any] | None = None,
+        score: float | None = None,
+    ) -> None:
+        if content.__class__ is not str and content is not None and not isinstance(content, str):
+            raise KaratError(
+                f"the content of a document is text, not {shown(content)}", mend="Convert it, or leave it out."
+            )
+        self.content = content
+        self._id = id
+        # Most documents have no metadata, and a dictionary for each would double the time it takes to make one.
+        self._meta = meta
+        self.score = score
+
+    @property
+    def id(self) -> str:
+        """The id given, or the one that content and meta make."""
+        return self._id or _derived_id(self.content, self._meta)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The metadata; empty where none was given."""
+        if self._meta is None:
+            self._meta = {}
+        return self._meta
+
+    def to_dict(self, flatten: bool = False) -> dict[str, Any]:
+        """`{"id", "content", "meta", "score"}`; flattened, the metadata stands beside them, as Haystack has it.
+
+        Metadata named like a field stays in `meta` even so.
+        """
+        fields = {"id": self.id, "content": self.content, "score": self.score}
+        if not flatten:
+            return {**fields, "meta": dict(self.meta)}
+        beside = {name: value for name, value in self.meta.items() if name not in {*fields, "meta", *_FOREIGN}}
+        inside = {name: value for name, value in self.meta.items() if name not in beside}
+        return {**beside, **fields, **({"meta": inside} if inside else {})}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Document:
+        """A document from what `to_dict` gives, here or in Haystack: what is no field is metadata."""
+        if not isinstance(data, Mapping):
+            raise KaratError(f"{shown(data)} is no document", mend='A document is written {"content": "..."}.')
+        meta = data.get("meta")
+        if meta is not None and not isinstance(meta, Mapping):
+            raise KaratError(f"the meta of a document maps names to values, and is not {shown(meta)}")
+        beside = {
+            name: value
+            for name, value in data.items()
+            if name not in {"id", "content", "meta", "score"} and not (name in _FOREIGN and value is None)
+        }
+        return cls(data.get("content"), data.get("id") or "", {**(meta or {}), **beside} or None, data.get("score"))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Document):
+            return NotImplemented
+        same = self.content == other.content and self.meta == other.meta and self.score == other.score
+        # Derived ids of equal documents are equal: no need to derive them.
+        return same and (self._id == other._id or self.id == other.id)
+
+    def __repr__(self) -> str:
+        given = {"content": self.content, "id": self._id, "meta": self._meta, "score": self.score}
+        inside = (f"{name}={shown(value, 100)}" for name, value in given.items() if value not in (None, "", {}))
+        return f"{type(self).__name__}({', '.join(inside)})"
+
+
+def _derived_id(content: str | None, meta: Mapping[str, Any] | None) -> str:
+    try:
+        fields = json.dumps(meta, sort_keys=True, default=str) if meta else "{}"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise KaratError(f"no id can be derived from meta {shown(meta)}: {error}", mend="Give an id.") from None
+    # The five Nones are what Haystack has there: a data frame, a blob and its type, and two embeddings, all empty.
+    text = f"{content or None}NoneNoneNone{fields}None"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def identifier(value: object, where: str) -> str:
@@ -26,11 +131,48 @@ def identifier(value: object, where: str) -> str:
     )
 
 
-def key(document: object, field: str, where: str) -> str | None:
-    """What a document is matched by: a string or number is its own key, an object or a mapping has a field.
+def check_field(field: str) -> str:
+    """A field to match documents by, if it is one: `content`, `id` or `meta.name`, deeper with more dots."""
+    if isinstance(field, str) and (field in ("content", "id") or _is_meta_path(field)):
+        return field
+    near = did_you_mean(str(field), ("content", "id"))
+    raise KaratError(
+        f"{shown(field)} is no field to compare documents by",
+        mend=f'{near} The fields are "content", "id" and "meta.name".'.strip(),
+    )
 
-    With the field `id`, a document that has none is known by its content. None, and the empty string, match
-    nothing.
+
+def _is_meta_path(field: str) -> bool:
+    first, *names = field.split(".")
+    return first == "meta" and bool(names) and all(names)
+
+
+def keys(documents: Iterable[DocumentLike], field: str, where: str) -> list[str | None]:
+    """What each document is matched by, in order. None and the empty text match nothing."""
+    documents = documents if isinstance(documents, list) else list(documents)
+    found = documents
+    if documents and not isinstance(documents[0], str):
+        # Documents of one kind, each with a text, are by far the most common: nothing is faster than this.
+        try:
+            found = [document.content for document in documents] if field == "content" else _read(documents, field)
+        except AttributeError:
+            found = [None]
+    if set(map(type, found)) <= _TEXT:
+        return found
+    return [key(document, field, where) for document in documents]
+
+
+_TEXT = {str}
+
+
+def _read(documents: list[Any], field: str) -> list[Any]:
+    return list(map(attrgetter(field), documents))
+
+
+def key(document: DocumentLike, field: str, where: str) -> str | None:
+    """What a document is matched by: a text or number is its own key, an object or a mapping has a field.
+
+    With the field `id`, a document that has none is known by its content.
     """
     if document is None:
         return None
@@ -45,25 +187,64 @@ def key(document: object, field: str, where: str) -> str | None:
             where=where,
             mend="A document is an id, a text, or something that has an id or a content; scores go as {doc: score}.",
         )
-    return None if found is None or found == "" else identifier(found, where)
+    return None if found is None else _as_text(found, field, where) or None
+
+
+def scores(documents: Collection[DocumentLike], where: str) -> list[float | None]:
+    """The score of each document, None where one has none."""
+    try:
+        found = [document.score for document in documents]
+    except AttributeError:
+        found = [_value(document, "score") for document in documents]
+    for each in found if found.count(None) < len(found) else ():
+        if each is not None and not isinstance(each, Real):
+            raise KaratError(f"score {shown(each)} is not a number", where=where)
+    return found
 
 
 # What other frameworks call the fields that Haystack calls so.
-_ALSO = {"content": ("page_content", "text"), "id": ("id_", "doc_id"), "meta": ("metadata",)}
+_ALSO = {"content": ("page_content", "text"), "id": ("id_", "doc_id"), "meta": ("metadata",), "score": ()}
 
 
 def _field(document: object, field: str) -> object:
     """A field of a document; a dot goes into what the field holds (`meta.source`)."""
-    for name in field.split("."):
-        names = (name, *_ALSO.get(name, ()))
-        document = next((value for each in names if (value := _value(document, each)) is not None), None)
-    return document
+    first, *names = field.split(".")
+    found = _value(document, first)
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 def _value(document: object, name: str) -> object:
-    return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+    names = (name, *_ALSO.get(name, ()))
+    if isinstance(document, Mapping):
+        return next((value for each in names if (value := document.get(each)) is not None), None)
+    # LlamaIndex's nodes have a method for their text, whatever kind of node they are.
+    if name == "content" and callable(text := getattr(document, "get_content", None)):
+        return text()
+    return next((value for each in names if (value := getattr(document, each, None)) is not None), None)
 
 
 def _is_document(thing: object) -> bool:
     names = [*_ALSO, *(other for others in _ALSO.values() for other in others)]
     return any(name in thing if isinstance(thing, Mapping) else hasattr(thing, name) for name in names)
+
+
+def _as_text(value: object, field: str, where: str) -> str:
+    """A field's value as text: a number as its digits, and what has a text of its own (a UUID, a date) as that."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Real) and not isinstance(value, bool):
+        if isinstance(value, Integral):
+            return identifier(value, where)
+        number = float(value)
+        if number != number:
+            return ""
+        return str(int(number)) if number.is_integer() else repr(number)
+    if isinstance(value, bytes) or type(value).__str__ is object.__str__:
+        raise KaratError(
+            f"a document has {shown(value)} for its {field}, which is neither text nor a number",
+            where=where,
+            mend="Match by another field.",
+        )
+    return str(value)

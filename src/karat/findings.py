@@ -13,6 +13,7 @@ from karat.ranking import Noticed
 from karat.registry import Measure
 
 _SHOWN = 3
+_KEYLESS = "with nothing to be matched by"
 _LEAST_POSITIVE = math.ulp(0.0)
 
 
@@ -45,7 +46,9 @@ def findings(judged: Judged, noticed: Noticed, measures: Sequence[Measure], miss
         _empty_truths(judged),
         _nothing_found(judged),
         *_no_relevant(judged, measures),
-        _retrieved_nothing(judged),
+        _retrieved_nothing(judged, noticed),
+        _dropped("keyless-golds", noticed.keyless_golds, "judged document", _KEYLESS),
+        _dropped("keyless", sum(noticed.keyless.values()), "retrieved document", _KEYLESS),
         _dropped("duplicates", noticed.duplicates, "repetition", "of a document left out, the one ranked best kept"),
         _dropped("identical-ids", noticed.identical, "document", "with the query's own id left out"),
         _unjudged(judged, measures),
@@ -109,12 +112,13 @@ def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
     return list(found.values())
 
 
-def _retrieved_nothing(judged: Judged) -> Finding | None:
-    nothing = (judged.answered & (judged.retrieved == 0)).tolist()
-    queries = [query for query, empty in zip(judged.queries, nothing, strict=True) if empty]
+def _retrieved_nothing(judged: Judged, noticed: Noticed) -> Finding | None:
+    rows = zip(judged.queries, judged.answered.tolist(), judged.retrieved.tolist(), strict=True)
+    queries = [query for query, answered, count in rows if answered and count == noticed.keyless.get(query, 0)]
     if not queries:
         return None
-    message = f"{_queries(queries)} in the run with no document, scored 0: {_some(queries)}"
+    what = "no document to match" if any(query in noticed.keyless for query in queries) else "no document"
+    message = f"{_queries(queries)} in the run with {what}, scored 0: {_some(queries)}"
     return Finding("nothing-retrieved", message, len(queries), "", tuple(queries))
 
 

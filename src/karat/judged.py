@@ -5,7 +5,7 @@ Left of it nobody knows measures; right of it nobody knows files, strings or doc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -97,9 +97,15 @@ class Judged:
     @cached_property
     def ideal(self) -> View:
         """The best ranking there could be: all judged documents by grade, best first."""
-        order = np.lexsort((-self.gold_grade, self.gold_query))
-        query = self.gold_query[order]
-        return View(len(self.queries), query, place_in_query(query), self.gold_grade[order])
+        query, grade = self.gold_query, self.gold_grade
+        if ((grade[1:] > grade[:-1]) & (query[1:] == query[:-1])).any():
+            order = np.lexsort((-grade, query))
+            query, grade = query[order], grade[order]
+        return View(len(self.queries), query, place_in_query(query), grade)
+
+    def regraded(self, grades: Floats) -> Judged:
+        """The same judged documents with other grades."""
+        return replace(self, gold_grade=grades, hit_grade=grades[self.hit_gold])
 
     def select(self, keep: Bools) -> Judged:
         """The same, for some of the queries."""

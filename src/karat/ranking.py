@@ -39,6 +39,8 @@ class Noticed:
     unknown_queries: list[str] = field(default_factory=list)
     duplicates: int = 0
     identical: int = 0
+    keyless_golds: int = 0
+    keyless: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,7 @@ class Part:
     hit_gold: Ints
     duplicates: int = 0
     identical: int = 0
+    keyless: dict[str, int] = field(default_factory=dict)
 
 
 def judge(truth: Truth, run: Run, rules: Rules) -> tuple[Judged, Noticed]:
@@ -123,7 +126,11 @@ class _Kernel:
         return self._lists(batch) if isinstance(batch, Lists) else self._scored(batch)
 
     def _lists(self, batch: Lists) -> Part:
-        sizes, hit_query, hit_rank, hit_gold, identical = [], [], [], [], 0
+        sizes, identical = [], 0
+        hit_query: list[int] = []
+        hit_rank: list[int] = []
+        hit_gold: list[int] = []
+        keyless: dict[str, int] = {}
         places = self._places(batch.queries)
         for query, name, docs in zip(places.tolist(), batch.queries, batch.docs, strict=True):
             kept = docs
@@ -133,14 +140,16 @@ class _Kernel:
             sizes.append(len(kept))
             if query < 0:
                 continue
-            golds = self._golds(query)
-            for rank, doc in enumerate(kept, 1):
-                gold = golds.get(doc) if doc is not None else None
-                if gold is not None:
-                    hit_query.append(query)
-                    hit_rank.append(rank)
-                    hit_gold.append(gold)
-        return self._part(batch.queries, places, sizes, hit_query, hit_rank, hit_gold, identical=identical)
+            index = self.truth.index(query)
+            hits = [(rank, index[doc]) for rank, doc in enumerate(kept, 1) if doc in index]
+            hit_query += [query] * len(hits)
+            hit_rank += [rank for rank, _ in hits]
+            hit_gold += [gold for _, gold in hits]
+            if not all(kept):
+                keyless[name] = sum(not doc for doc in kept)
+        return self._part(
+            batch.queries, places, sizes, hit_query, hit_rank, hit_gold, identical=identical, keyless=keyless
+        )
 
     def _scored(self, batch: Scored) -> Part:
         identical = 0
@@ -216,13 +225,9 @@ class _Kernel:
         place = self.truth.place
         return np.fromiter((place.get(query, -1) for query in queries), np.int64, len(queries))
 
-    def _golds(self, query: int) -> dict[str, int]:
-        golds = self.truth.golds(query)
-        return dict(zip(self.truth.docs[golds.start : golds.stop], golds, strict=True))
-
     def _order(self, places: Ints) -> Order:
         def grades(segment: int) -> dict[str, float]:
-            golds = self._golds(int(places[segment]))
+            golds = self.truth.index(int(places[segment]))
             return {doc: float(self.truth.grades[gold]) for doc, gold in golds.items()}
 
         return Order(self.rules.ties, grades)
@@ -237,6 +242,7 @@ class _Kernel:
         hit_gold: Sequence[int] | Ints,
         duplicates: int = 0,
         identical: int = 0,
+        keyless: dict[str, int] | None = None,
     ) -> Part:
         known = places >= 0
         return Part(
@@ -248,6 +254,7 @@ class _Kernel:
             np.asarray(hit_gold, np.int64),
             duplicates,
             identical,
+            keyless or {},
         )
 
 
@@ -301,4 +308,6 @@ def _noticed(judged: Judged, truth: Truth, parts: list[Part]) -> Noticed:
         unknown_queries=sorted(query for part in parts for query in part.queries if query not in truth.place),
         duplicates=sum(part.duplicates for part in parts),
         identical=sum(part.identical for part in parts),
+        keyless_golds=truth.keyless,
+        keyless={query: count for part in parts for query, count in part.keyless.items()},
     )

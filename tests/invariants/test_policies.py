@@ -20,18 +20,19 @@ LAYERS = {
     "registry": {"errors", "names", "parameters", "judged"},
     "judged": set(),
     "measures": {"errors", "names", "parameters", "registry", "judged", "measures"},
-    "document": {"errors"},
+    "document": {"errors", "names"},
     "arrays": {"judged"},
     "hashing": {"arrays", "judged", "sources"},
     "sources": {"arrays", "errors", "names", "document", "hashing", "judged", "sources"},
-    "matching": {"arrays", "hashing", "judged", "sources"},
+    "matching": {"arrays", "document", "errors", "hashing", "judged", "sources"},
     "ties": {"arrays", "judged", "options", "sources"},
     "ranking": {"arrays", "errors", "hashing", "judged", "options", "sources", "ties", "matching"},
+    "answers": set(),
     "stats": {"judged"},
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(
-    "arrays document errors evaluation exports files findings hashing judged"
+    "answers arrays document errors evaluation exports files findings hashing judged"
     " matching measures names options parameters ranking registry scores sources stats summary tables ties".split()
 )
 

@@ -7,10 +7,11 @@ from typing import Any, TypedDict, Unpack, get_args
 
 from karat.errors import KaratError, shown
 from karat.findings import findings
+from karat.judged import Judged
 from karat.measures import Measure, parse
 from karat.names import spelling, split_names
 from karat.options import Duplicates, Missing, Ties
-from karat.ranking import Rules, judge
+from karat.ranking import Noticed, Rules, judge
 from karat.scores import Scores
 from karat.sources import read_run, read_truth
 from karat.sources.pieces import Progress
@@ -64,6 +65,7 @@ def evaluate(
     judgments = read_truth(truth, columns=truth_columns, match=match)
     source = read_run(run, judgments, columns=run_columns, match=match, progress=progress, name=name or "the run")
     judged, noticed = judge(judgments, source, Rules(ties, duplicates, ignore_identical_ids))
+    _refuse_unknown_field(match, judged, noticed)
     if missing == "skip":
         judged = judged.select(judged.answered)
         if not judged.queries:
@@ -74,6 +76,16 @@ def evaluate(
             )
     values = {str(measure): measure.compute(judged) for measure in chosen}
     return Scores(judged.queries, values, tuple(findings(judged, noticed, chosen, missing)), name)
+
+
+def _refuse_unknown_field(match: str, judged: Judged, noticed: Noticed) -> None:
+    """A field that not one document has is a slip of the pen."""
+    for name, keyless, whole in (
+        ("the truth", noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
+        ("the run", sum(noticed.keyless.values()), int(judged.retrieved.sum())),
+    ):
+        if match != "id" and 0 < keyless == whole:
+            raise KaratError(f"no document has a {shown(match)}", where=name, mend="match= names one of their fields.")
 
 
 class Options(TypedDict, total=False):

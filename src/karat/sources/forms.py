@@ -17,12 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The judged documents of each query, and their grades: queries in order, documents CSR by query."""
+    """The judged documents of each query, and their grades: queries in order, documents CSR by query.
+
+    `keyless` counts what was listed and has nothing to be matched by.
+    """
 
     queries: tuple[str, ...]
     offsets: Ints
     docs: Sequence[str]
     grades: Floats
+    keyless: int = 0
+
+    def index(self, query: int) -> dict[str, int]:
+        """A query's judged documents by name: which of all judged documents each is."""
+        golds = self.golds(query)
+        return dict(zip(self.docs[golds.start : golds.stop], golds, strict=True))
 
     @cached_property
     def place(self) -> dict[str, int]:

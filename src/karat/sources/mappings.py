@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.document import identifier, key
+from karat.document import identifier, keys
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
 from karat.sources.forms import Batch, Lists, Ready, Scored, Truth
@@ -21,23 +21,26 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
     """A truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`, where every document listed has grade 1."""
     name = "the truth"
     golds: dict[str, dict[str, float]] = {}
-    listed: list[Sequence[str | None]] = []
+    keyless = 0
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
             golds[query] = _with_text_keys(docs, where)
         else:
-            listed.append(_keys(docs, match, where, _TRUTH_MEND))
-            golds[query] = {doc: 1.0 for doc in listed[-1] if doc}
+            listed = keys(_several(docs, where, _TRUTH_MEND), match, where)
+            keyless += sum(not doc for doc in listed)
+            golds[query] = {doc: 1.0 for doc in listed if doc}
         # A gold without a key can never be found.
         if "" in golds[query]:
             golds[query] = {doc: grade for doc, grade in golds[query].items() if doc}
-    _refuse_unknown_field(match, listed, name)
+            keyless += 1
     offsets, grades = _flat(golds, np.isfinite, "grade", name)
     docs_in_order = list(chain.from_iterable(golds.values()))
-    _refuse_half_characters([*golds, *docs_in_order], name)
-    return Truth(tuple(golds), offsets, docs_in_order, grades)
+    _refuse_half_characters(golds, name)
+    if match == "id":
+        _refuse_half_characters(docs_in_order, name)
+    return Truth(tuple(golds), offsets, docs_in_order, grades, keyless)
 
 
 def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str) -> Ready:
@@ -52,9 +55,8 @@ def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str) -> Ready:
         if isinstance(docs, Mapping):
             scored[query] = _with_text_keys(docs, where)
         else:
-            listed[query] = _keys(docs, match, where, _RUN_MEND)
+            listed[query] = keys(_several(docs, where, _RUN_MEND), match, where)
     _refuse_half_characters(seen, name)
-    _refuse_unknown_field(match, listed.values(), name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _no_nan, "score", name)
@@ -84,6 +86,8 @@ def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> 
 
 
 def _several(docs: object, where: str, mend: str) -> Iterable[object]:
+    if type(docs) is list:
+        return docs
     if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
         raise KaratError(f"{shown(docs)} is not a list of documents", where=where, mend=mend)
     if isinstance(docs, set | frozenset):
@@ -93,26 +97,12 @@ def _several(docs: object, where: str, mend: str) -> Iterable[object]:
     return docs
 
 
-def _refuse_unknown_field(match: str, listed: Iterable[Sequence[str | None]], name: str) -> None:
-    """A field that not one document has is a slip of the pen."""
-    keys = [] if match == "id" else list(chain.from_iterable(listed))
-    if keys and not any(keys):
-        raise KaratError(f"no document has a {shown(match)}", where=name, mend="match= names one of their fields.")
-
-
 def _refuse_half_characters(ids: Iterable[str], name: str) -> None:
     """Ids that could never be written: a lone surrogate stands for nothing in any file or table."""
     try:
         "".join(ids).encode()
     except UnicodeEncodeError as error:
         raise KaratError(f"an id is no Unicode text: {error.reason}", where=name, mend="Mend the ids.") from None
-
-
-def _keys(docs: object, match: str, where: str, mend: str) -> Sequence[str | None]:
-    """The key of each document, in order; a list of strings is that already."""
-    if isinstance(docs, list) and _all_text(docs):
-        return docs
-    return [key(doc, match, where) for doc in _several(docs, where, mend)]
 
 
 def _all_text(values: Iterable[object]) -> bool:

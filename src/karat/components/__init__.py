@@ -1,0 +1,1 @@
+"""Components and pipelines with Haystack's contract: thin callers of the core."""

@@ -1,0 +1,19 @@
+"""Mean reciprocal rank as an evaluator: how high the first gold document stands."""
+
+from __future__ import annotations
+
+from karat.components.component import component
+from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
+
+
+@component
+class DocumentMRREvaluator(DocumentMeasureEvaluator):
+    """Mean reciprocal rank: 1 over the rank of the first gold document, 0 where none was found. `RR` here.
+
+    >>> evaluator = DocumentMRREvaluator()
+    >>> evaluator.run(ground_truth_documents=[["Paris"]], retrieved_documents=[["Rome", "Paris"]])
+    {'score': 0.5, 'individual_scores': [0.5]}
+    """
+
+    def __init__(self, document_comparison_field: str = "content") -> None:
+        super().__init__("RR", document_comparison_field)

@@ -1,0 +1,53 @@
+"""Recall as an evaluator: was any gold document found, or how many of them."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from karat.components.component import component
+from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
+from karat.errors import KaratError, shown
+from karat.names import did_you_mean
+
+
+class RecallMode(Enum):
+    """What recall asks: whether anything was found, or how much."""
+
+    SINGLE_HIT = "single_hit"
+    """1 if any gold document was retrieved, else 0."""
+    MULTI_HIT = "multi_hit"
+    """The share of the gold documents that were retrieved."""
+
+    def __str__(self) -> str:
+        return self.value
+
+    @staticmethod
+    def from_str(string: str) -> RecallMode:
+        """The mode of a name."""
+        for mode in RecallMode:
+            if mode.value == string:
+                return mode
+        names = [mode.value for mode in RecallMode]
+        mend = f"{did_you_mean(str(string), names)} The modes are {', '.join(names)}.".strip()
+        raise KaratError(f"{shown(string)} is no recall mode", mend=mend)
+
+
+_MEASURES = {RecallMode.SINGLE_HIT: "Success", RecallMode.MULTI_HIT: "R"}
+
+
+@component
+class DocumentRecallEvaluator(DocumentMeasureEvaluator):
+    """Recall of the retrieved documents: `Success` in single-hit mode, the default, and `R` in multi-hit mode.
+
+    >>> lists = {"ground_truth_documents": [["Paris", "Lyon"]], "retrieved_documents": [["Paris", "Rome"]]}
+    >>> DocumentRecallEvaluator().run(**lists)["score"]
+    1.0
+    >>> DocumentRecallEvaluator(mode="multi_hit").run(**lists)["score"]
+    0.5
+    """
+
+    def __init__(
+        self, mode: str | RecallMode = RecallMode.SINGLE_HIT, document_comparison_field: str = "content"
+    ) -> None:
+        self.mode = mode if isinstance(mode, RecallMode) else RecallMode.from_str(mode)
+        super().__init__(_MEASURES[self.mode], document_comparison_field)

@@ -1,0 +1,54 @@
+"""What evaluators of documents share: lists into Judged, matched once for all evaluators of a run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from karat.components.sharing import shared
+from karat.errors import KaratError, shown
+from karat.findings import findings
+from karat.judged import Judged
+from karat.matching.lists import DocumentLists, Matched, match_lists
+from karat.ranking import Noticed
+
+_NAMES = ("ground_truth_documents", "retrieved_documents")
+_log = logging.getLogger(__name__)
+
+
+def judged(truth: DocumentLists, run: DocumentLists, field: str, graded: bool) -> Judged:
+    """Where the gold documents of each question were ranked; if graded, their scores are their grades."""
+    matched = shared(_matched, truth, run, field=field)
+    return matched.graded if graded else matched.binary
+
+
+def _matched(truth: DocumentLists, run: DocumentLists, field: str) -> Matched:
+    check_lengths(dict(zip(_NAMES, (truth, run), strict=True)))
+    for name, lists in zip(_NAMES, (truth, run), strict=True):
+        for query, documents in enumerate(lists):
+            if not isinstance(documents, list | tuple) and (
+                isinstance(documents, str | bytes | Mapping) or not isinstance(documents, Iterable)
+            ):
+                raise KaratError(
+                    f"{shown(documents)} is not a list of documents",
+                    where=f"{name}, query {query}",
+                    mend="Give one list per question: [[doc, ...], [doc, ...]].",
+                )
+    matched = match_lists(truth, run, field, _NAMES)
+    found = findings(matched.judged, Noticed(keyless=matched.keyless), (), "zero")
+    if said := [str(finding) for finding in found if finding.code in ("empty-truths", "nothing-retrieved")]:
+        _log.warning(" ".join(said))
+    return matched
+
+
+def check_lengths(inputs: Mapping[str, object]) -> None:
+    """Refuse inputs that are no lists, have nothing in them, or do not have one element per question."""
+    for name, values in inputs.items():
+        if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+            raise KaratError(f"{name} is {shown(values)}, not a list", mend="Give one element per question.")
+    lengths = {name: len(values) for name, values in inputs.items() if isinstance(values, Sequence)}
+    if len(set(lengths.values())) > 1 or not all(lengths.values()):
+        raise KaratError(
+            " and ".join(f"{name} has {length} elements" for name, length in lengths.items()),
+            mend="Give one element per question to each, and at least one question.",
+        )

@@ -1,0 +1,1 @@
+"""What documents go through before they are compared."""

@@ -1,0 +1,129 @@
+"""Lists of gold documents against lists of retrieved ones, query by query; what is listed is relevant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from karat.document import DocumentLike, keys, scores
+from karat.errors import KaratError
+from karat.judged import Judged
+
+DocumentLists = Sequence[Sequence[DocumentLike]]
+"""One list of documents per query."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Lists that were matched.
+
+    `keyless` says how many retrieved documents of a query have nothing to be matched by, and `wrong_score` what is
+    wrong with the gold documents' scores, if anything is.
+    """
+
+    judged: Judged
+    keyless: dict[str, int]
+    wrong_score: KaratError | None
+
+    @cached_property
+    def binary(self) -> Judged:
+        """Every gold document is simply relevant."""
+        grades = np.ones(len(self.judged.gold_grade))
+        return self.judged if np.array_equal(grades, self.judged.gold_grade) else self.judged.regraded(grades)
+
+    @property
+    def graded(self) -> Judged:
+        """The score of a gold document is its grade, and 1 in queries without scores."""
+        if self.wrong_score:
+            raise self.wrong_score
+        return self.judged
+
+
+def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tuple[str, str]) -> Matched:
+    """Which retrieved documents are gold documents, by their keys; `names` are what errors call both inputs.
+
+    A gold document that is listed twice counts once, with its larger grade. Both lists of a query are read, compared
+    and forgotten before the next pair is touched: what takes time here is memory.
+    """
+    queries = tuple(map(str, range(len(truth))))
+    retrieved, sizes, hits = [], [0], []
+    ranks: list[int] = []
+    golds: list[int] = []
+    graded: dict[int, list[float]] = {}
+    keyless: dict[str, int] = {}
+    wrong_score: KaratError | None = None
+    start = 0
+    for query, gold_documents, documents in zip(queries, truth, run, strict=True):
+        where = f"{names[0]}, query {query}"
+        listed = keys(gold_documents, match, where)
+        different = set(listed)
+        # What has no key can never be found.
+        different -= _NO_KEYS
+        docs = keys(documents, match, f"{names[1]}, query {query}")
+        found = [at for at, doc in enumerate(docs) if doc in different]
+        hit_docs = [docs[at] for at in found]
+        # Gold documents are numbered in the order in which they are found, those never found last.
+        first = dict.fromkeys(hit_docs)
+        if len(first) == len(found):
+            golds += range(start, start + len(found))
+        else:
+            number = {doc: at for at, doc in enumerate(first, start)}
+            golds += [number[doc] for doc in hit_docs]
+        try:
+            if worth := _worth(listed, gold_documents, where):
+                graded[start] = [worth[doc] for doc in (*first, *(different - first.keys()))]
+        except KaratError as error:
+            wrong_score = wrong_score or error
+        if not all(docs):
+            keyless[query] = sum(not doc for doc in docs)
+        retrieved.append(len(docs))
+        sizes.append(len(different))
+        hits.append(len(found))
+        ranks += found
+        start += len(different)
+    gold = np.asarray(golds, np.int64)
+    grade = np.ones(start)
+    for first_gold, grades in graded.items():
+        grade[first_gold : first_gold + len(grades)] = grades
+    judged = Judged(
+        queries=queries,
+        answered=np.ones(len(queries), bool),
+        retrieved=np.asarray(retrieved, np.int64),
+        hit_query=np.repeat(np.arange(len(queries)), hits),
+        hit_rank=np.asarray(ranks, np.int64) + 1,
+        hit_grade=grade[gold],
+        hit_gold=gold,
+        gold_grade=grade,
+        gold_offsets=np.cumsum(sizes),
+    )
+    return Matched(judged, keyless, wrong_score)
+
+
+_NO_KEYS = frozenset((None, ""))
+
+
+def _worth(listed: list[str | None], documents: Sequence[DocumentLike], where: str) -> dict[str | None, float] | None:
+    """The grade of each gold document, which is its score, if they have scores at all."""
+    given = scores(documents, where)
+    missing = given.count(None)
+    if missing == len(given):
+        return None
+    if missing:
+        raise KaratError(
+            f"{len(given) - missing} of {len(given)} gold documents have a score",
+            where=where,
+            mend="Of a query's gold documents all have a score, or none.",
+        )
+    worth: dict[str | None, float] = {}
+    for doc, score in zip(listed, given, strict=True):
+        grade = float(score or 0.0)
+        if not 0 <= grade < math.inf:
+            raise KaratError(
+                f"a gold document has the score {grade:g}", where=where, mend="Its score is its grade: 0 or more."
+            )
+        worth[doc] = max(grade, worth.get(doc, grade))
+    return worth
