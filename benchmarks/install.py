@@ -14,6 +14,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 PEERS = {
     "ranx": ["ranx>=0.3.21,<0.4"],
+    "haystack-ai": ["haystack-ai>=3.1,<4"],
     # Its source package fetches trec_eval's code while it builds: a wheel, or nothing.
     "pytrec-eval-terrier": ["--only-binary=pytrec-eval-terrier", "pytrec-eval-terrier>=0.5.7,<0.6"],
     "ir-measures": ["--only-binary=pytrec-eval-terrier", "ir-measures>=0.4.3,<0.5"],

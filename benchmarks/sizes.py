@@ -12,6 +12,7 @@ class Size:
     queries: int
     documents: int
     dict_queries: int
+    questions: int
 
     @property
     def truth(self) -> Path:
@@ -22,5 +23,5 @@ class Size:
         return FOLDER / f"{self.name}.trec"
 
 
-FULL = Size("full", queries=6_980, documents=1_000, dict_queries=2_000)
-SMALL = Size("small", queries=200, documents=1_000, dict_queries=100)
+FULL = Size("full", queries=6_980, documents=1_000, dict_queries=2_000, questions=2_000)
+SMALL = Size("small", queries=200, documents=1_000, dict_queries=100, questions=100)

@@ -1,5 +1,7 @@
 """One task of the benchmark, timed in a process of its own: python benchmarks/tasks.py NAME SIZE.
 
+The tasks on documents and evaluators are in component_tasks.py.
+
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. But for the tasks called "first",
 everything is then warm, for karat and its peers alike: the file is in the page cache, and each has done the same
 work on two lines of data, by which what it loads late is loaded and what it compiles is compiled.
@@ -15,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import component_tasks
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
@@ -26,6 +29,8 @@ def main(name: str, size: Size) -> None:
     library, _, kind = name.partition(" ")
     if kind == "import":
         seconds, means = clocked(lambda: import_only(library))
+    elif kind in component_tasks.TASKS:
+        seconds, means = clocked(component_tasks.prepared(library, kind, size))
     elif kind == "dict":
         seconds, means = evaluate_dicts(DICTS[library](), size)
     else:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from karat.components.serialization import default_from_dict, default_to_dict
     from karat.document import Document
     from karat.errors import KaratError
-    from karat.evaluation import evaluate, evaluate_runs
+    from karat.evaluation import EvaluationRunResult, evaluate, evaluate_runs
     from karat.findings import Finding
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Scores
 
 __all__ = [
     "Document",
+    "EvaluationRunResult",
     "Finding",
     "KaratError",
     "Measure",
@@ -42,6 +43,7 @@ __all__ = [
 
 _HOME = {
     "Document": "karat.document",
+    "EvaluationRunResult": "karat.evaluation",
     "Pipeline": "karat.components.pipeline",
     "component": "karat.components.component",
     "default_from_dict": "karat.components.serialization",

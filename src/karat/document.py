@@ -80,15 +80,7 @@ class Document:
         """A document from what `to_dict` gives, here or in Haystack: what is no field is metadata."""
         if not isinstance(data, Mapping):
             raise KaratError(f"{shown(data)} is no document", mend='A document is written {"content": "..."}.')
-        meta = data.get("meta")
-        if meta is not None and not isinstance(meta, Mapping):
-            raise KaratError(f"the meta of a document maps names to values, and is not {shown(meta)}")
-        beside = {
-            name: value
-            for name, value in data.items()
-            if name not in {"id", "content", "meta", "score"} and not (name in _FOREIGN and value is None)
-        }
-        return cls(data.get("content"), data.get("id") or "", {**(meta or {}), **beside} or None, data.get("score"))
+        return as_document(data, "document")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Document):
@@ -190,6 +182,44 @@ def key(document: DocumentLike, field: str, where: str) -> str | None:
     return None if found is None else _as_text(found, field, where) or None
 
 
+def as_document(document: DocumentLike, where: str) -> Document:
+    """Anything that is like a document as a Document: a text is its content; what a mapping has besides is metadata.
+
+    >>> as_document({"page_content": "Paris", "metadata": {"page": 7}, "lang": "fr"}, "here")
+    Document(content='Paris', meta={'page': 7, 'lang': 'fr'})
+    """
+    if isinstance(document, Document):
+        return document
+    if isinstance(document, str):
+        return Document(document)
+    if not _is_document(document):
+        mend = "A document is a text, or something that has an id or a content."
+        raise KaratError(f"{shown(document)} is no document", where=where, mend=mend)
+    content, id_, meta = (_value(document, name) for name in ("content", "id", "meta"))
+    if content is not None and not isinstance(content, str):
+        raise KaratError(f"the content of a document is text, not {shown(content)}", where=where)
+    if meta is not None and not isinstance(meta, Mapping):
+        raise KaratError(f"the meta of a document maps names to values, and is not {shown(meta)}", where=where)
+    return Document(
+        content,
+        "" if id_ is None else _as_text(id_, "id", where),
+        {**(meta or {}), **(_beside(document) if isinstance(document, Mapping) else {})} or None,
+        scores([document], where)[0],
+    )
+
+
+def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a mapping has that is none of the fields, by the names that were read for them."""
+    read = {
+        next((each for each in (name, *others) if document.get(each) is not None), name)
+        for name, others in _ALSO.items()
+    }
+    empty = {*_ALSO, *_FOREIGN, *(other for others in _ALSO.values() for other in others)}
+    return {
+        name: value for name, value in document.items() if name not in read and not (value is None and name in empty)
+    }
+
+
 def scores(documents: Collection[DocumentLike], where: str) -> list[float | None]:
     """The score of each document, None where one has none."""
     try:
@@ -232,9 +262,9 @@ def _is_document(thing: object) -> bool:
 
 def _as_text(value: object, field: str, where: str) -> str:
     """A field's value as text: a number as its digits, and what has a text of its own (a UUID, a date) as that."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if isinstance(value, str | bool):
+        return str(value)
+    if isinstance(value, Real):
         if isinstance(value, Integral):
             return identifier(value, where)
         number = float(value)

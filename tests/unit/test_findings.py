@@ -74,3 +74,19 @@ def test_a_run_that_shares_no_id_with_the_truth_is_told_to_compare_them() -> Non
     assert "are they written alike?" in missing.mend
     codes = {finding.code: finding for finding in evaluate({"q": {"a": 1}}, {"q": ["doc-a"]}, "AP").findings}
     assert "are they written alike?" in codes["nothing-found"].mend
+
+
+def test_documents_with_nothing_to_be_matched_by_are_counted_on_both_sides() -> None:
+    truth = {"q": [{"content": "a"}, {"content": None}, {"content": ""}]}
+    scores = evaluate(truth, {"q": [{"content": None}, {"content": "a"}]}, "RR", match="content")
+    assert scores["RR"] == 0.5
+    messages = {finding.code: finding.message for finding in scores.findings}
+    assert messages["keyless-golds"] == "2 judged documents with nothing to be matched by"
+    assert messages["keyless"] == "1 retrieved document with nothing to be matched by"
+
+
+def test_a_query_whose_documents_all_lack_a_key_retrieved_nothing_that_could_match() -> None:
+    run = {"q": [{"content": None}], "r": [{"content": "b"}]}
+    scores = evaluate({"q": ["a"], "r": ["b"]}, run, "RR", match="content")
+    messages = {finding.code: finding.message for finding in scores.findings}
+    assert messages["nothing-retrieved"] == "1 query in the run with no document to match, scored 0: q"

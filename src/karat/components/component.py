@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from karat.errors import KaratError, shown
@@ -68,29 +69,38 @@ def registered() -> Mapping[str, type]:
 
 def inputs_of(instance: object) -> dict[str, Input]:
     """The inputs of a component: the parameters of its `run`."""
-    run = instance.run  # type: ignore[attr-defined]  # every component has one
-    hints = _hints(run)
-    return {
-        name: Input(hints.get(name, Any), parameter.default is parameter.empty)
-        for name, parameter in inspect.signature(run).parameters.items()
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    }
+    cls: Any = type(instance)
+    return dict(_inputs(cls))
 
 
 def takes_anything(instance: object) -> bool:
     """Whether `run` ends in `**inputs`."""
-    run = instance.run  # type: ignore[attr-defined]  # every component has one
-    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(run).parameters.values())
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in _parameters(type(instance)))
 
 
 def outputs_of(instance: object) -> dict[str, Any]:
     """The outputs of a component and their types, as declared; empty where nothing was declared."""
-    run = instance.run  # type: ignore[attr-defined]  # every component has one
-    return dict(getattr(run, _OUTPUTS, {}))
+    return dict(getattr(_run(type(instance)), _OUTPUTS, {}))
 
 
-def _hints(run: Callable[..., Any]) -> dict[str, Any]:
+@cache
+def _inputs(cls: type) -> dict[str, Input]:
     try:
-        return get_type_hints(run, include_extras=True)
+        hints = get_type_hints(_run(cls), include_extras=True)
     except Exception:  # a name that is not there at run time, or worse: then nothing is known of the types
-        return {}
+        hints = {}
+    return {
+        parameter.name: Input(hints.get(parameter.name, Any), parameter.default is parameter.empty)
+        for parameter in _parameters(cls)
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+
+
+def _parameters(cls: type) -> list[inspect.Parameter]:
+    """The parameters of `run`, without the first, which is the component itself."""
+    return list(inspect.signature(_run(cls)).parameters.values())[1:]
+
+
+def _run(cls: type) -> Callable[..., Any]:
+    run: Callable[..., Any] = cls.run  # type: ignore[attr-defined]  # every component has one
+    return run

@@ -147,9 +147,9 @@ class Pipeline:
         """The pipeline that `dumps` wrote. A text from elsewhere can name only classes that are registered."""
         try:
             data = json.loads(text, object_pairs_hook=_without_repeats)
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, KaratError):
-                raise
+        except KaratError:
+            raise
+        except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(f"this is no pipeline in JSON: {error}") from None
         return cls.from_dict(data)
 

@@ -33,6 +33,8 @@ def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:
 def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     """A component from what `default_to_dict` gave."""
     name = type_name(cls)
+    if not isinstance(data, Mapping):
+        raise KaratError(f"{shown(data)} describes no component", mend='Give {"type": ..., "init_parameters": {...}}.')
     if data.get("type") != name:
         raise KaratError(f"{shown(data.get('type'))} is not {name}", mend="The type names the class to be made.")
     parameters = data.get("init_parameters") or {}
@@ -66,6 +68,10 @@ class Described:
         """The component of such a dictionary."""
         made: Self = default_from_dict(cls, data)
         return made
+
+    def __repr__(self) -> str:
+        parameters = self.to_dict()["init_parameters"].items()
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in parameters)})"
 
 
 def component_to_dict(instance: object) -> dict[str, Any]:

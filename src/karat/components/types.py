@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Mapping
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 
 def compatible(sent: Any, wanted: Any) -> bool:
@@ -25,7 +25,7 @@ def fits(value: object, wanted: Any) -> bool:
     >>> fits([["a"], []], list[list[str]]), fits(["a"], list[list[str]]), fits([1], list[str | None])
     (True, False, False)
     """
-    return _checker(wanted)(value)
+    return _check(wanted)(value)
 
 
 def type_text(wanted: Any) -> str:
@@ -53,7 +53,8 @@ _UNIONS = (Union, types.UnionType)
 
 
 def _name(kind: Any) -> str:
-    return getattr(kind, "__name__", None) or str(kind)
+    # People give lists, whatever else would do as well.
+    return "list" if kind is Sequence else getattr(kind, "__name__", None) or str(kind)
 
 
 def _plain(kind: Any) -> Any:
@@ -91,42 +92,54 @@ def _one_fits(sent: Any, wanted: Any) -> bool:
     return all(compatible(one, other) for one, other in zip(ours, theirs, strict=True))
 
 
-def _checker(wanted: Any) -> Callable[[Any], bool]:
-    """The question whether a value is of a type, made ready to be asked of many values."""
+class _Check(NamedTuple):
+    """Whether values are of a type: a question first to their classes, of which there are few, then to their parts."""
+
+    of_class: Callable[[type], bool]
+    of_value: Callable[[Any], bool] | None = None
+
+    def __call__(self, value: Any) -> bool:
+        return self.of_class(type(value)) and (self.of_value is None or self.of_value(value))
+
+    def all(self, values: Iterable[Any]) -> bool:
+        return all(map(self.of_class, set(map(type, values)))) and (
+            self.of_value is None or all(map(self.of_value, values))
+        )
+
+
+def _check(wanted: Any) -> _Check:
     if _is_open(wanted):
-        return lambda _: True
-    checks = [_one_checker(each) for each in _alternatives(wanted)]
-    return checks[0] if len(checks) == 1 else lambda value: any(check(value) for check in checks)
+        return _Check(lambda _: True)
+    checks = [_one_check(each) for each in _alternatives(wanted)]
+    if len(checks) == 1:
+        return checks[0]
+    return _Check(
+        lambda kind: any(check.of_class(kind) for check in checks),
+        None
+        if all(check.of_value is None for check in checks)
+        else lambda value: any(check(value) for check in checks),
+    )
 
 
-def _one_checker(wanted: Any) -> Callable[[Any], bool]:
+def _one_check(wanted: Any) -> _Check:
     origin, arguments = get_origin(wanted) or wanted, get_args(wanted)
     if origin is Literal:
-        return lambda value: any(value == each and type(value) is type(each) for each in arguments)
-    known: dict[type, bool] = {}
-
-    def is_one(value: object) -> bool:
-        kind = type(value)
-        if kind not in known:
-            known[kind] = _is_subclass(kind, origin)
-        return known[kind]
-
-    if not arguments or all(each is ... or _is_open(each) for each in arguments):
-        return is_one
-    checks = [_checker(each) for each in arguments if each is not ...]
-    if _is_subclass(origin, Mapping) and len(checks) == 2:
-        has_key, has_value = checks
-        return lambda value: is_one(value) and all(has_key(key) and has_value(each) for key, each in value.items())
-    if origin is tuple and ... not in arguments:
-        return lambda value: (
-            is_one(value)
-            and len(value) == len(checks)
-            and all(check(each) for check, each in zip(checks, value, strict=True))
+        return _Check(
+            lambda kind: any(kind is type(each) for each in arguments),
+            lambda value: any(value == each and type(value) is type(each) for each in arguments),
         )
-    if _is_subclass(origin, Collection):
-        has_element = checks[0]
-        return lambda value: is_one(value) and all(map(has_element, value))
-    return is_one
+
+    def of_class(kind: type) -> bool:
+        return _is_subclass(kind, origin)
+
+    if all(each is ... or _is_open(each) for each in arguments):
+        return _Check(of_class)
+    checks = [_check(each) for each in arguments if each is not ...]
+    if _is_subclass(origin, Mapping) and len(checks) == 2:
+        return _Check(of_class, lambda value: checks[0].all(value) and checks[1].all(value.values()))
+    if origin is tuple and ... not in arguments:
+        return _Check(of_class, lambda value: len(value) == len(checks) and all(map(_Check.__call__, checks, value)))
+    return _Check(of_class, checks[0].all if _is_subclass(origin, Collection) else None)
 
 
 def _is_subclass(kind: Any, wanted: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Unpack, get_args
 
 from karat.errors import KaratError, shown
+from karat.evaluation.eval_run_result import EvaluationRunResult as EvaluationRunResult
 from karat.findings import findings
 from karat.judged import Judged
 from karat.measures import Measure, parse

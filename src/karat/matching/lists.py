@@ -21,8 +21,8 @@ DocumentLists = Sequence[Sequence[DocumentLike]]
 class Matched:
     """Lists that were matched.
 
-    `keyless` says how many retrieved documents of a query have nothing to be matched by, and `wrong_score` what is
-    wrong with the gold documents' scores, if anything is.
+    `keyless` has the queries whose retrieved documents, so many of them, have nothing to be matched by, and
+    `wrong_score` what is wrong with the gold documents' scores, if anything is.
     """
 
     judged: Judged
@@ -78,8 +78,8 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
                 graded[start] = [worth[doc] for doc in (*first, *(different - first.keys()))]
         except KaratError as error:
             wrong_score = wrong_score or error
-        if not all(docs):
-            keyless[query] = sum(not doc for doc in docs)
+        if not found and not any(docs):
+            keyless[query] = len(docs)
         retrieved.append(len(docs))
         sizes.append(len(different))
         hits.append(len(found))

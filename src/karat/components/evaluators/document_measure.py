@@ -28,7 +28,7 @@ class DocumentMeasureEvaluator(Described):
 
     def __init__(self, measure: str | Measure = "nDCG@10", document_comparison_field: str = "content") -> None:
         self.document_comparison_field = check_field(document_comparison_field)
-        self._measure = measure.check() if isinstance(measure, Measure) else parse(measure)
+        self._measure = measure.check() if isinstance(measure, Measure) else parse(str(measure))
 
     @property
     def measure(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from karat.components.sharing import shared
 from karat.errors import KaratError, shown
@@ -26,9 +26,7 @@ def _matched(truth: DocumentLists, run: DocumentLists, field: str) -> Matched:
     check_lengths(dict(zip(_NAMES, (truth, run), strict=True)))
     for name, lists in zip(_NAMES, (truth, run), strict=True):
         for query, documents in enumerate(lists):
-            if not isinstance(documents, list | tuple) and (
-                isinstance(documents, str | bytes | Mapping) or not isinstance(documents, Iterable)
-            ):
+            if type(documents) is not list and not _are_documents(documents, ordered=name == _NAMES[1]):
                 raise KaratError(
                     f"{shown(documents)} is not a list of documents",
                     where=f"{name}, query {query}",
@@ -41,6 +39,13 @@ def _matched(truth: DocumentLists, run: DocumentLists, field: str) -> Matched:
     return matched
 
 
+def _are_documents(documents: object, ordered: bool) -> bool:
+    """Whether something may stand for a list of documents; what has no order cannot be a ranking."""
+    if isinstance(documents, str | bytes | Mapping):
+        return False
+    return isinstance(documents, Collection) and not (ordered and isinstance(documents, Set))
+
+
 def check_lengths(inputs: Mapping[str, object]) -> None:
     """Refuse inputs that are no lists, have nothing in them, or do not have one element per question."""
     for name, values in inputs.items():
@@ -49,6 +54,6 @@ def check_lengths(inputs: Mapping[str, object]) -> None:
     lengths = {name: len(values) for name, values in inputs.items() if isinstance(values, Sequence)}
     if len(set(lengths.values())) > 1 or not all(lengths.values()):
         raise KaratError(
-            " and ".join(f"{name} has {length} elements" for name, length in lengths.items()),
+            " and ".join(f"{name} has length {length}" for name, length in lengths.items()),
             mend="Give one element per question to each, and at least one question.",
         )

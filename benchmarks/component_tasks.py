@@ -1,0 +1,96 @@
+"""The tasks on documents and evaluators: karat's components, and Haystack's.
+
+The data is made, and both have run once on two documents, before the clock starts.
+"""
+
+import importlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+from sizes import Size
+
+TASKS = ("documents", "evaluators 5", "evaluators 100", "pipeline 5")
+DOCUMENTS = 100
+"""Retrieved for each question."""
+
+Means = dict[str, float]
+Lists = list[list[str]]
+
+
+def prepared(library: str, kind: str, size: Size) -> Callable[[], Means]:
+    """The work of a task, ready to be clocked."""
+    package = {"karat": "karat", "haystack-ai": "haystack"}[library]
+    make: Any = importlib.import_module(package).Document
+    task, _, golds = kind.partition(" ")
+    gold_texts, texts = data(size, int(golds or 1))
+    if task == "documents":
+        flat = [text for of_question in texts for text in of_question]
+        return lambda: {"documents": float(len([make(content=text) for text in flat]))}
+    inputs: dict[str, list[Any]] = {
+        "ground_truth_documents": [[make(content=text) for text in of_question] for of_question in gold_texts],
+        "retrieved_documents": [[make(content=text) for text in of_question] for of_question in texts],
+        "ground_truth_answers": [of_question[0] for of_question in gold_texts],
+        "predicted_answers": [of_question[0] for of_question in texts],
+    }
+    # karat's evaluators share their work in a pipeline; Haystack's are fastest outside of one, which copies all inputs.
+    alone = library == "haystack-ai" and task == "evaluators"
+    evaluate = one_after_the_other(package) if alone else in_a_pipeline(package)
+    evaluate({name: values[:1] for name, values in inputs.items()})
+    return lambda: evaluate(inputs)
+
+
+def data(size: Size, golds: int) -> tuple[Lists, Lists]:
+    """Texts of about 200 characters: gold ones, and retrieved ones among which is every second gold one."""
+    source = random.Random(20_240_601)
+    words = ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(2, 10))) for _ in range(5_000)]
+
+    def text() -> str:
+        return " ".join(source.choices(words, k=source.randint(26, 32)))
+
+    gold_texts, texts = [], []
+    for _ in range(size.questions):
+        retrieved = [text() for _ in range(DOCUMENTS)]
+        gold = source.sample(retrieved, golds // 2) + [text() for _ in range(golds - golds // 2)]
+        source.shuffle(gold)
+        # Equal texts, and not the same object twice: nobody's gold documents come out of the retriever's memory.
+        gold_texts.append([each.encode().decode() for each in gold])
+        texts.append([each.encode().decode() for each in retrieved])
+    return gold_texts, texts
+
+
+def evaluators(package: str) -> dict[str, Any]:
+    module: Any = importlib.import_module(f"{package}.components.evaluators")
+    # Haystack's MAP is the standard one.
+    convention = {"convention": "standard"} if package == "karat" else {}
+    return {
+        "recall": module.DocumentRecallEvaluator(mode="multi_hit"),
+        "map": module.DocumentMAPEvaluator(**convention),
+        "mrr": module.DocumentMRREvaluator(),
+        "ndcg": module.DocumentNDCGEvaluator(),
+        "match": module.AnswerExactMatchEvaluator(),
+    }
+
+
+def taken(name: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    of_answers = name == "match"
+    return {each: values for each, values in inputs.items() if each.endswith("answers") == of_answers}
+
+
+def one_after_the_other(package: str) -> Callable[[dict[str, Any]], Means]:
+    components = evaluators(package)
+    return lambda inputs: {
+        name: float(component.run(**taken(name, inputs))["score"]) for name, component in components.items()
+    }
+
+
+def in_a_pipeline(package: str) -> Callable[[dict[str, Any]], Means]:
+    pipeline: Any = importlib.import_module(package).Pipeline()
+    for name, component in evaluators(package).items():
+        pipeline.add_component(name, component)
+
+    def evaluate(inputs: dict[str, Any]) -> Means:
+        result = pipeline.run({name: taken(name, inputs) for name in evaluators(package)})
+        return {name: float(outputs["score"]) for name, outputs in result.items()}
+
+    return evaluate

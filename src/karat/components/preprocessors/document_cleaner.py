@@ -1,0 +1,212 @@
+"""DocumentCleaner: the texts of documents without what is no part of them, page by page."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import partial
+from typing import Any, Literal, get_args
+from unicodedata import normalize
+
+from karat.components.component import component
+from karat.components.preprocessors.headers import without_headers_and_footers
+from karat.components.serialization import Described
+from karat.document import Document, DocumentLike, as_document
+from karat.errors import KaratError, shown
+from karat.names import did_you_mean
+
+UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
+Step = Callable[[str], str]
+
+_log = logging.getLogger(__name__)
+
+
+@component
+class DocumentCleaner(Described):
+    r"""Cleans the texts of documents, so that what differs only in blanks, accents or headers is found to be the same.
+
+    What is switched on is done in this order: `unicode_normalization`, `ascii_only`, `remove_extra_whitespaces` (two
+    or more become one blank), `remove_empty_lines`, `remove_substrings`, `remove_regex`, `replace_regexes` (pattern to
+    replacement), `remove_repeated_substrings` (headers and footers), `strip_whitespaces`. Form feeds separate pages,
+    and stay. Documents whose text is then shorter than `min_content_length` are dropped. A cleaned document has the id
+    that its new text makes, or with `keep_id` its old one.
+
+    >>> cleaner = DocumentCleaner(remove_substrings=["(draft)"], strip_whitespaces=True)
+    >>> cleaner.run(["Paris  is \n\n the capital. (draft)"])
+    {'documents': [Document(content='Paris is the capital.')]}
+    """
+
+    def __init__(
+        self,
+        remove_empty_lines: bool = True,
+        remove_extra_whitespaces: bool = True,
+        remove_repeated_substrings: bool = False,
+        keep_id: bool = False,
+        remove_substrings: list[str] | None = None,
+        remove_regex: str | None = None,
+        unicode_normalization: UnicodeForm | None = None,
+        ascii_only: bool = False,
+        strip_whitespaces: bool = False,
+        replace_regexes: dict[str, str] | None = None,
+        min_content_length: int = 0,
+    ) -> None:
+        _check_substrings(remove_substrings)
+        _check_regex("" if remove_regex is None else remove_regex, "", "remove_regex")
+        _check_form(unicode_normalization)
+        _check_replacements(replace_regexes)
+        _check_length(min_content_length)
+        self.remove_empty_lines = remove_empty_lines
+        self.remove_extra_whitespaces = remove_extra_whitespaces
+        self.remove_repeated_substrings = remove_repeated_substrings
+        self.keep_id = keep_id
+        self.remove_substrings = remove_substrings and list(remove_substrings)
+        self.remove_regex = remove_regex
+        self.unicode_normalization = unicode_normalization
+        self.ascii_only = ascii_only
+        self.strip_whitespaces = strip_whitespaces
+        self.replace_regexes = replace_regexes and dict(replace_regexes)
+        self.min_content_length = min_content_length
+
+    @component.output_types(documents=list[Document] | list[list[Document]])
+    def run(
+        self, documents: Sequence[DocumentLike] | Sequence[Sequence[DocumentLike]]
+    ) -> dict[str, list[Document] | list[list[Document]]]:
+        """The documents, cleaned, in the shape they came in: a list, or one list per question.
+
+        What was given stays as it was. A document without content is passed on.
+        """
+        nested = _is_nested(documents)
+        places = [f"documents[{question}]" for question in range(len(documents))] if nested else ["documents"]
+        lists = [
+            [as_document(each, f"{place}[{at}]") for at, each in enumerate(listed)]
+            for place, listed in zip(places, documents if nested else [documents], strict=True)
+        ]
+        steps = self._steps()
+        cleaned = [[new for each in listed if (new := self._cleaned(each, steps)) is not None] for listed in lists]
+        given, left = sum(map(len, lists)), sum(map(len, cleaned))
+        if empty := sum(each.content is None for listed in lists for each in listed):
+            _log.warning("%d of %d documents have no content and are passed on as they are", empty, given)
+        if given > left:
+            _log.info("%d of %d documents are dropped: their text is too short when cleaned", given - left, given)
+        return {"documents": cleaned if nested else cleaned[0]}
+
+    def _steps(self) -> list[Step]:
+        """What is switched on, in the order in which it is done."""
+        substrings, replacements = self.remove_substrings or [], self.replace_regexes or {}
+        removals = {self.remove_regex or "": ""}
+        steps: list[tuple[object, Step]] = [
+            (self.unicode_normalization, partial(normalize, self.unicode_normalization or "NFC")),
+            (self.ascii_only, _as_ascii),
+            (self.remove_extra_whitespaces, _on_each_page(_without_extra_whitespaces)),
+            (self.remove_empty_lines, _on_each_page(_without_empty_lines)),
+            (substrings, partial(_without_substrings, substrings)),
+            (self.remove_regex, _on_each_page(lambda page: _with_replacements(removals, page).strip())),
+            (replacements, _on_each_page(partial(_with_replacements, replacements))),
+            (self.remove_repeated_substrings, without_headers_and_footers),
+            (self.strip_whitespaces, str.strip),
+        ]
+        return [step for wanted, step in steps if wanted]
+
+    def _cleaned(self, document: Document, steps: Sequence[Step]) -> Document | None:
+        """The cleaned document, or None if too little is left of it."""
+        text = document.content
+        if text is None:
+            return document
+        for step in steps:
+            text = step(text)
+        if len(text.strip()) < self.min_content_length:
+            return None
+        return Document(text, document.id if self.keep_id else "", deepcopy(document.meta) or None, document.score)
+
+
+def _on_each_page(step: Step) -> Step:
+    return lambda text: "\f".join(map(step, text.split("\f")))
+
+
+def _as_ascii(text: str) -> str:
+    """Letters without their accents; what is not ASCII then is left out."""
+    return normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+def _without_extra_whitespaces(page: str) -> str:
+    return re.sub(r"\s\s+", " ", page).strip()
+
+
+def _without_empty_lines(page: str) -> str:
+    return "\n".join(line for line in page.split("\n") if line and not line.isspace())
+
+
+def _without_substrings(substrings: Sequence[str], text: str) -> str:
+    for substring in substrings:
+        text = text.replace(substring, "")
+    return text
+
+
+def _with_replacements(replacements: Mapping[str, str], page: str) -> str:
+    for pattern, replacement in replacements.items():
+        page = re.sub(pattern, replacement, page)
+    return page
+
+
+def _is_list(thing: object) -> bool:
+    """Whether something is a list and no document; a named tuple may well be one."""
+    return isinstance(thing, Sequence) and not isinstance(thing, str | bytes) and not hasattr(thing, "_fields")
+
+
+def _is_nested(documents: Sequence[Any]) -> bool:
+    """Whether there is one list per question; either all are lists, or none is."""
+    mend = "Give a list of documents, or one list of documents per question."
+    if not _is_list(documents):
+        raise KaratError(f"{shown(documents)} is not a list", where="documents", mend=mend)
+    nested = bool(documents) and _is_list(documents[0])
+    for at, each in enumerate(documents):
+        if _is_list(each) != nested:
+            what = f"{shown(each)} is {'no list' if nested else 'a list'}, unlike what comes before it"
+            raise KaratError(what, where=f"documents[{at}]", mend=mend)
+    return nested
+
+
+def _check_substrings(given: Any) -> None:
+    if given is not None and not _is_list(given):
+        raise _error("remove_substrings", f"{shown(given)} is not a list", "Give a list of texts.")
+    for each in given or ():
+        if not isinstance(each, str) or not each:
+            raise _error("remove_substrings", f"{shown(each)} cannot be removed", "Give texts that are not empty.")
+
+
+def _check_form(given: object) -> None:
+    if given is not None and given not in (forms := get_args(UnicodeForm)):
+        mend = f"{did_you_mean(str(given), forms)} The forms are {', '.join(forms)}.".strip()
+        raise _error("unicode_normalization", f"{shown(given)} is no Unicode normal form", mend)
+
+
+def _check_length(given: object) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise _error("min_content_length", f"{shown(given)} is no length", "Give a whole number; 0 drops no document.")
+
+
+def _check_replacements(given: object) -> None:
+    if given is not None and not isinstance(given, Mapping):
+        raise _error("replace_regexes", f"{shown(given)} is no dictionary", "Give {pattern: replacement}.")
+    for pattern, replacement in (given or {}).items():
+        _check_regex(pattern, replacement, "replace_regexes")
+
+
+def _check_regex(pattern: object, replacement: object, parameter: str) -> None:
+    if not isinstance(pattern, str) or not isinstance(replacement, str):
+        what = f"{shown(replacement if isinstance(pattern, str) else pattern)} is not text"
+        raise _error(parameter, what, "Write patterns and replacements as text.")
+    wrong = pattern
+    try:
+        compiled = re.compile(pattern)
+        wrong = replacement
+        compiled.sub(replacement, "")  # reads the replacement, whether or not there is something to replace
+    except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
+        mend = "Patterns and replacements are those of Python's re; re.escape makes a pattern of plain text."
+        raise _error(parameter, f"{shown(wrong)} cannot be used: {error}", mend) from None
+
+
+def _error(parameter: str, what: str, mend: str) -> KaratError:
+    return KaratError(what, where=f"DocumentCleaner, {parameter}", mend=mend)

@@ -1,0 +1,201 @@
+"""Document, and what identifies a document of any kind."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import pickle
+import uuid
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat import Document, KaratError
+from karat.document import check_field, key, keys, scores
+
+META = st.dictionaries(st.text(), st.integers() | st.text() | st.none() | st.lists(st.text()), max_size=3)
+DOCUMENTS = st.builds(
+    Document,
+    content=st.none() | st.text(),
+    id=st.just("") | st.text(),
+    meta=st.none() | META,
+    score=st.none() | st.floats(allow_nan=False),
+)
+
+
+def test_a_document_keeps_what_it_is_given() -> None:
+    document = Document(content="Paris", id="p1", meta={"page": 7}, score=0.5)
+    assert (document.content, document.id, document.meta, document.score) == ("Paris", "p1", {"page": 7}, 0.5)
+
+
+def test_an_id_is_derived_from_content_and_meta() -> None:
+    ids = {
+        Document(content="Paris").id,
+        Document(content="Lyon").id,
+        Document(content="Paris", meta={"page": 7}).id,
+        Document(content="Paris", meta={"page": 8}).id,
+    }
+    assert len(ids) == 4
+    assert Document(content="Paris", score=0.5).id == Document(content="Paris").id
+
+
+def test_the_order_of_meta_does_not_change_the_id() -> None:
+    assert Document("x", meta={"a": 1, "b": 2}).id == Document("x", meta={"b": 2, "a": 1}).id
+
+
+def test_what_cannot_be_hashed_as_utf_8_has_an_id_all_the_same() -> None:
+    assert Document(content="\ud800").id != Document(content="\ud801").id
+
+
+def test_meta_that_holds_itself_gives_no_id_and_says_so() -> None:
+    meta: dict[str, Any] = {}
+    meta["again"] = meta
+    with pytest.raises(KaratError, match="Give an id"):
+        _ = Document("x", meta=meta).id
+
+
+def test_content_that_is_not_text_is_refused() -> None:
+    with pytest.raises(KaratError, match="is text, not 5"):
+        Document(content=5)  # type: ignore[arg-type]
+
+
+def test_each_document_has_metadata_of_its_own() -> None:
+    one, other = Document("a"), Document("a")
+    one.meta["page"] = 1
+    assert other.meta == {}
+    assert one != other
+
+
+def test_documents_are_equal_if_all_four_fields_are() -> None:
+    assert Document("a", meta={"x": 1}) == Document("a", meta={"x": 1})
+    assert Document("a", id="1") != Document("a", id="2")
+    assert Document("a", score=1) != Document("a")
+    assert Document("a") != "a"
+    assert Document("a", id=Document("a").id) == Document("a")
+
+
+@given(document=DOCUMENTS, flatten=st.booleans())
+def test_a_document_survives_being_a_dictionary(document: Document, flatten: bool) -> None:
+    assert Document.from_dict(document.to_dict(flatten=flatten)) == document
+
+
+@given(document=DOCUMENTS)
+def test_a_document_survives_being_copied_and_pickled(document: Document) -> None:
+    assert copy.deepcopy(document) == document
+    assert pickle.loads(pickle.dumps(document)) == document
+
+
+def test_what_is_no_field_of_a_dictionary_is_metadata() -> None:
+    document = Document.from_dict({"content": "a", "page": 7, "meta": {"file": "x"}, "embedding": None})
+    assert document == Document("a", meta={"file": "x", "page": 7})
+
+
+@pytest.mark.parametrize("data", [None, "text", 5, {"meta": 5}, {"content": 5}])
+def test_what_is_no_document_is_refused_when_read_from_a_dictionary(data: Any) -> None:
+    with pytest.raises(KaratError):
+        Document.from_dict(data)
+
+
+def test_a_document_prints_what_it_was_given_and_not_its_derived_id() -> None:
+    assert repr(Document("Paris", score=1.0)) == "Document(content='Paris', score=1.0)"
+    assert len(repr(Document("x" * 10_000))) < 200
+
+
+@pytest.mark.parametrize("field", ["content", "id", "meta.page", "meta.a.b"])
+def test_documents_are_compared_by_content_id_or_metadata(field: str) -> None:
+    assert check_field(field) == field
+
+
+@pytest.mark.parametrize("field", ["contents", "meta", "meta.", "meta..a", ".meta", "", "score", None, 5])
+def test_other_fields_are_refused(field: Any) -> None:
+    with pytest.raises(KaratError, match="no field to compare documents by"):
+        check_field(field)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "Paris",
+        Document("Paris", id="p"),
+        {"content": "Paris"},
+        {"page_content": "Paris"},
+        {"text": "Paris"},
+        SimpleNamespace(page_content="Paris"),
+        SimpleNamespace(text="Paris"),
+        SimpleNamespace(get_content=lambda: "Paris"),
+    ],
+)
+def test_the_content_of_any_kind_of_document_is_found(document: object) -> None:
+    assert key(document, "content", "here") == "Paris"
+    assert keys([document, "x"], "content", "here") == ["Paris", "x"]
+    assert keys((document,), "content", "here") == ["Paris"]
+
+
+@pytest.mark.parametrize("name", ["id", "id_", "doc_id"])
+def test_the_id_of_any_kind_of_document_is_found(name: str) -> None:
+    assert key(SimpleNamespace(**{name: "p1"}), "id", "here") == "p1"
+    assert key({name: "p1"}, "id", "here") == "p1"
+
+
+def test_a_document_without_an_id_is_known_by_its_content() -> None:
+    assert key(SimpleNamespace(id=None, page_content="Paris"), "id", "here") == "Paris"
+
+
+def test_fields_of_metadata_are_found_at_any_depth_and_under_both_names() -> None:
+    assert key({"meta": {"a": {"b": "x"}}}, "meta.a.b", "here") == "x"
+    assert key(SimpleNamespace(metadata={"a": {"b": "x"}}), "meta.a.b", "here") == "x"
+
+
+def test_the_names_inside_of_metadata_are_taken_as_they_are() -> None:
+    assert key(Document("x", meta={"text": "y"}), "meta.content", "here") is None
+    assert key(Document("x", meta={"title": "y"}), "meta.title.upper", "here") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7, "7"),
+        (7.0, "7"),
+        (7.5, "7.5"),
+        ("007", "007"),
+        (True, "True"),
+        (uuid.UUID(int=7), "00000000-0000-0000-0000-000000000007"),
+        (datetime.date(2024, 5, 1), "2024-05-01"),
+    ],
+)
+def test_a_number_matches_its_digits_and_other_values_their_text(value: object, text: str) -> None:
+    assert key(Document("x", meta={"field": value}), "meta.field", "here") == text
+
+
+@pytest.mark.parametrize("value", [None, "", float("nan")])
+def test_what_is_empty_matches_nothing(value: object) -> None:
+    assert key(Document("x", meta={"field": value}), "meta.field", "here") is None
+
+
+@pytest.mark.parametrize("value", [["a"], {"a": 1}, b"a", object(), ("a",)])
+def test_what_is_neither_text_nor_number_cannot_be_matched_by(value: object) -> None:
+    with pytest.raises(KaratError, match=r"here: a document has .* for its meta\.field"):
+        key(Document("x", meta={"field": value}), "meta.field", "here")
+
+
+@pytest.mark.parametrize("thing", [object(), 5.5, True, {"a": 1}, ["a"]])
+def test_what_is_no_document_is_refused(thing: object) -> None:
+    with pytest.raises(KaratError, match="is no document"):
+        key(thing, "content", "here")
+
+
+@given(documents=st.lists(DOCUMENTS | st.text() | st.none() | st.builds(lambda text: {"content": text}, st.text())))
+def test_many_keys_are_the_keys_of_each(documents: list[Any]) -> None:
+    for field in ("content", "id", "meta.a"):
+        together = keys(documents, field, "here")
+        assert [each or None for each in together] == [key(each, field, "here") for each in documents]
+
+
+def test_scores_are_read_where_there_are_any() -> None:
+    assert scores([Document("a", score=0.5), Document("b")], "here") == [0.5, None]
+    assert scores(["a", {"content": "b", "score": 2}], "here") == [None, 2]
+    with pytest.raises(KaratError, match="here: score 'high' is not a number"):
+        scores([{"content": "b", "score": "high"}], "here")

@@ -1,0 +1,416 @@
+"""DocumentCleaner: what it removes and what it keeps, the shapes it takes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from karat import Document, KaratError, Pipeline
+from karat.components.evaluators import DocumentRecallEvaluator
+from karat.components.preprocessors import DocumentCleaner
+from karat.document import as_document
+
+NOTHING = {"remove_empty_lines": False, "remove_extra_whitespaces": False}
+EVERYTHING = {
+    "remove_repeated_substrings": True,
+    "remove_substrings": ["a", "\f\f"],
+    "remove_regex": r"\d+\s*",
+    "unicode_normalization": "NFKC",
+    "ascii_only": True,
+    "strip_whitespaces": True,
+    "replace_regexes": {r"(\w)\1": r"\1"},
+    "min_content_length": 1,
+}
+
+# Blanks, breaks and repetitions are what cleaning is about, and hypothesis would seldom make them.
+texts = st.one_of(
+    st.text(),
+    st.text(st.characters(exclude_categories=())),
+    st.text("ab \n\t\f\r\x0b\x1c\x85\xa0\x00é\ud800"),
+    st.lists(st.sampled_from(["a", "head of page", " ", "  ", "\n", "\n\n", "\f", "\t"]), max_size=40).map("".join),
+)
+settings_of_cleaners = st.fixed_dictionaries(
+    {},
+    optional={
+        **{
+            name: st.booleans()
+            for name in ("remove_empty_lines", "remove_extra_whitespaces", "remove_repeated_substrings", "keep_id")
+        },
+        "ascii_only": st.booleans(),
+        "strip_whitespaces": st.booleans(),
+        "remove_substrings": st.lists(st.text(min_size=1), max_size=3),
+        "remove_regex": st.sampled_from(["", r"\s", "a*", "$", r"(?m)^.", r"\f"]),
+        "unicode_normalization": st.sampled_from(["NFC", "NFKC", "NFD", "NFKD"]),
+        "replace_regexes": st.sampled_from([{}, {"a": "b\\f"}, {r"(\w)(\s)?": r"\2\1", "^": "-"}]),
+        "min_content_length": st.integers(0, 10),
+    },
+)
+documents = st.builds(
+    Document,
+    content=st.none() | texts,
+    id=st.sampled_from(["", "d1"]),
+    meta=st.sampled_from([None, {}, {"page": 7, "tags": ["a"]}]),
+    score=st.none() | st.floats(allow_nan=False),
+)
+
+
+def cleaned(text: str, **parameters: Any) -> str | None:
+    (document,) = DocumentCleaner(**parameters).run([text])["documents"]
+    assert isinstance(document, Document)
+    return document.content
+
+
+class Passage(NamedTuple):
+    id: str
+    text: str
+
+
+# --- what is removed, and what stays
+
+
+@pytest.mark.parametrize(
+    ("parameters", "before", "after"),
+    [
+        pytest.param({}, "  a  b \n\n\n c ", "a b c", id="two or more blanks become one, and pages are stripped"),
+        pytest.param({}, "a\nb\tc\xa0d", "a\nb\tc\xa0d", id="a single blank of any kind stays"),
+        pytest.param({}, " a \f\f b ", "a\f\fb", id="pages stay, even empty ones"),
+        pytest.param(
+            {"remove_extra_whitespaces": False}, " a\n \t\n\n b \f\n\nc", " a\n b \fc", id="empty lines alone"
+        ),
+        pytest.param({"remove_empty_lines": False}, "a\n\nb", "a b", id="blanks alone take line breaks with them"),
+        pytest.param(NOTHING, " a \n\n b\f ", " a \n\n b\f ", id="nothing is switched on"),
+        pytest.param(
+            {**NOTHING, "remove_substrings": ["ab", "c"]}, "aabbc\fc", "ab\f", id="substrings go once each, in order"
+        ),
+        pytest.param({**NOTHING, "remove_substrings": [".*"]}, "a.*b", "ab", id="a substring is no regular expression"),
+        pytest.param({**NOTHING, "remove_substrings": ["\f"]}, "a\fb", "ab", id="even a form feed can be removed"),
+        pytest.param({**NOTHING, "remove_regex": r"^\d+"}, "1 a 2\f3 b ", "a 2\fb", id="a regex sees page by page"),
+        pytest.param({**NOTHING, "remove_regex": ""}, " a ", " a ", id="an empty regex does nothing"),
+        pytest.param(
+            {**NOTHING, "replace_regexes": {r"(\w)-(\w)": r"\2\1", "b": "c"}},
+            " a-b\fb ",
+            " ca\fc ",
+            id="replacements know groups, follow each other, and strip nothing",
+        ),
+        pytest.param({**NOTHING, "unicode_normalization": "NFKC"}, "ﬁe\u0301", "fi\xe9", id="ligatures are composed"),
+        pytest.param({**NOTHING, "unicode_normalization": "NFD"}, "\xe9", "e\u0301", id="accents are decomposed"),
+        pytest.param({**NOTHING, "ascii_only": True}, "Façade ½ 漢\ud800!", "Facade 12 !", id="only ASCII is left"),
+        pytest.param(
+            {**NOTHING, "strip_whitespaces": True}, "\f\n a  b \f", "a  b", id="both ends, and not the middle"
+        ),
+    ],
+)
+def test_a_text_is_cleaned(parameters: dict[str, Any], before: str, after: str) -> None:
+    assert cleaned(before, **parameters) == after
+
+
+def test_steps_are_done_in_their_order() -> None:
+    # Normalized, then blanks, then substrings, then the regex, then replacements; each needs what the one before left.
+    assert cleaned("\ufb01\n\nx", unicode_normalization="NFKC", remove_substrings=["fi x"]) == ""
+    assert cleaned("abcbd", remove_substrings=["c"], remove_regex="bb", replace_regexes={"ad": "done"}) == "done"
+    assert cleaned("é", ascii_only=True, remove_substrings=["e"]) == ""
+
+
+HEADER, FOOTER = "The Book of Gold", "printed in Paris 1900"
+
+
+def paged(*pages: str) -> str:
+    return "\f".join(f"{HEADER}\n{page}\n{FOOTER}" for page in pages)
+
+
+def test_headers_and_footers_go_from_all_pages() -> None:
+    text = paged("first words", "second thing here", "third that comes", "last of all")
+    assert cleaned(text, remove_repeated_substrings=True, strip_whitespaces=True) == "\f".join(
+        ["first words", "\nsecond thing here", "\nthird that comes", "\nlast of all"]
+    )
+
+
+def test_headers_and_footers_stay_unless_asked_for() -> None:
+    text = paged("one", "two", "three", "four")
+    assert cleaned(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(paged("one", "two", "three"), id="only one page between the first and the last"),
+        pytest.param("a\fno more\nb\fno more\nc\fd", id="two words are no header"),
+        pytest.param(f"a\f{'x ' * 150}one two three\f{'y ' * 150}one two three {'z ' * 150}\fb", id="in the middle"),
+        pytest.param("a\f   \n   b\f   \n   c\fd", id="blanks are no header"),
+        pytest.param("", id="no text"),
+        pytest.param("\f\f\f\f", id="empty pages"),
+    ],
+)
+def test_what_is_no_header_stays(text: str) -> None:
+    assert cleaned(text, **NOTHING, remove_repeated_substrings=True) == text
+
+
+def test_of_equally_long_headers_the_first_is_taken() -> None:
+    text = "x\fa b c X d e f Y g h i one\fa b c P d e f Q g h i two\fz"
+    assert cleaned(text, **NOTHING, remove_repeated_substrings=True) == "x\f X  Y g h i one\f P  Q g h i two\fz"
+
+
+def test_documents_that_are_too_short_are_dropped_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    lists = [["a  b", " a\f\f\f "], ["", "abc"], [""]]
+    result = DocumentCleaner(min_content_length=3).run(lists)
+    assert result == {"documents": [[Document("a b")], [Document("abc")], []]}
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("INFO", "3 of 5 documents are dropped: their text is too short when cleaned")
+    ]
+
+
+def test_documents_without_content_are_passed_on_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    empty = Document(id="e", meta={"page": 1}, score=0.5)
+    result = DocumentCleaner(min_content_length=1).run([[empty, {"id": 7}], ["a"]])
+    assert result == {"documents": [[empty, Document(id="7")], [Document("a")]]}
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "2 of 3 documents have no content and are passed on as they are")
+    ]
+
+
+def test_nothing_is_told_where_nothing_is_odd(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    DocumentCleaner(min_content_length=1).run(["a", Document("b")])
+    assert not caplog.records
+
+
+def test_a_cleaned_document_has_a_new_id_or_keeps_its_own() -> None:
+    given_id, derived = Document("a  b", id="d1"), Document("a  b")
+    assert DocumentCleaner().run([given_id, derived])["documents"] == [Document("a b"), Document("a b")]
+    kept = DocumentCleaner(keep_id=True).run([given_id, derived])["documents"]
+    assert kept == [Document("a b", id="d1"), Document("a b", id=derived.id)]
+
+
+def test_meta_is_copied_to_its_depth_and_the_score_is_kept() -> None:
+    document = Document("a", meta={"tags": ["x"]}, score=0.25)
+    (clean,) = DocumentCleaner().run([document])["documents"]
+    assert isinstance(clean, Document)
+    assert clean == document
+    clean.meta["tags"].append("y")
+    assert document.meta == {"tags": ["x"]}
+
+
+# --- what it takes
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "a  b",
+        Document("a  b"),
+        {"content": "a  b"},
+        SimpleNamespace(page_content="a  b", metadata={}, id=None),
+        SimpleNamespace(get_content=lambda: "a  b", id_=None),
+        SimpleNamespace(text="a  b"),
+    ],
+    ids=["text", "karat", "mapping", "langchain", "llama_index", "any"],
+)
+def test_documents_of_all_kinds_become_documents(document: object) -> None:
+    assert DocumentCleaner().run([document]) == {"documents": [Document("a b")]}
+
+
+def test_a_named_tuple_is_a_document_and_no_list() -> None:
+    result = DocumentCleaner(keep_id=True).run([Passage("p1", "a  b")])
+    assert result == {"documents": [Document("a b", id="p1")]}
+
+
+@pytest.mark.parametrize("empty", [[], (), [[]], [[], []]])
+def test_no_documents_are_no_documents_of_the_same_shape(empty: Any) -> None:
+    assert DocumentCleaner().run(empty) == {"documents": list(empty)}
+
+
+@pytest.mark.parametrize("given_as", [[("a  b",), ("c",)], (["a  b"], ["c"])])
+def test_tuples_are_lists_as_well(given_as: Any) -> None:
+    assert DocumentCleaner().run(given_as) == {"documents": [[Document("a b")], [Document("c")]]}
+
+
+@pytest.mark.parametrize(
+    ("mixed", "message"),
+    [
+        (["a", ["b"]], r"documents[1]: ['b'] is a list, unlike what comes before it. Give a list of documents, or one"),
+        ([["a"], ["b"], "c"], "documents[2]: 'c' is no list, unlike what comes before it. Give"),
+        ([["a"], None], "documents[1]: None is no list, unlike"),
+        ("a", "documents: 'a' is not a list. Give"),
+        (None, "documents: None is not a list. Give"),
+        ({"content": "a"}, "documents: {'content': 'a'} is not a list. Give"),
+        (Document("a"), "documents: Document(content='a') is not a list. Give"),
+        (["a", None], "documents[1]: None is no document. A document is a text, or"),
+        ([["a"], ["b", 7]], "documents[1][1]: 7 is no document. A document is"),
+        ([{"d1": 0.5}], "documents[0]: {'d1': 0.5} is no document. A document is"),
+        ([{"content": "a", "meta": 3}], "documents[0]: the meta of a document maps names to values, and is not 3"),
+        ([{"content": "a", "score": "high"}], "documents[0]: score 'high' is not a number"),
+        ([{"content": b"a"}], "documents[0]: the content of a document is text, not b'a'"),
+    ],
+)
+def test_what_is_no_list_of_documents_is_refused_with_its_place(mixed: Any, message: str) -> None:
+    with pytest.raises(KaratError, match=re.escape(message)):
+        DocumentCleaner().run(mixed)
+
+
+# --- any document as a Document
+
+
+@pytest.mark.parametrize(
+    ("mapping", "document"),
+    [
+        ({"text": "a", "doc_id": 7, "metadata": {"x": 1}}, Document("a", "7", {"x": 1})),
+        ({"content": None, "page_content": "a", "id": None, "id_": "i"}, Document("a", "i")),
+        ({"content": "a", "text": "b", "metadata": {}}, Document("a", meta={"text": "b"})),
+        ({"content": "", "meta": {"x": 1, "y": 2}, "x": 3, "embedding": None}, Document("", meta={"x": 3, "y": 2})),
+        ({"content": "a", "blob": "b", "score": 0}, Document("a", meta={"blob": "b"}, score=0)),
+    ],
+)
+def test_a_mapping_is_read_by_the_names_of_all_frameworks(mapping: Mapping[str, Any], document: Document) -> None:
+    before = deepcopy(mapping)
+    assert as_document(mapping, "here") == document
+    assert mapping == before
+
+
+@given(documents)
+def test_a_document_written_as_a_mapping_is_read_as_it_was(document: Document) -> None:
+    assert as_document(document, "here") is document
+    for flatten in (True, False):
+        assert as_document(document.to_dict(flatten), "here") == document
+        assert as_document(document.to_dict(flatten), "here") == Document.from_dict(document.to_dict(flatten))
+
+
+# --- what it refuses when it is made
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"remove_regex": "("}, "remove_regex: '(' cannot be used: missing ), unterminated subpattern at position 0."),
+        ({"remove_regex": "a{99999999999999}"}, "remove_regex: 'a{99999999999999}' cannot be used: the repetition"),
+        ({"remove_regex": "(" * 9999 + ")" * 9999}, "cannot be used: maximum recursion depth exceeded"),
+        ({"remove_regex": ["a"]}, "remove_regex: ['a'] is not text. Write"),
+        ({"replace_regexes": {"a": "b", "[": ""}}, "replace_regexes: '[' cannot be used: unterminated character set"),
+        ({"replace_regexes": {"(a)": "\\9"}}, r"replace_regexes: '\\9' cannot be used: invalid group reference 9"),
+        ({"replace_regexes": {"(a)": r"\g<b>"}}, r"replace_regexes: '\\g<b>' cannot be used: unknown group name 'b'"),
+        ({"replace_regexes": {"a": None}}, "replace_regexes: None is not text. Write"),
+        ({"replace_regexes": {b"a": ""}}, "replace_regexes: b'a' is not text. Write"),
+        ({"replace_regexes": ["a"]}, "replace_regexes: ['a'] is no dictionary. Give {pattern: replacement}."),
+        (
+            {"unicode_normalization": "nfkc"},
+            "unicode_normalization: 'nfkc' is no Unicode normal form. Did you mean NFKC, ",
+        ),
+        ({"unicode_normalization": "utf-8"}, "'utf-8' is no Unicode normal form. The forms are NFC, NFKC, NFD, NFKD."),
+        ({"min_content_length": -1}, "min_content_length: -1 is no length. Give a whole number"),
+        ({"min_content_length": 1.0}, "min_content_length: 1.0 is no length"),
+        ({"min_content_length": True}, "min_content_length: True is no length"),
+        ({"min_content_length": None}, "min_content_length: None is no length"),
+        ({"remove_substrings": "abc"}, "remove_substrings: 'abc' is not a list. Give a list of texts."),
+        ({"remove_substrings": {"abc"}}, "remove_substrings: {'abc'} is not a list"),
+        ({"remove_substrings": ["a", ""]}, "remove_substrings: '' cannot be removed. Give texts that are not empty."),
+        ({"remove_substrings": [7]}, "remove_substrings: 7 cannot be removed"),
+    ],
+)
+def test_parameters_that_cannot_work_are_refused_at_once(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(KaratError, match=re.escape(message)) as caught:
+        DocumentCleaner(**parameters)
+    assert caught.value.where == f"DocumentCleaner, {next(iter(parameters))}"
+    assert caught.value.mend
+
+
+# --- as a component
+
+
+@pytest.mark.parametrize("parameters", [{}, EVERYTHING, {**NOTHING, "keep_id": True}])
+def test_a_cleaner_is_written_and_read_back(parameters: dict[str, Any]) -> None:
+    data = DocumentCleaner(**parameters).to_dict()
+    again = DocumentCleaner.from_dict(json.loads(json.dumps(data)))
+    assert again.to_dict() == data
+    assert len(data["init_parameters"]) == 11
+    assert {name: data["init_parameters"][name] for name in parameters} == parameters
+
+
+def test_what_was_given_may_change_later_and_the_cleaner_does_not() -> None:
+    substrings, replacements = ["a"], {"b": "c"}
+    cleaner = DocumentCleaner(remove_substrings=substrings, replace_regexes=replacements)
+    substrings.append("")
+    replacements["("] = ""
+    assert cleaner.run(["abd"]) == {"documents": [Document("cd")]}
+
+
+def test_a_pipeline_cleans_before_it_measures() -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("cleaner", DocumentCleaner())
+    pipeline.add_component("recall", DocumentRecallEvaluator())
+    pipeline.connect("cleaner.documents", "recall.retrieved_documents")
+    again = Pipeline.loads(pipeline.dumps())
+    for each in (pipeline, again):
+        result = each.run(
+            {
+                "cleaner": {"documents": [["Paris  is \n big"], ["Rome"]]},
+                "recall": {"ground_truth_documents": [["Paris is big"], ["Oslo"]]},
+            }
+        )
+        assert result["recall"]["individual_scores"] == [1.0, 0.0]
+
+
+# --- whatever the text
+
+
+@given(texts, settings_of_cleaners)
+@example("\x00\f\ud800\f\udfff\x00", EVERYTHING)
+@example("\f" * 50, EVERYTHING)
+def test_no_text_is_too_odd(text: str, parameters: dict[str, Any]) -> None:
+    for document in DocumentCleaner(**parameters).run([text])["documents"]:
+        assert isinstance(document, Document)
+        assert isinstance(document.content, str)
+        assert document.id
+
+
+@pytest.mark.parametrize("unit", ["a", " ", "\f", "\n", "one two three four\n\n\f", "é\ud800\x00  "])
+def test_a_megabyte_is_cleaned(unit: str) -> None:
+    text = unit * (2**20 // len(unit))
+    parameters = {**EVERYTHING, "min_content_length": 0}
+    assert cleaned(text, **parameters) is not None
+    assert cleaned(text, **NOTHING) == text
+
+
+@given(texts, st.booleans(), st.booleans(), st.booleans())
+def test_blanks_that_are_cleaned_stay_clean(text: str, blanks: bool, lines: bool, ends: bool) -> None:
+    parameters = {"remove_extra_whitespaces": blanks, "remove_empty_lines": lines, "strip_whitespaces": ends}
+    once = cleaned(text, **parameters)
+    assert once is not None
+    assert cleaned(once, **parameters) == once
+
+
+@given(texts)
+def test_cleaning_blanks_keeps_all_that_is_no_blank_and_all_pages(text: str) -> None:
+    clean = cleaned(text)
+    assert clean is not None
+    assert "".join(clean.split()) == "".join(text.split())
+    assert clean.count("\f") == text.count("\f")
+    assert not re.search(r"[^\S\f]{2}", clean)
+
+
+@given(st.lists(st.lists(documents, max_size=4), max_size=4), settings_of_cleaners)
+def test_the_shape_is_kept_and_what_was_given_is_unchanged(
+    lists: list[list[Document]], parameters: dict[str, Any]
+) -> None:
+    before = deepcopy(lists)
+    cleaner = DocumentCleaner(**parameters)
+    result = cleaner.run(lists)["documents"]
+    assert lists == before
+    assert isinstance(result, list)
+    assert len(result) == len(lists)
+    for given_list, clean_list in zip(lists, result, strict=True):
+        assert isinstance(clean_list, list)
+        assert cleaner.run(given_list)["documents"] == (clean_list if given_list else [])
+        if not parameters.get("min_content_length"):
+            assert [each.score for each in clean_list] == [each.score for each in given_list]
+            assert [each.meta for each in clean_list] == [each.meta for each in given_list]
+        if parameters.get("keep_id"):
+            assert {each.id for each in clean_list} <= {each.id for each in given_list}

@@ -1,0 +1,332 @@
+"""The evaluators of Haystack's contract: what they return, what they refuse, and what they say."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat import Document, KaratError, Pipeline, definitions, evaluate
+from karat.components.evaluators import (
+    AnswerExactMatchEvaluator,
+    DocumentMAPEvaluator,
+    DocumentMeasureEvaluator,
+    DocumentMRREvaluator,
+    DocumentNDCGEvaluator,
+    DocumentRecallEvaluator,
+)
+from karat.components.evaluators.document_recall import RecallMode
+from karat.measures import nDCG
+from karat.registry import Definition
+
+CENTURIES = {
+    "ground_truth_documents": [
+        [Document(content="France")],
+        [Document(content="9th century"), Document(content="9th")],
+    ],
+    "retrieved_documents": [
+        [Document(content="France")],
+        [Document(content="9th century"), Document(content="10th century"), Document(content="9th")],
+    ],
+}
+ALL: list[Any] = [
+    DocumentRecallEvaluator(),
+    DocumentRecallEvaluator("multi_hit"),
+    DocumentMAPEvaluator(),
+    DocumentMAPEvaluator(convention="standard"),
+    DocumentMRREvaluator(),
+    DocumentNDCGEvaluator(),
+    DocumentMeasureEvaluator("P@2"),
+    DocumentMeasureEvaluator("nDCG@10"),
+]
+each_evaluator = pytest.mark.parametrize("evaluator", ALL, ids=repr)
+
+TEXTS = st.sampled_from(["a", "b", "c", "d", "", None])
+DOCUMENTS = st.builds(Document, content=TEXTS)
+LISTS = st.lists(st.tuples(st.lists(DOCUMENTS, max_size=5), st.lists(DOCUMENTS, max_size=6)), min_size=1, max_size=4)
+
+
+def individual(evaluator: Any, golds: list[Any], retrieved: list[Any]) -> list[float]:
+    result = evaluator.run(ground_truth_documents=golds, retrieved_documents=retrieved)
+    scores: list[float] = result["individual_scores"]
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "scores"),
+    [
+        (DocumentRecallEvaluator(), [1.0, 1.0]),
+        (DocumentRecallEvaluator(RecallMode.MULTI_HIT), [1.0, 1.0]),
+        (DocumentMAPEvaluator(), [1.0, 0.8333333333333333]),
+        (DocumentMRREvaluator(), [1.0, 1.0]),
+        (DocumentNDCGEvaluator(), [1.0, 1.5 / (1 + 1 / math.log2(3))]),
+        (DocumentMeasureEvaluator("P@1"), [1.0, 1.0]),
+    ],
+    ids=repr,
+)
+def test_each_question_has_its_score_and_the_score_is_their_mean(evaluator: Any, scores: list[float]) -> None:
+    result = evaluator.run(**CENTURIES)
+    assert result["individual_scores"] == pytest.approx(scores, abs=1e-15)
+    assert result["score"] == math.fsum(result["individual_scores"]) / 2
+    assert list(result) == ["score", "individual_scores"]
+    assert {type(score) for score in result["individual_scores"]} == {float}
+
+
+def test_recall_counts_one_hit_or_all_of_them() -> None:
+    golds, retrieved = [[Document("Paris"), Document("France")]], [[Document("Paris"), Document("Berlin")]]
+    assert individual(DocumentRecallEvaluator(), golds, retrieved) == [1.0]
+    assert individual(DocumentRecallEvaluator(mode="multi_hit"), golds, retrieved) == [0.5]
+
+
+def test_map_divides_by_what_was_found_or_by_all_that_is_relevant() -> None:
+    golds, retrieved = [["a", "b", "c"]], [["x", "a"]]
+    assert individual(DocumentMAPEvaluator(), golds, retrieved) == [0.5]
+    assert individual(DocumentMAPEvaluator(convention="standard"), golds, retrieved) == [1 / 6]
+
+
+def test_a_repeated_document_counts_again_only_in_map_by_what_was_found() -> None:
+    golds, retrieved = [["a"]], [["a", "x", "a"]]
+    assert individual(DocumentMAPEvaluator(), golds, retrieved) == [pytest.approx((1 + 2 / 3) / 2)]
+    for evaluator in (DocumentMAPEvaluator(convention="standard"), DocumentNDCGEvaluator(), DocumentMRREvaluator()):
+        assert individual(evaluator, golds, retrieved) == [1.0]
+
+
+def test_a_gold_document_given_twice_counts_once_with_its_larger_grade() -> None:
+    golds = [[Document("a", score=1), Document("a", score=3), Document("b", score=2)]]
+    assert individual(DocumentNDCGEvaluator(), golds, [["a", "b"]]) == [1.0]
+    assert individual(DocumentRecallEvaluator("multi_hit"), golds, [["a"]]) == [0.5]
+
+
+def test_the_score_of_a_gold_document_is_its_grade_in_ndcg() -> None:
+    golds = [[Document("France", score=1.0), Document("Paris", score=0.5)]]
+    (score,) = individual(DocumentNDCGEvaluator(), golds, [["France", "Germany", "Paris"]])
+    assert score == pytest.approx((1 + 0.5 / 2) / (1 + 0.5 / math.log2(3)))
+
+
+@pytest.mark.parametrize("score", [0.5, 0, -3, math.nan, "high"])
+def test_only_graded_measures_look_at_the_scores_of_gold_documents(score: Any) -> None:
+    golds = [[Document("a", score=score), Document("b")]]
+    for evaluator in ALL:
+        if "nDCG" in evaluator.measure:
+            with pytest.raises(KaratError, match="ground_truth_documents, query 0: "):
+                individual(evaluator, golds, [["a", "b"]])
+        else:
+            assert individual(evaluator, golds, [["a", "b"]]) == [1.0]
+
+
+def test_a_grade_of_0_gains_nothing() -> None:
+    golds = [[Document("a", score=0), Document("b", score=0)]]
+    assert individual(DocumentNDCGEvaluator(), golds, [["a", "b"]]) == [0.0]
+
+
+def test_scores_of_one_question_do_not_concern_the_others() -> None:
+    golds = [[Document("a", score=4), Document("b", score=1)], [Document("a"), Document("b")]]
+    first, second = individual(DocumentNDCGEvaluator(), golds, [["b", "a"], ["b", "a"]])
+    assert first < 1
+    assert second == 1
+
+
+@each_evaluator
+@given(lists=LISTS)
+def test_scores_are_what_evaluate_says_of_the_same_lists(evaluator: Any, lists: list[Any]) -> None:
+    golds, retrieved = [gold for gold, _ in lists], [found for _, found in lists]
+    assert individual(evaluator, golds, retrieved) == pytest.approx(
+        list(evaluate_by_content(golds, retrieved, evaluator.measure)), abs=1e-12
+    )
+
+
+def evaluate_by_content(golds: list[Any], retrieved: list[Any], measure: str) -> list[float]:
+    # evaluate() refuses a field that not one document has; texts are their own key.
+    def texts(lists: list[Any]) -> list[list[Any]]:
+        return [[document.content for document in documents] for documents in lists]
+
+    return list(evaluate(texts(golds), texts(retrieved), measure).column(measure))
+
+
+@given(lists=LISTS)
+def test_no_score_leaves_its_range(lists: list[Any]) -> None:
+    golds, retrieved = [gold for gold, _ in lists], [found for _, found in lists]
+    for evaluator in ALL:
+        assert all(0 <= score <= 1 for score in individual(evaluator, golds, retrieved))
+
+
+@given(lists=LISTS)
+def test_evaluators_in_a_pipeline_say_the_same_as_alone(lists: list[Any]) -> None:
+    inputs = {
+        "ground_truth_documents": [gold for gold, _ in lists],
+        "retrieved_documents": [found for _, found in lists],
+    }
+    pipeline = Pipeline()
+    for at, evaluator in enumerate(ALL):
+        pipeline.add_component(str(at), evaluator)
+    assert pipeline.run(inputs) == {str(at): evaluator.run(**inputs) for at, evaluator in enumerate(ALL)}
+
+
+@pytest.mark.parametrize("definition", definitions(), ids=lambda definition: definition.name)
+def test_every_measure_of_the_registry_can_be_evaluated(definition: Definition) -> None:
+    measure = f"{definition.name}@{definition.example_at}" if definition.at else definition.name
+    result = DocumentMeasureEvaluator(measure).run([["a", "b"], ["c"]], [["x", "a"], ["c"]])
+    assert result["score"] == pytest.approx(evaluate([["a", "b"], ["c"]], [["x", "a"], ["c"]], measure)[measure])
+
+
+def test_a_measure_is_given_by_name_or_as_it_is() -> None:
+    assert DocumentMeasureEvaluator(nDCG @ 5).measure == DocumentMeasureEvaluator("ndcg_cut_5").measure == "nDCG@5"
+
+
+@pytest.mark.parametrize("field", ["id", "content", "meta.file", "meta.source.url"])
+def test_documents_are_compared_by_the_field_asked_for(field: str) -> None:
+    gold = Document("text", id="1", meta={"file": "f", "source": {"url": "u"}})
+    other = Document("no text", id="2", meta={"file": "g", "source": {"url": "v"}})
+    same = {
+        "id": Document("x", id="1"),
+        "content": Document("text", id="3"),
+        "meta.file": Document("x", meta={"file": "f"}),
+        "meta.source.url": Document("x", meta={"source": {"url": "u"}}),
+    }
+    evaluator = DocumentMRREvaluator(document_comparison_field=field)
+    assert individual(evaluator, [[gold]], [[other, same[field]]]) == [0.5]
+
+
+def test_gold_may_be_listed_by_the_values_of_a_field() -> None:
+    evaluator = DocumentMRREvaluator("meta.page")
+    assert individual(evaluator, [[7, "8"]], [[Document("x", meta={"page": 7})]]) == [1.0]
+
+
+@each_evaluator
+def test_none_and_empty_texts_match_nothing_and_are_not_relevant(evaluator: Any) -> None:
+    nothing = [Document(content=None), Document(content="")]
+    assert individual(evaluator, [nothing], [nothing]) == [0.0]
+    assert individual(evaluator, [[*nothing, Document("a")]], [[Document("a"), *nothing]]) == (
+        [1.0] if evaluator.measure != "P@2" else [0.5]
+    )
+
+
+def test_questions_without_truth_or_documents_are_named_in_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    golds: list[Any] = [["a"], [], [None], ["a"], ["a"]]
+    retrieved: list[Any] = [["a"], ["a"], ["a"], [], [Document()]]
+    with caplog.at_level(logging.WARNING):
+        assert individual(DocumentRecallEvaluator("multi_hit"), golds, retrieved) == [1.0, 0, 0, 0, 0]
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "2 queries with an empty truth, scored 0: 1, 2. 2 queries in the run with no document to match, scored 0: 3, 4."
+    )
+
+
+def test_a_pipeline_warns_once_for_all_its_evaluators(caplog: pytest.LogCaptureFixture) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("recall", DocumentRecallEvaluator())
+    pipeline.add_component("map", DocumentMAPEvaluator())
+    with caplog.at_level(logging.WARNING):
+        pipeline.run({"ground_truth_documents": [[]], "retrieved_documents": [[]]})
+    assert len(caplog.records) == 1
+
+
+def test_nothing_is_said_of_data_that_is_whole(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        DocumentRecallEvaluator().run([["a"]], [["x"]])
+    assert not caplog.records
+
+
+@each_evaluator
+@pytest.mark.parametrize(
+    ("golds", "retrieved", "match"),
+    [
+        ([], [], "ground_truth_documents has length 0 and retrieved_documents has length 0"),
+        ([["a"]], [], "ground_truth_documents has length 1 and retrieved_documents has length 0"),
+        ([["a"]], [["a"], ["b"]], "ground_truth_documents has length 1 and retrieved_documents has length 2"),
+        ("ab", "ab", "ground_truth_documents is 'ab', not a list"),
+        ([["a"]], None, "retrieved_documents is None, not a list"),
+        (["a"], [["a"]], "ground_truth_documents, query 0: 'a' is not a list of documents"),
+        ([["a"]], [{"content": "a"}], "retrieved_documents, query 0: .* is not a list of documents"),
+        ([["a"]], [{"a"}], "retrieved_documents, query 0: .* is not a list of documents"),
+        ([["a"]], [iter("a")], "retrieved_documents, query 0: .* is not a list of documents"),
+        ([["a"], [object()]], [["a"], ["b"]], "ground_truth_documents, query 1: .* is no document"),
+        ([["a"]], [[5.5]], "retrieved_documents, query 0: 5.5 is no document"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused_with_their_place(
+    evaluator: Any, golds: Any, retrieved: Any, match: str
+) -> None:
+    with pytest.raises(ValueError, match=match) as raised:
+        individual(evaluator, golds, retrieved)
+    assert isinstance(raised.value, KaratError)
+
+
+@pytest.mark.parametrize("field", ["contents", "meta", "", "blob", None])
+def test_a_field_is_checked_when_an_evaluator_is_made(field: Any) -> None:
+    for make in (DocumentRecallEvaluator, DocumentMAPEvaluator, DocumentMRREvaluator, DocumentNDCGEvaluator):
+        with pytest.raises(ValueError, match=r'fields are "content", "id" and "meta\.name"'):
+            make(document_comparison_field=field)
+
+
+def test_a_recall_mode_is_a_member_or_its_name() -> None:
+    assert RecallMode.from_str("single_hit") is RecallMode.SINGLE_HIT
+    assert str(RecallMode.MULTI_HIT) == "multi_hit"
+    assert DocumentRecallEvaluator("multi_hit").mode is RecallMode.MULTI_HIT
+    for mode in ("multi-hit", "", None, 5):
+        with pytest.raises(ValueError, match="The modes are single_hit, multi_hit"):
+            DocumentRecallEvaluator(mode=mode)  # type: ignore[arg-type]
+
+
+def test_a_wrong_convention_or_measure_is_refused() -> None:
+    with pytest.raises(KaratError, match="convention 'trec' is not one of found, standard"):
+        DocumentMAPEvaluator(convention="trec")  # type: ignore[arg-type]
+    with pytest.raises(KaratError, match="Did you mean nDCG"):
+        DocumentMeasureEvaluator("nDGC@10")
+    with pytest.raises(KaratError):
+        DocumentMeasureEvaluator(5)  # type: ignore[arg-type]
+
+
+@each_evaluator
+def test_an_evaluator_survives_being_a_dictionary(evaluator: Any) -> None:
+    data = evaluator.to_dict()
+    again = type(evaluator).from_dict(data)
+    assert again.to_dict() == data
+    assert repr(again) == repr(evaluator)
+    assert again.run(**CENTURIES) == evaluator.run(**CENTURIES)
+
+
+def test_the_dictionary_of_an_evaluator_names_its_class_and_parameters() -> None:
+    assert DocumentRecallEvaluator("multi_hit", "meta.file").to_dict() == {
+        "type": "karat.components.evaluators.document_recall.DocumentRecallEvaluator",
+        "init_parameters": {"mode": "multi_hit", "document_comparison_field": "meta.file"},
+    }
+
+
+@pytest.mark.parametrize("data", [None, {}, {"type": "x"}, {"type": 5, "init_parameters": {}}])
+def test_a_dictionary_of_something_else_is_refused(data: Any) -> None:
+    with pytest.raises(KaratError):
+        DocumentMRREvaluator.from_dict(data)
+
+
+def test_answers_match_character_by_character() -> None:
+    result = AnswerExactMatchEvaluator().run(["Berlin", "Paris", "", "é"], ["Berlin", "paris", "", "e\u0301"])
+    assert result == {"score": 0.5, "individual_scores": [1, 0, 1, 0]}
+    assert {type(score) for score in result["individual_scores"]} == {int}
+
+
+def test_no_answer_matches_no_answer() -> None:
+    assert AnswerExactMatchEvaluator().run([None, "a", None], [None, None, "a"])["individual_scores"] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("truth", "predicted", "match"),
+    [
+        ([], [], "ground_truth_answers has length 0 and predicted_answers has length 0"),
+        (["a"], ["a", "b"], "ground_truth_answers has length 1 and predicted_answers has length 2"),
+        ("a", "a", "ground_truth_answers is 'a', not a list"),
+        (["a"], [5], r"predicted_answers\[0\]: 5 is not text"),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused(truth: Any, predicted: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        AnswerExactMatchEvaluator().run(truth, predicted)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\x00", "a" * 1_000_000, "{}", "(?P<x>", "\u202e", "\N{GRINNING FACE}"])
+def test_any_text_matches_itself(text: str) -> None:
+    assert individual(DocumentMRREvaluator(), [[Document(text)]], [[Document(text + "x"), Document(text)]]) == [0.5]

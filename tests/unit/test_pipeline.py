@@ -1,0 +1,458 @@
+"""Components by name, connected, checked, run in order, written down and read again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat import Document, KaratError, Pipeline, component, default_from_dict, default_to_dict
+from karat.components.component import registered
+from karat.components.evaluators import AnswerExactMatchEvaluator, DocumentMRREvaluator, DocumentRecallEvaluator
+from karat.components.sharing import shared, sharing
+from karat.matching.lists import match_lists
+
+LISTS = {"ground_truth_documents": [["Paris", "Lyon"]], "retrieved_documents": [["Rome", "Paris"]]}
+
+
+@component
+class Upper:
+    """Writes texts in capitals."""
+
+    def __init__(self, suffix: str = "") -> None:
+        self.suffix = suffix
+        self.warmed = 0
+
+    def warm_up(self) -> None:
+        self.warmed += 1
+
+    @component.output_types(texts=list[str], count=int)
+    def run(self, texts: list[str], times: int = 1) -> dict[str, Any]:
+        return {"texts": [text.upper() * times + self.suffix for text in texts], "count": len(texts)}
+
+
+@component
+class Broken:
+    """Does what it should not, as it is told."""
+
+    @component.output_types(texts=list[str])
+    def run(self, how: str) -> Any:
+        if how == "raise":
+            raise ZeroDivisionError("by zero")
+        return {"nothing": {}, "list": [], "numbers": {"texts": [1]}}[how]
+
+
+@component
+class Anything:
+    """Takes whatever it is given."""
+
+    @component.output_types(names=list[str])
+    def run(self, **inputs: Any) -> dict[str, Any]:
+        return {"names": sorted(inputs)}
+
+
+def pipeline_of(**components: Any) -> Pipeline:
+    pipeline = Pipeline()
+    for name, instance in components.items():
+        pipeline.add_component(name, instance)
+    return pipeline
+
+
+def refused(match: str) -> Any:
+    return pytest.raises(KaratError, match=match)
+
+
+def test_every_component_runs_with_its_inputs() -> None:
+    pipeline = pipeline_of(recall=DocumentRecallEvaluator("multi_hit"), mrr=DocumentMRREvaluator())
+    assert pipeline.run({"recall": LISTS, "mrr": LISTS}) == {
+        "recall": {"score": 0.5, "individual_scores": [0.5]},
+        "mrr": {"score": 0.5, "individual_scores": [0.5]},
+    }
+
+
+def test_an_input_given_outside_of_the_components_goes_to_all_that_have_it() -> None:
+    pipeline = pipeline_of(recall=DocumentRecallEvaluator(), mrr=DocumentMRREvaluator())
+    assert pipeline.run(LISTS) == pipeline.run({"recall": LISTS, "mrr": LISTS})
+
+
+def test_a_component_s_own_input_goes_before_one_given_to_all() -> None:
+    pipeline = pipeline_of(one=Upper(), other=Upper())
+    result = pipeline.run({"texts": ["a"], "other": {"texts": ["b"]}})
+    assert (result["one"]["texts"], result["other"]["texts"]) == (["A"], ["B"])
+
+
+def test_outputs_flow_along_connections_in_whatever_order_components_were_added() -> None:
+    pipeline = pipeline_of(match=AnswerExactMatchEvaluator(), last=Upper("!"), first=Upper())
+    pipeline.connect("last.texts", "match.predicted_answers").connect("first.texts", "last.texts")
+    result = pipeline.run({"match": {"ground_truth_answers": ["A!", "C!"]}, "first": {"texts": ["a", "b"]}})
+    assert result["match"]["individual_scores"] == [1, 0]
+
+
+def test_outputs_that_were_passed_on_are_left_out_of_the_result_unless_asked_for() -> None:
+    pipeline = pipeline_of(first=Upper(), last=Upper())
+    pipeline.connect("first.texts", "last.texts")
+    data = {"first": {"texts": ["a"]}}
+    assert pipeline.run(data) == {"first": {"count": 1}, "last": {"texts": ["A"], "count": 1}}
+    assert pipeline.run(data, include_outputs_from={"first"})["first"] == {"texts": ["A"], "count": 1}
+
+
+def test_names_of_components_are_enough_where_only_one_pair_fits() -> None:
+    pipeline = pipeline_of(first=Upper(), last=Upper())
+    pipeline.connect("first.texts", "last")
+    assert pipeline.run({"first": {"texts": ["a"]}})["last"]["texts"] == ["A"]
+
+
+def test_of_several_pairs_that_fit_the_one_of_equal_names_is_meant() -> None:
+    pipeline = pipeline_of(first=Upper(), last=Anything())
+    pipeline.connect("first.count", "last.total")
+    assert pipeline.run({"first": {"texts": ["a"]}})["last"] == {"names": ["total"]}
+
+
+def test_a_component_warms_up_once() -> None:
+    upper = Upper()
+    pipeline = pipeline_of(upper=upper)
+    pipeline.warm_up()
+    for _ in range(2):
+        pipeline.run({"upper": {"texts": []}})
+    assert upper.warmed == 1
+
+
+def test_an_empty_pipeline_returns_nothing() -> None:
+    assert Pipeline().run() == {}
+    assert Pipeline.loads(Pipeline().dumps()) == Pipeline()
+
+
+def test_a_pipeline_tells_what_it_needs_and_gives() -> None:
+    pipeline = pipeline_of(first=Upper(), last=Upper())
+    pipeline.connect("first.texts", "last.texts")
+    assert pipeline.inputs() == {
+        "first": {"texts": {"type": list[str], "is_mandatory": True}, "times": {"type": int, "is_mandatory": False}},
+        "last": {"times": {"type": int, "is_mandatory": False}},
+    }
+    assert pipeline.outputs()["last"] == {"texts": {"type": list[str]}, "count": {"type": int}}
+    assert "first.texts -> last.texts" in repr(pipeline)
+
+
+BAD_PARTS: list[tuple[Callable[[Pipeline], object], str]] = [
+    (lambda pipeline: pipeline.add_component("up", Upper()), "there is a component up already, a Upper"),
+    (lambda pipeline: pipeline.add_component("a.b", Upper()), "cannot name a component"),
+    (lambda pipeline: pipeline.add_component("", Upper()), "cannot name a component"),
+    (lambda pipeline: pipeline.add_component(5, Upper()), "cannot name a component"),  # type: ignore[arg-type]
+    (lambda pipeline: pipeline.add_component("new", Upper), "new: Upper is a class. Make one"),
+    (lambda pipeline: pipeline.add_component("new", "text"), "new: str is no component. Write @component"),
+    (lambda pipeline: pipeline.get_component("ups"), "no component 'ups'. Did you mean up"),
+    (lambda pipeline: pipeline.connect("upp.texts", "em.predicted_answers"), "no component 'upp'. Did you mean up?"),
+    (lambda pipeline: pipeline.connect("up.text", "em.predicted_answers"), "up has no output 'text'. Did you mean te"),
+    (lambda pipeline: pipeline.connect("up.texts", "em.predicted"), "em has no input 'predicted'. Did you mean pred"),
+    (lambda pipeline: pipeline.connect("up.texts", "recall.retrieved_documents"), "up.texts does not fit recall.retr"),
+    (
+        lambda pipeline: pipeline.connect("up.count", "em.predicted_answers"),
+        r"is int\. In goes: .* list\[str \| None\]",
+    ),
+    (lambda pipeline: pipeline.connect("up.texts", "em"), "fits em in several ways"),
+    (lambda pipeline: pipeline.connect("up.texts", "up.texts"), "would close a circle: up -> up"),
+    (lambda pipeline: pipeline.connect(5, "up.texts"), "5 is no socket"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("do", "match"), BAD_PARTS, ids=[match for _, match in BAD_PARTS])
+def test_a_mistake_in_building_names_the_component_and_the_nearest_right_name(
+    do: Callable[[Pipeline], object], match: str
+) -> None:
+    pipeline = pipeline_of(recall=DocumentRecallEvaluator(), em=AnswerExactMatchEvaluator(), up=Upper())
+    before = repr(pipeline)
+    with refused(match):
+        do(pipeline)
+    assert repr(pipeline) == before
+
+
+def test_a_longer_circle_is_shown_whole() -> None:
+    pipeline = pipeline_of(a=Upper(), b=Upper(), c=Upper())
+    pipeline.connect("a.texts", "b.texts").connect("b.texts", "c.texts")
+    with refused("c.texts -> a.texts would close a circle: a -> b -> c -> a"):
+        pipeline.connect("c.texts", "a.texts")
+
+
+def test_an_input_is_filled_once() -> None:
+    pipeline = pipeline_of(a=Upper(), b=Upper(), c=Upper())
+    pipeline.connect("a.texts", "c.texts")
+    with refused("c.texts is connected already: a.texts -> c.texts"):
+        pipeline.connect("b.texts", "c.texts")
+
+
+BAD_RUNS: list[tuple[Any, str]] = [
+    ({"upp": {"texts": []}}, "no component 'upp', and none has an input of that name. Did you mean up?"),
+    ({"up": {"text": []}}, "component up: there is no input 'text'. Did you mean texts?"),
+    ({"up": {}}, "component up: the input texts is missing"),
+    ({}, "component up: the input texts is missing"),
+    ({"up": []}, r"component up: \[\] are no inputs"),
+    ([], r"\[\] are no inputs"),
+    ({"up": {"texts": "abc"}}, r"component up: texts is 'abc', a str. It must be list\[str\]"),
+    ({"up": {"texts": ["a", 5]}}, r"component up: texts is \['a', 5\], a list. It must be list\[str\]"),
+    ({"up": {"texts": [], "times": "2"}}, "component up: times is '2', a str. It must be int"),
+    ({"up": {"texts": []}, "last": {"texts": []}}, "component last: texts is given, and connected too: up.texts"),
+]
+
+
+@pytest.mark.parametrize(("data", "match"), BAD_RUNS, ids=[match for _, match in BAD_RUNS])
+def test_wrong_inputs_are_refused_before_anything_runs(data: Any, match: str) -> None:
+    pipeline = pipeline_of(up=Upper(), last=Upper())
+    pipeline.connect("up.texts", "last.texts")
+    with refused(match):
+        pipeline.run(data)
+
+
+def test_outputs_are_asked_for_by_right_names() -> None:
+    with refused("no component 'pu'"):
+        pipeline_of(up=Upper()).run({"up": {"texts": []}}, include_outputs_from={"pu"})
+
+
+def test_a_component_that_takes_anything_is_given_anything() -> None:
+    assert pipeline_of(any=Anything()).run({"any": {"x": 1, "y": 2}}) == {"any": {"names": ["x", "y"]}}
+
+
+def test_a_wrong_result_names_the_component_it_came_from() -> None:
+    pipeline = pipeline_of(broken=Broken(), up=Upper())
+    pipeline.connect("broken.texts", "up.texts")
+    for how, match in (
+        ("nothing", "component broken: run returned no texts, which up.texts waits for"),
+        ("list", r"component broken: run returned \[\], not a dictionary"),
+        ("numbers", r"component up: texts is \[1\], a list. It must be list\[str\]"),
+    ):
+        with refused(match):
+            pipeline.run({"broken": {"how": how}})
+
+
+def test_an_exception_inside_of_a_component_is_passed_on_with_its_name() -> None:
+    with pytest.raises(ZeroDivisionError) as raised:
+        pipeline_of(broken=Broken()).run({"broken": {"how": "raise"}})
+    assert raised.value.__notes__ == ["This came from component broken, a Broken."]
+
+
+def test_a_mistake_in_the_data_names_the_component() -> None:
+    lists = {"ground_truth_documents": [["a"], ["b"]], "retrieved_documents": [["a"]]}
+    with refused("component recall: ground_truth_documents has length 2 and retrieved_documents has length 1"):
+        pipeline_of(recall=DocumentRecallEvaluator()).run({"recall": lists})
+
+
+def test_a_pipeline_survives_being_json() -> None:
+    pipeline = pipeline_of(em=AnswerExactMatchEvaluator(), up=Upper("!"), recall=DocumentRecallEvaluator("multi_hit"))
+    pipeline.connect("up.texts", "em.predicted_answers")
+    again = Pipeline.loads(pipeline.dumps())
+    assert again == pipeline
+    assert again.dumps() == pipeline.dumps()
+    data = {"em": {"ground_truth_answers": ["A!"]}, "up": {"texts": ["a"]}, "recall": LISTS}
+    assert again.run(data) == pipeline.run(data)
+
+
+def test_a_pipeline_is_written_in_haystack_s_form() -> None:
+    pipeline = pipeline_of(a=Upper("!"), b=Upper())
+    pipeline.connect("a.texts", "b.texts")
+    assert pipeline.to_dict() == {
+        "metadata": {},
+        "components": {
+            "a": {"type": f"{__name__}.Upper", "init_parameters": {"suffix": "!"}},
+            "b": {"type": f"{__name__}.Upper", "init_parameters": {"suffix": ""}},
+        },
+        "connections": [{"sender": "a.texts", "receiver": "b.texts"}],
+    }
+
+
+RECALL = "karat.components.evaluators.document_recall.DocumentRecallEvaluator"
+BAD_TEXTS = [
+    ("", "no pipeline in JSON"),
+    ("[" * 100_000, "no pipeline in JSON"),
+    ("[]", "no part of a pipeline"),
+    ("{}", "components is missing"),
+    ('{"components": []}', r"components is \[\]"),
+    ('{"components": {"x": 5}}', "component x: 5 is no part of a pipeline"),
+    ('{"components": {"x": {}}}', "component x: type is missing"),
+    ('{"components": {"x": {"type": 5}}}', "component x: type is 5"),
+    ('{"components": {"x": {"type": "os.system"}}}', "component x: 'os.system' is no registered component"),
+    ('{"components": {"x": {"type": "karat.document.Document"}}}', "is no registered component"),
+    (f'{{"components": {{"x": {{"type": "{RECALL}s"}}}}}}', "Did you mean karat.components.evaluators.document_recall"),
+    (f'{{"components": {{"x": {{"type": "{RECALL}", "init_parameters": 5}}}}}}', "component x: the init_parameters"),
+    (f'{{"components": {{"x": {{"type": "{RECALL}", "init_parameters": {{"mood": 1}}}}}}}}', "no parameter 'mood'"),
+    (f'{{"components": {{"x": {{"type": "{RECALL}", "init_parameters": {{"mode": 1}}}}}}}}', "1 is no recall mode"),
+    (f'{{"components": {{"x": {{"type": "{RECALL}"}}, "x": {{"type": "{RECALL}"}}}}}}', "the name 'x' is used twice"),
+    (f'{{"components": {{"x.y": {{"type": "{RECALL}"}}}}}}', "'x.y' cannot name a component"),
+    ('{"components": {}, "connections": {}}', "connections is {}"),
+    ('{"components": {}, "connections": [{"sender": "a.b"}]}', "no component 'a'|receiver is missing"),
+    ('{"components": {}, "connections": [{"sender": "a.b", "receiver": "c.d"}]}', "no component 'a'"),
+]
+
+
+@pytest.mark.parametrize(("text", "match"), BAD_TEXTS, ids=[match for _, match in BAD_TEXTS])
+def test_a_text_that_is_no_pipeline_is_refused_with_its_place(text: str, match: str) -> None:
+    with refused(match):
+        Pipeline.loads(text)
+
+
+@pytest.mark.parametrize("thing", [5, None, b"\xff"])
+def test_what_is_no_text_is_no_pipeline(thing: Any) -> None:
+    with refused("no pipeline in JSON"):
+        Pipeline.loads(thing)
+
+
+NAMES = st.sampled_from(["components", "connections", "metadata", "type", "sender", "x"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inside: st.lists(inside) | st.dictionaries(NAMES, inside),
+)
+
+
+@given(data=JSON)
+def test_any_json_is_a_pipeline_or_a_clear_error(data: Any) -> None:
+    try:
+        pipeline = Pipeline.loads(json.dumps(data))
+    except KaratError:
+        return
+    assert pipeline.run() == {}
+
+
+def test_loading_a_pipeline_imports_nothing_that_it_names() -> None:
+    code = """
+import sys, karat
+try:
+    karat.Pipeline.loads('{"components": {"x": {"type": "colorsys.rgb_to_hls"}}}')
+except karat.KaratError as error:
+    print(error, "colorsys" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "is no registered component" in done.stdout
+    assert done.stdout.strip().endswith("False")
+
+
+def test_what_cannot_be_written_as_json_is_refused() -> None:
+    with refused("cannot be written as JSON"):
+        pipeline_of(up=Upper(object())).dumps()  # type: ignore[arg-type]
+    with refused("cannot be written as JSON"):
+        pipeline_of(up=Upper(float("nan"))).dumps()  # type: ignore[arg-type]
+
+
+def test_a_subclass_is_a_component_only_if_it_says_so() -> None:
+    class Louder(Upper):
+        pass
+
+    with refused("Louder is no component"):
+        pipeline_of(up=Louder())
+
+
+def test_only_a_class_with_a_run_method_can_be_a_component() -> None:
+    class Lame:
+        pass
+
+    for thing in (Lame, len, 5):
+        with refused("cannot be a component"):
+            component(thing)  # type: ignore[type-var]
+
+
+def test_a_class_may_describe_itself() -> None:
+    @component
+    class Secretive:
+        def __init__(self, path: str) -> None:
+            self._path = path
+
+        def to_dict(self) -> dict[str, Any]:
+            return default_to_dict(self, path=self._path)
+
+        @classmethod
+        def from_dict(cls, data: dict[str, Any]) -> Secretive:
+            return default_from_dict(cls, data)  # type: ignore[no-any-return]
+
+        def run(self) -> dict[str, Any]:
+            return {"path": self._path}
+
+    again = Pipeline.loads(pipeline_of(it=Secretive("x")).dumps())
+    assert again.run() == {"it": {"path": "x"}}
+
+
+def test_a_class_that_forgot_its_parameters_says_which() -> None:
+    @component
+    class Forgetful:
+        def __init__(self, path: str) -> None:
+            pass
+
+        def run(self) -> dict[str, Any]:
+            return {}
+
+    with refused("the parameter path of this Forgetful is not known any more. Keep it as self.path"):
+        pipeline_of(it=Forgetful("x")).to_dict()
+
+
+def test_a_missing_parameter_is_named() -> None:
+    @component
+    class Demanding:
+        def __init__(self, path: str) -> None:
+            self.path = path
+
+        def run(self) -> dict[str, Any]:
+            return {}
+
+    name = next(name for name in registered() if name.endswith("Demanding"))
+    with refused("component x: Demanding needs its parameter path"):
+        Pipeline.loads(json.dumps({"components": {"x": {"type": name}}}))
+
+
+def test_evaluators_that_get_the_same_lists_share_one_matching_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(*given: Any) -> Any:
+        calls.append(given)
+        return match_lists(*given)
+
+    monkeypatch.setattr("karat.components.evaluators.documents.match_lists", counted)
+    pipeline = pipeline_of(
+        recall=DocumentRecallEvaluator(), mrr=DocumentMRREvaluator(), by_id=DocumentMRREvaluator("id")
+    )
+    pipeline.run({"recall": LISTS, "mrr": LISTS, "by_id": LISTS})
+    assert [given[2] for given in calls] == ["content", "id"]
+    pipeline.run({"recall": LISTS, "mrr": dict(LISTS, retrieved_documents=[["Paris"]]), "by_id": LISTS})
+    assert len(calls) == 5
+
+
+def test_nothing_is_remembered_after_a_run() -> None:
+    pipeline = pipeline_of(recall=DocumentRecallEvaluator())
+    lists = {"ground_truth_documents": [["a"]], "retrieved_documents": [["b"]]}
+    assert pipeline.run({"recall": lists})["recall"]["score"] == 0
+    lists["retrieved_documents"][0].append("a")
+    assert pipeline.run({"recall": lists})["recall"]["score"] == 1
+
+
+def test_outside_of_a_run_nothing_is_shared() -> None:
+    made: list[int] = []
+
+    def make(_: object, n: int) -> int:
+        made.append(n)
+        return n
+
+    thing = object()
+    assert shared(make, thing, n=1) == shared(make, thing, n=1) == 1
+    with sharing():
+        assert shared(make, thing, n=2) == shared(make, thing, n=2) == 2
+        assert shared(make, object(), n=2) == 2
+    assert made == [1, 1, 2, 2]
+
+
+def test_documents_are_passed_on_as_they_are() -> None:
+    @component
+    class Same:
+        @component.output_types(documents=list[list[Document]])
+        def run(self, documents: list[list[Document]]) -> dict[str, Any]:
+            return {"documents": documents}
+
+    pipeline = pipeline_of(same=Same(), recall=DocumentRecallEvaluator())
+    pipeline.connect("same.documents", "recall.retrieved_documents")
+    result = pipeline.run(
+        {
+            "same": {"documents": [[Document("a")]]},
+            "recall": {"ground_truth_documents": [[Document("a")]]},
+        }
+    )
+    assert result == {"recall": {"score": 1.0, "individual_scores": [1.0]}}
