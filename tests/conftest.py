@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 import karat.measures  # noqa: F401  # registers them, before any test looks
 from karat import registry
 
+# Haystack would write a configuration into the home directory, and tell its makers of every pipeline that runs.
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+
 settings.register_profile("karat", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("karat"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "karat")

@@ -17,6 +17,8 @@ DocumentLike = Annotated[Any, "Document"]
 
 # What a document of Haystack has beyond ours; None in nearly all of them, and then not worth keeping.
 _FOREIGN = frozenset({"blob", "embedding", "sparse_embedding", "dataframe"})
+# And what it had once, which it still throws away where it reads it beside the fields.
+_FORMER = frozenset({"content_type", "id_hash_keys"})
 
 
 class Document:
@@ -71,7 +73,8 @@ class Document:
         fields = {"id": self.id, "content": self.content, "score": self.score}
         if not flatten:
             return {**fields, "meta": dict(self.meta)}
-        beside = {name: value for name, value in self.meta.items() if name not in {*fields, "meta", *_FOREIGN}}
+        taken = {*fields, "meta", *_FOREIGN, *_FORMER}
+        beside = {name: value for name, value in self.meta.items() if name not in taken}
         inside = {name: value for name, value in self.meta.items() if name not in beside}
         return {**beside, **fields, **({"meta": inside} if inside else {})}
 

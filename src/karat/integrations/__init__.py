@@ -1,0 +1,1 @@
+"""karat inside other frameworks; each module needs its framework, and nothing else here imports any."""

@@ -1,0 +1,350 @@
+"""Evaluators, documents and the cleaner as Haystack has them, and our evaluators inside of Haystack's pipelines."""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import haystack.components.evaluators
+import pytest
+from haystack.components.joiners import ListJoiner
+from haystack.components.preprocessors import document_cleaner
+from haystack.core.errors import PipelineRuntimeError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import karat.components.evaluators
+import karat.integrations.haystack
+from karat import Document
+from karat.components.preprocessors import DocumentCleaner
+from karat.errors import KaratError
+
+Spec = dict[str, Any]
+"""What a document of either side is made of."""
+Queries = list[tuple[list[Spec], list[Spec]]]
+"""Of each query the gold documents, and the retrieved ones."""
+
+# Few of each, so that they meet. Left out is where the two are meant to differ: texts that are empty, and in one
+# field both a number and the text of the same digits.
+texts = st.sampled_from(["a", "b", "a b", " a", "ä"])
+values = st.none() | texts | st.integers(0, 2)
+metas = st.fixed_dictionaries({"name": values, "a": st.fixed_dictionaries({"b": values})})
+specs = st.fixed_dictionaries(
+    {"content": st.none() | texts, "meta": metas | st.sampled_from([{}, {"a": "b"}, {"a": {}}])},
+    optional={"id": st.sampled_from(["", "1", "2", "x"])},
+)
+grades = st.sampled_from([0, 1, 2, 3, 0.5]) | st.floats(1e-3, 1e9)
+golds = st.lists(specs, max_size=5) | st.lists(
+    st.builds(lambda spec, score: {**spec, "score": score}, specs, grades), max_size=5
+)
+queries = st.lists(st.tuples(golds, st.lists(specs, max_size=8)), min_size=1, max_size=4)
+fields = st.sampled_from(["content", "id", "meta.name", "meta.a.b", "meta.nowhere"])
+
+EVALUATORS: list[tuple[str, Spec, Spec]] = [
+    ("DocumentRecallEvaluator", {"mode": "single_hit"}, {"mode": "single_hit"}),
+    ("DocumentRecallEvaluator", {"mode": "multi_hit"}, {"mode": "multi_hit"}),
+    ("DocumentMAPEvaluator", {"convention": "standard"}, {}),
+    ("DocumentMRREvaluator", {}, {}),
+    ("DocumentNDCGEvaluator", {}, {}),
+]
+
+
+def lists(queries: Queries, gold: Callable[..., Any], retrieved: Callable[..., Any]) -> Spec:
+    """The inputs of an evaluator, with documents of one kind as gold, and of one kind as retrieved."""
+    return {
+        "ground_truth_documents": [[gold(**spec) for spec in specs] for specs, _ in queries],
+        "retrieved_documents": [[retrieved(**spec) for spec in specs] for _, specs in queries],
+    }
+
+
+@pytest.mark.parametrize(("name", "parameters", "their_parameters"), EVALUATORS)
+@settings(max_examples=150)
+@given(queries=queries, field=fields)
+def test_evaluators_of_documents_agree_whosever_the_documents_are(
+    name: str, parameters: Spec, their_parameters: Spec, queries: Queries, field: str
+) -> None:
+    ours = getattr(karat.components.evaluators, name)(document_comparison_field=field, **parameters)
+    inside = getattr(karat.integrations.haystack, name)(document_comparison_field=field, **parameters)
+    theirs = getattr(haystack.components.evaluators, name)(document_comparison_field=field, **their_parameters)
+    their_lists = lists(queries, haystack.Document, haystack.Document)
+    expected = theirs.run(**their_lists)
+    for result in (
+        ours.run(**lists(queries, Document, Document)),
+        ours.run(**their_lists),
+        ours.run(**lists(queries, Document, haystack.Document)),
+        inside.run(**their_lists),
+    ):
+        assert result["individual_scores"] == pytest.approx(expected["individual_scores"], rel=0, abs=1e-12)
+        assert result["score"] == pytest.approx(expected["score"], rel=0, abs=1e-12)
+
+
+@given(answers=st.lists(st.tuples(*[st.text("aA \n", max_size=2)] * 2), min_size=1, max_size=6))
+def test_exact_match_of_answers_agrees(answers: list[tuple[str, str]]) -> None:
+    truth, predicted = map(list, zip(*answers, strict=True))
+    evaluators = (karat.components.evaluators, karat.integrations.haystack, haystack.components.evaluators)
+    ours, inside, theirs = (module.AnswerExactMatchEvaluator().run(truth, predicted) for module in evaluators)
+    assert ours == inside == theirs
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in EVALUATORS} | {"AnswerExactMatchEvaluator"}))
+@pytest.mark.parametrize(("one", "other"), [([[]], [[], []]), ([], [[]]), ([[]], []), ([], [])])
+def test_what_haystack_refuses_is_refused(name: str, one: list[Any], other: list[Any]) -> None:
+    for module in (karat.components.evaluators, karat.integrations.haystack, haystack.components.evaluators):
+        with pytest.raises(ValueError, match="ground_truth"):
+            getattr(module, name)().run(one, other)
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.dates(),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=3), inside, max_size=3),
+    max_leaves=8,
+)
+FIELDS = "content id meta score blob embedding sparse_embedding dataframe content_type id_hash_keys".split()
+
+
+def any_spec() -> st.SearchStrategy[Spec]:
+    """Any document; metadata may be named like fields."""
+    names = st.text(max_size=3) | st.sampled_from(FIELDS)
+    return st.fixed_dictionaries(
+        {"content": st.none() | st.text(), "meta": st.dictionaries(names, json_values, max_size=4)},
+        optional={"id": st.text(max_size=3), "score": st.none() | st.floats(allow_nan=False)},
+    )
+
+
+@given(spec=any_spec())
+def test_derived_ids_are_those_that_haystack_derives(spec: Spec) -> None:
+    spec = {"content": spec["content"], "meta": spec["meta"]}
+    assert Document(**spec).id == haystack.Document(**spec).id
+
+
+@given(spec=any_spec(), flatten=st.booleans())
+def test_a_document_that_haystack_wrote_is_read(spec: Spec, flatten: bool) -> None:
+    theirs = haystack.Document(**spec)
+    assert parts(Document.from_dict(theirs.to_dict(flatten=flatten))) == parts(theirs)
+
+
+@given(spec=any_spec(), flatten=st.booleans())
+def test_a_document_of_ours_is_read_by_haystack(spec: Spec, flatten: bool) -> None:
+    ours = Document(**spec)
+    assert parts(haystack.Document.from_dict(ours.to_dict(flatten=flatten))) == parts(ours)
+
+
+def parts(document: Any) -> tuple[object, ...]:
+    return document.id, document.content, document.meta, document.score
+
+
+switches = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(
+            "remove_empty_lines remove_extra_whitespaces remove_repeated_substrings"
+            " keep_id ascii_only strip_whitespaces".split(),
+            st.booleans(),
+        ),
+        "remove_substrings": st.none() | st.lists(st.sampled_from(["a", "b a", " ", "\n", "\f", "é"]), max_size=3),
+        "remove_regex": st.sampled_from([None, r"\d+", r"\s", "^a", "a$", r"(?<=a)b", "x*"]),
+        "unicode_normalization": st.sampled_from([None, "NFC", "NFKC", "NFD", "NFKD"]),
+        "replace_regexes": st.none()
+        | st.dictionaries(
+            st.sampled_from(["(a)(b)?", r"\n+", r"\b", "$"]), st.sampled_from(["", " ", r"<\g<0>>", r"\n", "\f"])
+        ),
+        "min_content_length": st.integers(0, 12),
+    },
+)
+# Letters with accents in one and in two characters, ligatures, and every kind of blank that a text may have.
+dirt = st.text("ab1 \t\n\r\f\v\x1c\x85\u00a0\u2003\u2028\u200b.ée\u0301ﬁ²Å", max_size=30)
+# Pages between a header and a footer, which are removed if they have three words or more.
+edges = st.sampled_from(["a b c", "c b a", "the a of b", "© by us", "a\tb\nc", "a  b", " ", "\n"])
+insides = st.text("ab1 \t\n", max_size=6)
+pages = st.builds(
+    lambda header, footer, gap, insides: "\f".join(gap.join((header, inside, footer)) for inside in insides),
+    edges,
+    edges,
+    st.sampled_from([" ", "\n", "\t", "", " 1 "]),
+    st.lists(insides, min_size=4, max_size=6),
+)
+
+
+@settings(max_examples=200)
+@given(content=st.none() | dirt, meta=metas, parameters=switches)
+def test_the_cleaner_agrees(content: str | None, meta: Spec, parameters: Spec) -> None:
+    check_cleaner({"content": content, "meta": meta, "score": 2}, parameters)
+
+
+@settings(max_examples=100)
+@given(content=pages, parameters=switches)
+def test_the_cleaner_agrees_on_headers_and_footers(content: str, parameters: Spec) -> None:
+    check_cleaner({"content": content}, {**parameters, "remove_repeated_substrings": True})
+
+
+def check_cleaner(spec: Spec, parameters: Spec) -> None:
+    ours = DocumentCleaner(**parameters)
+    result = list(map(parts, ours.run(documents=[Document(**spec)])["documents"]))
+    theirs = haystack.Document(**spec)
+    assert any(list(map(parts, cleaned)) == result for cleaned in cleanings(parameters, theirs))
+    assert list(map(parts, ours.run(documents=[theirs])["documents"])) == result
+
+
+def cleanings(parameters: Spec, document: haystack.Document) -> Iterator[list[haystack.Document]]:
+    """What Haystack's cleaner may make of a document: all but one are due to headers and footers.
+
+    Of phrases that are equally long it takes the one that a set happens to have first: another in another process.
+    """
+    ways: list[list[int]] = [[]]
+    while ways:
+        yield cleaning(parameters, document, ways.pop(), ways)
+
+
+def cleaning(
+    parameters: Spec, document: haystack.Document, way: list[int], ways: list[list[int]]
+) -> list[haystack.Document]:
+    """What it makes if it takes this one among equals, in each choice, and the first after that.
+
+    Ways to choose differently from there on are added to the ways.
+    """
+    taken: list[int] = []
+
+    def longest(phrases: set[str], **_: object) -> str:
+        length = max(map(len, phrases), default=0)
+        tied = sorted(phrase for phrase in phrases if len(phrase) == length) or [""]
+        if len(taken) == len(way):
+            ways.extend([*taken, other] for other in range(1, len(tied)))
+            way.append(0)
+        taken.append(way[len(taken)])
+        return tied[taken[-1]]
+
+    with patch.object(document_cleaner, "max", longest, create=True):
+        return document_cleaner.DocumentCleaner(**parameters).run(documents=[document])["documents"]
+
+
+# Inside of Haystack's pipelines.
+
+OURS = [name for name in karat.integrations.haystack.__all__ if name != "RecallMode"]
+PARAMETERS: dict[str, Spec] = {
+    "AnswerExactMatchEvaluator": {},
+    "DocumentMAPEvaluator": {"document_comparison_field": "meta.a.b", "convention": "standard"},
+    "DocumentMRREvaluator": {"document_comparison_field": "id"},
+    "DocumentMeasureEvaluator": {"measure": "P@3", "document_comparison_field": "content"},
+    "DocumentNDCGEvaluator": {"document_comparison_field": "meta.name"},
+    "DocumentRecallEvaluator": {"mode": "multi_hit", "document_comparison_field": "content"},
+}
+GOLD = [
+    [haystack.Document(id="1", content="a", meta={"a": {"b": 1}, "name": "x"}, score=2.0)],
+    [
+        haystack.Document(id="2", content="b", meta={"a": {"b": 2}, "name": "y"}, score=1.0),
+        haystack.Document(id="3", content="c", meta={"a": {"b": 3}, "name": "z"}, score=3.0),
+    ],
+]
+FOUND = [
+    [haystack.Document(id="9", content="b", meta={"name": "x"}), haystack.Document(id="1", content="a")],
+    [haystack.Document(id="3", content="c", meta={"a": {"b": 3}, "name": "y"})],
+]
+ANSWERS = {"ground_truth_answers": ["Rome", "Oslo"], "predicted_answers": ["Rome", "oslo"]}
+
+
+@pytest.fixture
+def pipeline() -> haystack.Pipeline:
+    """All evaluators, those of documents after a component of Haystack's own."""
+    pipeline = haystack.Pipeline()
+    pipeline.add_component("retrieved", ListJoiner(list[list[haystack.Document]]))
+    for name in OURS:
+        pipeline.add_component(name, getattr(karat.integrations.haystack, name)(**PARAMETERS[name]))
+        if name.startswith("Document"):
+            pipeline.connect("retrieved.values", f"{name}.retrieved_documents")
+    return pipeline
+
+
+def run(pipeline: haystack.Pipeline, gold: list[list[haystack.Document]]) -> dict[str, Any]:
+    documents = {name: {"ground_truth_documents": gold} for name in OURS if name.startswith("Document")}
+    return pipeline.run({"retrieved": {"values": FOUND}, "AnswerExactMatchEvaluator": ANSWERS, **documents})
+
+
+def test_a_pipeline_of_haystack_gives_what_karat_gives(pipeline: haystack.Pipeline) -> None:
+    documents = {"ground_truth_documents": GOLD, "retrieved_documents": FOUND}
+    assert run(pipeline, GOLD) == {
+        name: getattr(karat.components.evaluators, name)(**PARAMETERS[name]).run(
+            **documents if name.startswith("Document") else ANSWERS
+        )
+        for name in OURS
+    }
+
+
+def test_a_saved_pipeline_is_loaded_as_it_was(pipeline: haystack.Pipeline) -> None:
+    loaded = haystack.Pipeline.loads(pipeline.dumps())
+    assert loaded.to_dict() == pipeline.to_dict()
+    assert run(loaded, GOLD) == run(pipeline, GOLD)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_component_is_saved_under_its_own_name_with_all_of_its_parameters(name: str) -> None:
+    kind = getattr(karat.integrations.haystack, name)
+    saved = kind(**PARAMETERS[name]).to_dict()
+    assert saved == {"type": f"karat.integrations.haystack.{name}", "init_parameters": PARAMETERS[name]}
+    assert kind.from_dict(saved).to_dict() == saved
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_component_takes_the_parameters_of_karats_own(name: str) -> None:
+    ours = inspect.signature(getattr(karat.components.evaluators, name)).parameters.values()
+    _, *inside = inspect.signature(getattr(karat.integrations.haystack, name).__init__).parameters.values()
+    assert [(each.name, each.default) for each in inside] == [(each.name, each.default) for each in ours]
+
+
+def test_a_mistake_says_both_lengths(
+    pipeline: haystack.Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))  # where Haystack makes a folder when a pipeline fails
+    with pytest.raises(PipelineRuntimeError, match=r"length 1 and .*length 2") as caught:
+        run(pipeline, GOLD[:1])
+    assert isinstance(caught.value.__cause__, KaratError)
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def test_a_pipeline_is_drawn(pipeline: haystack.Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Mermaid(BaseHTTPRequestHandler):
+        """Haystack has its pictures drawn by a server; this one is as far as the test needs it."""
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "image/png")
+            self.end_headers()
+            self.wfile.write(PNG)
+
+        def log_message(self, *_: object) -> None: ...
+
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Mermaid) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        pipeline.draw(path=tmp_path / "pipeline.png", server_url=f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert (tmp_path / "pipeline.png").read_bytes() == PNG
+    (path,) = asked
+    packed = path.removeprefix("/img/pako:").partition("?")[0]
+    drawn = json.loads(zlib.decompress(base64.urlsafe_b64decode(packed)))["code"]
+    for name in OURS:
+        assert f"<i>{name}</i>" in drawn
+    assert "values -> retrieved_documents" in drawn
+
+
+def test_without_haystack_the_error_says_what_to_install() -> None:
+    code = "import sys; sys.modules['haystack'] = None; import karat.integrations.haystack"
+    failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines()[-1] == 'ImportError: Haystack is not installed: pip install "karat[haystack]"'
