@@ -417,6 +417,27 @@ def test_evaluators_that_get_the_same_lists_share_one_matching_pass(monkeypatch:
     assert len(calls) == 5
 
 
+def test_a_list_changed_in_place_is_looked_at_again() -> None:
+    @component
+    class Filler:
+        @component.output_types(documents=list[list[str]])
+        def run(self, documents: list[list[str]]) -> dict[str, Any]:
+            documents[0].append("Paris")
+            return {"documents": documents}
+
+    documents = [["Rome"]]
+    pipeline = pipeline_of(before=DocumentRecallEvaluator(), filler=Filler(), after=DocumentRecallEvaluator())
+    pipeline.connect("filler.documents", "after.retrieved_documents")
+    result = pipeline.run(
+        {
+            "ground_truth_documents": [["Paris"]],
+            "before": {"retrieved_documents": documents},
+            "filler": {"documents": documents},
+        }
+    )
+    assert (result["before"]["score"], result["after"]["score"]) == (0.0, 1.0)
+
+
 def test_nothing_is_remembered_after_a_run() -> None:
     pipeline = pipeline_of(recall=DocumentRecallEvaluator())
     lists = {"ground_truth_documents": [["a"]], "retrieved_documents": [["b"]]}

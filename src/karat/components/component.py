@@ -29,7 +29,11 @@ class _Component:
     """The decorator, and its own decorator for the method `run`."""
 
     def __call__(self, cls: Class) -> Class:
-        """Register a class as a component: `@component` above it."""
+        """Register a class as a component: `@component` above it.
+
+        A class whose `run` never changes its inputs may say so with `only_reads = True`: then what evaluators have
+        found out about the same inputs before it still holds after it.
+        """
         if not inspect.isclass(cls) or not callable(getattr(cls, "run", None)):
             raise KaratError(
                 f"{getattr(cls, '__name__', shown(cls))} cannot be a component",

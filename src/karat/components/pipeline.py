@@ -9,7 +9,7 @@ from typing import Any
 from karat.components.component import Input, inputs_of, outputs_of, takes_anything
 from karat.components.graph import Connection, Graph
 from karat.components.serialization import component_class, component_from_dict, component_to_dict
-from karat.components.sharing import sharing
+from karat.components.sharing import forget, sharing
 from karat.components.types import fits, type_text
 from karat.errors import KaratError, shown
 from karat.names import did_you_mean
@@ -71,6 +71,9 @@ class Pipeline:
                     for each, connection in self._graph.into(name).items()
                 }
                 made[name] = _run(name, instance, {**given.get(name, {}), **taken})
+                if not getattr(instance, "only_reads", False):
+                    # It may have changed lists in place, which others have seen as they were.
+                    forget()
         passed_on = {(connection.sender, connection.output) for connection in self._graph.connections}
         results = {
             name: {

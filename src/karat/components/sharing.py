@@ -22,6 +22,13 @@ def sharing() -> Iterator[None]:
         _memory.reset(token)
 
 
+def forget() -> None:
+    """Begin anew: what was made may not hold any more."""
+    memory = _memory.get()
+    if memory is not None:
+        memory.clear()
+
+
 def shared(make: Callable[..., Made], *objects: object, **settings: Hashable) -> Made:
     """`make(*objects, **settings)`; within one run the same for the same objects, told by identity, and settings.
 

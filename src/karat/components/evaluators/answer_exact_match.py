@@ -22,6 +22,8 @@ class AnswerExactMatchEvaluator(Described):
     {'score': 0.5, 'individual_scores': [1, 0]}
     """
 
+    only_reads = True
+
     @component.output_types(score=float, individual_scores=list[int])
     def run(
         self, ground_truth_answers: Sequence[str | None], predicted_answers: Sequence[str | None]

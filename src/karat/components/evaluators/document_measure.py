@@ -26,6 +26,8 @@ class DocumentMeasureEvaluator(Described):
     {'score': 0.5, 'individual_scores': [0.5]}
     """
 
+    only_reads = True
+
     def __init__(self, measure: str | Measure = "nDCG@10", document_comparison_field: str = "content") -> None:
         self.document_comparison_field = check_field(document_comparison_field)
         self._measure = measure.check() if isinstance(measure, Measure) else parse(str(measure))

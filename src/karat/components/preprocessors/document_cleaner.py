@@ -38,6 +38,8 @@ class DocumentCleaner(Described):
     {'documents': [Document(content='Paris is the capital.')]}
     """
 
+    only_reads = True
+
     def __init__(
         self,
         remove_empty_lines: bool = True,
