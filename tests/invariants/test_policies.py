@@ -37,6 +37,9 @@ CORE = set(
 )
 
 
+LAYERS |= {"components": CORE, "integrations": CORE | {"components"}}
+
+
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.answers import exact_match
 from karat.components.component import component
-from karat.components.evaluators.documents import check_lengths
+from karat.components.evaluators.inputs import check_lengths
 from karat.components.serialization import Described
 from karat.errors import KaratError, shown
 

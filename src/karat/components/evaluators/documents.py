@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Set
 
+from karat.components.evaluators.inputs import check_lengths
 from karat.components.sharing import shared
 from karat.errors import KaratError, shown
 from karat.findings import findings
@@ -44,16 +45,3 @@ def _are_documents(documents: object, ordered: bool) -> bool:
     if isinstance(documents, str | bytes | Mapping):
         return False
     return isinstance(documents, Collection) and not (ordered and isinstance(documents, Set))
-
-
-def check_lengths(inputs: Mapping[str, object]) -> None:
-    """Refuse inputs that are no lists, have nothing in them, or do not have one element per question."""
-    for name, values in inputs.items():
-        if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-            raise KaratError(f"{name} is {shown(values)}, not a list", mend="Give one element per question.")
-    lengths = {name: len(values) for name, values in inputs.items() if isinstance(values, Sequence)}
-    if len(set(lengths.values())) > 1 or not all(lengths.values()):
-        raise KaratError(
-            " and ".join(f"{name} has length {length}" for name, length in lengths.items()),
-            mend="Give one element per question to each, and at least one question.",
-        )
