@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # what checkers of types know by its name; typing itself takes longer to load than all of this
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ _FORMER = frozenset({"content_type", "id_hash_keys"})
 class Document:
     """A text with its id, its metadata and its score; of a gold document, the score is its grade.
 
-    The id is derived from content and meta where none is given, and only when it is asked for; it is the one that
+    Where no id is given, it is derived from content and meta as they are when it is asked for; it is the one that
     Haystack derives. Documents are equal if all four are.
 
     >>> Document(content="Paris", meta={"page": 7})
@@ -39,24 +39,28 @@ class Document:
     def __init__(
         self,
         content: str | None = None,
+        *,
         id: str = "",  # noqa: A002  # the field is called so everywhere
         meta: dict[str, Any] | None = None,
         score: float | None = None,
     ) -> None:
-        if content.__class__ is not str and content is not None and not isinstance(content, str):
-            raise KaratError(
-                f"the content of a document is text, not {shown(content)}", mend="Convert it, or leave it out."
-            )
         self.content = content
         self._id = id
         # Most documents have no metadata, and a dictionary for each would double the time it takes to make one.
         self._meta = meta
         self.score = score
+        # Most are a text and nothing else, and there is nothing to check.
+        if content.__class__ is not str or id or meta is not None or score is not None:
+            _check(content, id, meta, score)
 
     @property
     def id(self) -> str:
         """The id given, or the one that content and meta make."""
         return self._id or _derived_id(self.content, self._meta)
+
+    @id.setter  # noqa: A003  # the field is called so everywhere
+    def id(self, value: str) -> None:
+        self._id = value
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -64,6 +68,10 @@ class Document:
         if self._meta is None:
             self._meta = {}
         return self._meta
+
+    @meta.setter
+    def meta(self, value: dict[str, Any] | None) -> None:
+        self._meta = value
 
     def to_dict(self, flatten: bool = False) -> dict[str, Any]:
         """`{"id", "content", "meta", "score"}`; flattened, the metadata stands beside them, as Haystack has it.
@@ -98,6 +106,19 @@ class Document:
         return f"{type(self).__name__}({', '.join(inside)})"
 
 
+def _check(content: object, given_id: object, meta: object, score: object) -> None:
+    for name, value, fine, what in (
+        ("content", content, content is None or isinstance(content, str), "text"),
+        ("id", given_id, isinstance(given_id, str), "text"),
+        ("meta", meta, meta is None or isinstance(meta, dict), "a dictionary"),
+        ("score", score, score is None or isinstance(score, Real), "a number"),
+    ):
+        if not fine:
+            raise KaratError(
+                f"the {name} of a document is {what}, not {shown(value)}", mend="Convert it, or leave it out."
+            )
+
+
 def _derived_id(content: str | None, meta: Mapping[str, Any] | None) -> str:
     try:
         fields = json.dumps(meta, sort_keys=True, default=str) if meta else "{}"
@@ -130,7 +151,8 @@ def check_field(field: str) -> str:
     """A field to match documents by, if it is one: `content`, `id` or `meta.name`, deeper with more dots."""
     if isinstance(field, str) and (field in ("content", "id") or _is_meta_path(field)):
         return field
-    near = did_you_mean(str(field), ("content", "id"))
+    path = str(field).removeprefix("meta").removeprefix("data").lstrip(".")
+    near = did_you_mean(str(field), ("content", "id", f"meta.{path}"))
     raise KaratError(
         f"{shown(field)} is no field to compare documents by",
         mend=f'{near} The fields are "content", "id" and "meta.name".'.strip(),
@@ -180,7 +202,8 @@ def key(document: DocumentLike, field: str, where: str) -> str | None:
         raise KaratError(
             f"{shown(document)} is no document",
             where=where,
-            mend="A document is an id, a text, or something that has an id or a content; scores go as {doc: score}.",
+            mend="A document is an id, a text, or something that has an id or a content."
+            + (" Take it out of the pair." if isinstance(document, tuple) else ""),
         )
     return None if found is None else _as_text(found, field, where) or None
 
@@ -205,9 +228,9 @@ def as_document(document: DocumentLike, where: str) -> Document:
         raise KaratError(f"the meta of a document maps names to values, and is not {shown(meta)}", where=where)
     return Document(
         content,
-        "" if id_ is None else _as_text(id_, "id", where),
-        {**(meta or {}), **(_beside(document) if isinstance(document, Mapping) else {})} or None,
-        scores([document], where)[0],
+        id="" if id_ is None else _as_text(id_, "id", where),
+        meta={**(meta or {}), **(_beside(document) if isinstance(document, Mapping) else {})} or None,
+        score=scores([document], where)[0],
     )
 
 
@@ -274,7 +297,7 @@ def _as_text(value: object, field: str, where: str) -> str:
         if number != number:
             return ""
         return str(int(number)) if number.is_integer() else repr(number)
-    if isinstance(value, bytes) or type(value).__str__ is object.__str__:
+    if isinstance(value, Iterable) or type(value).__str__ is object.__str__:
         raise KaratError(
             f"a document has {shown(value)} for its {field}, which is neither text nor a number",
             where=where,

@@ -13,7 +13,6 @@ from karat.ranking import Noticed
 from karat.registry import Measure
 
 _SHOWN = 3
-_KEYLESS = "with nothing to be matched by"
 _LEAST_POSITIVE = math.ulp(0.0)
 
 
@@ -38,8 +37,11 @@ class Finding:
         return {**asdict(self), "queries": list(self.queries)}
 
 
-def findings(judged: Judged, noticed: Noticed, measures: Sequence[Measure], missing: str) -> list[Finding]:
+def findings(
+    judged: Judged, noticed: Noticed, measures: Sequence[Measure], missing: str, match: str = "id"
+) -> list[Finding]:
     """Everything worth knowing about a truth and a run, in the order in which it matters."""
+    keyless = f"without {match}, matching nothing"
     found = [
         _missing(judged, noticed.missing_queries, missing),
         _unknown(noticed.unknown_queries),
@@ -47,8 +49,8 @@ def findings(judged: Judged, noticed: Noticed, measures: Sequence[Measure], miss
         _nothing_found(judged),
         *_no_relevant(judged, measures),
         _retrieved_nothing(judged, noticed),
-        _dropped("keyless-golds", noticed.keyless_golds, "judged document", _KEYLESS),
-        _dropped("keyless", sum(noticed.keyless.values()), "retrieved document", _KEYLESS),
+        _dropped("keyless-golds", noticed.keyless_golds, "judged document", keyless),
+        _dropped("keyless", sum(noticed.keyless.values()), "retrieved document", keyless),
         _dropped("duplicates", noticed.duplicates, "repetition", "of a document left out, the one ranked best kept"),
         _dropped("identical-ids", noticed.identical, "document", "with the query's own id left out"),
         _unjudged(judged, measures),
@@ -60,7 +62,7 @@ def _missing(judged: Judged, queries: list[str], missing: str) -> Finding | None
     if not queries:
         return None
     fate = "scored 0" if missing == "zero" else "left out"
-    message = f"{_queries(queries)} of the truth not in the run, {fate}: {_some(queries)}"
+    message = f"{_queries(queries)} of the truth not in the run ({fate}): {_some(queries)}"
     mend = ""
     if not judged.answered.any():
         mend = "Compare the query ids of both: are they written alike?"
@@ -80,7 +82,7 @@ def _nothing_found(judged: Judged) -> Finding | None:
 def _unknown(queries: list[str]) -> Finding | None:
     if not queries:
         return None
-    message = f"{_queries(queries)} of the run without truth, ignored: {_some(queries)}"
+    message = f"{_queries(queries)} of the run without truth (ignored): {_some(queries)}"
     return Finding("unknown-queries", message, len(queries), "", tuple(queries))
 
 
@@ -89,7 +91,7 @@ def _empty_truths(judged: Judged) -> Finding | None:
     queries = [query for query, size in zip(judged.queries, sizes, strict=True) if size == 0]
     if not queries:
         return None
-    message = f"{_queries(queries)} with an empty truth, scored 0: {_some(queries)}"
+    message = f"{_queries(queries)} with an empty truth (scored 0): {_some(queries)}"
     return Finding("empty-truths", message, len(queries), "", tuple(queries))
 
 
@@ -106,7 +108,7 @@ def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
         lacking = (judged.relevant(rel) == 0) & (sizes > 0)
         queries = tuple(query for query, lacks in zip(judged.queries, lacking.tolist(), strict=True) if lacks)
         if queries:
-            message = f"{_queries(queries)} without a document {which}, scored 0: {_some(queries)}"
+            message = f"{_queries(queries)} without a document {which} (scored 0): {_some(queries)}"
             # The same queries lack both: the stronger statement is enough.
             found.setdefault(queries, Finding("no-relevant", message, len(queries), "", queries))
     return list(found.values())
@@ -118,7 +120,7 @@ def _retrieved_nothing(judged: Judged, noticed: Noticed) -> Finding | None:
     if not queries:
         return None
     what = "no document to match" if any(query in noticed.keyless for query in queries) else "no document"
-    message = f"{_queries(queries)} in the run with {what}, scored 0: {_some(queries)}"
+    message = f"{_queries(queries)} in the run with {what} (scored 0): {_some(queries)}"
     return Finding("nothing-retrieved", message, len(queries), "", tuple(queries))
 
 

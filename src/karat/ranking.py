@@ -41,6 +41,7 @@ class Noticed:
     identical: int = 0
     keyless_golds: int = 0
     keyless: dict[str, int] = field(default_factory=dict)
+    """How many retrieved documents of a query have nothing to be matched by."""
 
 
 @dataclass(frozen=True, eq=False)

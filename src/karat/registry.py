@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from karat.errors import KaratError, shown
@@ -80,6 +81,10 @@ class Measure:
 
     def __repr__(self) -> str:
         return f"Measure({str(self)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled and copied by its name, and by the module that registers it."""
+        return _restored, (str(self), self.definition.function.__module__)
 
     def __call__(self, **settings: object) -> Measure:
         """The same measure with these parameters set."""
@@ -226,6 +231,12 @@ def lookup(text: str) -> Measure:
             raise KaratError(f"{shown(text)} gives its cut-off twice")
         settings_given[definition.at] = cutoff
     return _measure(definition, settings_given).check()
+
+
+def _restored(text: str, module: str) -> Measure:
+    """The measure of a name; where nobody has asked for its module yet, the module is imported first."""
+    import_module(module)
+    return lookup(text)
 
 
 def definition_of(text: str) -> Definition:

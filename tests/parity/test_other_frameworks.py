@@ -72,7 +72,7 @@ found = st.lists(st.lists(parts, max_size=4), min_size=2, max_size=2)
 
 
 def ours(content: str, id_: str, source: str) -> Document:
-    return Document(content, id_, {"source": source})
+    return Document(content, id=id_, meta={"source": source})
 
 
 def made(make: Make, lists: Parts) -> list[list[Any]]:

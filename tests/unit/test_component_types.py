@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NewType, Optional, TypeVar, Union
 import pytest
 
 from karat import Document
-from karat.components.types import compatible, fits, type_text
+from karat.components.types import compatible, fits, misfit, type_text
 
 Name = NewType("Name", str)
 T = TypeVar("T")
@@ -116,7 +116,21 @@ def test_values_of_another_type_do_not(value: object, wanted: Any) -> None:
         (tuple[int, ...], "tuple[int, ...]"),
         (Literal["a", 1], "'a' | 1"),
         (None, "None"),
+        (list[Document], "list[karat.Document]"),
     ],
 )
 def test_a_type_is_shown_as_people_write_it(wanted: Any, text: str) -> None:
     assert type_text(wanted) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "found"),
+    [
+        ([["a"]], list[list[str]], None),
+        ([["a"], ["b", 5]], list[list[str]], ("[1][1]", 5, str)),
+        ("a", list[str], ("", "a", list[str])),
+        ([5], list[str] | list[list[str]], ("", [5], list[str] | list[list[str]])),
+    ],
+)
+def test_what_does_not_fit_is_found_inside_of_a_value(value: Any, wanted: Any, found: Any) -> None:
+    assert misfit(value, wanted) == found

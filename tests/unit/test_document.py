@@ -9,6 +9,7 @@ import uuid
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,9 +58,35 @@ def test_meta_that_holds_itself_gives_no_id_and_says_so() -> None:
         _ = Document("x", meta=meta).id
 
 
-def test_content_that_is_not_text_is_refused() -> None:
-    with pytest.raises(KaratError, match="is text, not 5"):
-        Document(content=5)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"content": 5}, "the content of a document is text, not 5"),
+        ({"id": 5}, "the id of a document is text, not 5"),
+        ({"meta": "x"}, "the meta of a document is a dictionary, not 'x'"),
+        ({"score": "0.5"}, "the score of a document is a number, not '0.5'"),
+        ({"score": np.array([1.0, 2.0])}, "the score of a document is a number"),
+    ],
+)
+def test_a_field_of_another_type_is_refused(fields: dict[str, Any], match: str) -> None:
+    with pytest.raises(KaratError, match=match):
+        Document(**fields)
+
+
+def test_only_the_content_is_given_without_its_name() -> None:
+    assert Document("Paris").content == "Paris"
+    with pytest.raises(TypeError):
+        Document("d1", "Paris")  # type: ignore[call-arg]
+
+
+def test_fields_can_be_set_and_a_derived_id_follows_them() -> None:
+    document = Document("a")
+    before = document.id
+    document.content, document.meta, document.score = "b", {"page": 1}, 0.5
+    assert document == Document("b", meta={"page": 1}, score=0.5)
+    assert document.id != before
+    document.id = "d1"
+    assert document.id == "d1"
 
 
 def test_each_document_has_metadata_of_its_own() -> None:
@@ -175,16 +202,32 @@ def test_what_is_empty_matches_nothing(value: object) -> None:
     assert key(Document("x", meta={"field": value}), "meta.field", "here") is None
 
 
-@pytest.mark.parametrize("value", [["a"], {"a": 1}, b"a", object(), ("a",)])
+@pytest.mark.parametrize("value", [["a"], {"a": 1}, b"a", object(), ("a",), np.arange(2000)])
 def test_what_is_neither_text_nor_number_cannot_be_matched_by(value: object) -> None:
     with pytest.raises(KaratError, match=r"here: a document has .* for its meta\.field"):
         key(Document("x", meta={"field": value}), "meta.field", "here")
+
+
+def test_haystack_s_import_of_document_works() -> None:
+    from karat.dataclasses import Document as Same
+
+    assert Same is Document
+
+
+def test_a_field_of_metadata_written_otherwise_is_suggested() -> None:
+    with pytest.raises(KaratError, match=r"Did you mean meta\.page\?"):
+        check_field("metadata.page")
 
 
 @pytest.mark.parametrize("thing", [object(), 5.5, True, {"a": 1}, ["a"]])
 def test_what_is_no_document_is_refused(thing: object) -> None:
     with pytest.raises(KaratError, match="is no document"):
         key(thing, "content", "here")
+
+
+def test_a_pair_of_document_and_score_is_taken_apart_by_the_caller() -> None:
+    with pytest.raises(KaratError, match="Take it out of the pair"):
+        key((Document("a"), 0.5), "content", "here")
 
 
 @given(documents=st.lists(DOCUMENTS | st.text() | st.none() | st.builds(lambda text: {"content": text}, st.text())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -107,7 +108,7 @@ def test_the_score_of_a_gold_document_is_its_grade_in_ndcg() -> None:
     assert score == pytest.approx((1 + 0.5 / 2) / (1 + 0.5 / math.log2(3)))
 
 
-@pytest.mark.parametrize("score", [0.5, 0, -3, math.nan, "high"])
+@pytest.mark.parametrize("score", [0.5, 0, -3, math.nan])
 def test_only_graded_measures_look_at_the_scores_of_gold_documents(score: Any) -> None:
     golds = [[Document("a", score=score), Document("b")]]
     for evaluator in ALL:
@@ -212,8 +213,18 @@ def test_questions_without_truth_or_documents_are_named_in_one_warning(caplog: p
         assert individual(DocumentRecallEvaluator("multi_hit"), golds, retrieved) == [1.0, 0, 0, 0, 0]
     (record,) = caplog.records
     assert record.getMessage() == (
-        "2 queries with an empty truth, scored 0: 1, 2. 2 queries in the run with no document to match, scored 0: 3, 4."
+        "karat: 2 queries with an empty truth (scored 0): 1, 2. "
+        "2 queries in the run with no document to match (scored 0): 3, 4. "
+        "1 judged document without content, matching nothing. "
+        "1 retrieved document without content, matching nothing."
     )
+
+
+def test_a_field_that_gold_documents_lack_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    golds = [[Document("x", meta={"file_id": "1"}), Document("y", meta={"file": "1"})]]
+    with caplog.at_level(logging.WARNING):
+        DocumentRecallEvaluator("multi_hit", "meta.file").run(golds, [[Document("x", meta={"file": "1"})]])
+    assert caplog.messages == ["karat: 1 judged document without meta.file, matching nothing."]
 
 
 def test_a_pipeline_warns_once_for_all_its_evaluators(caplog: pytest.LogCaptureFixture) -> None:
@@ -270,6 +281,13 @@ def test_a_recall_mode_is_a_member_or_its_name() -> None:
     for mode in ("multi-hit", "", None, 5):
         with pytest.raises(ValueError, match="The modes are single_hit, multi_hit"):
             DocumentRecallEvaluator(mode=mode)  # type: ignore[arg-type]
+
+
+def test_a_recall_mode_of_another_library_will_do() -> None:
+    class Mode(Enum):
+        MULTI_HIT = "multi_hit"
+
+    assert DocumentRecallEvaluator(Mode.MULTI_HIT).mode is RecallMode.MULTI_HIT  # type: ignore[arg-type]
 
 
 def test_a_wrong_convention_or_measure_is_refused() -> None:

@@ -16,23 +16,23 @@ def found(**options: object) -> dict[str, str]:
 
 
 def test_queries_that_the_run_lacks_are_named_with_what_becomes_of_them() -> None:
-    assert found()["missing-queries"].startswith("1 query of the truth not in the run, scored 0: t.")
+    assert found()["missing-queries"].startswith("1 query of the truth not in the run (scored 0): t.")
     assert "no-relevant" not in found(missing="skip")
-    assert found(missing="skip")["missing-queries"] == "1 query of the truth not in the run, left out: t."
+    assert found(missing="skip")["missing-queries"] == "1 query of the truth not in the run (left out): t."
 
 
 def test_queries_without_truth_are_named() -> None:
-    assert found()["unknown-queries"] == "1 query of the run without truth, ignored: unknown."
+    assert found()["unknown-queries"] == "1 query of the run without truth (ignored): unknown."
 
 
 def test_empty_truths_and_empty_answers_are_named() -> None:
-    assert found()["empty-truths"] == "1 query with an empty truth, scored 0: s."
-    assert found()["nothing-retrieved"] == "1 query in the run with no document, scored 0: r."
+    assert found()["empty-truths"] == "1 query with an empty truth (scored 0): s."
+    assert found()["nothing-retrieved"] == "1 query in the run with no document (scored 0): r."
 
 
 def test_queries_whose_grades_do_not_reach_the_threshold_are_named() -> None:
-    assert found()["no-relevant"] == "1 query without a document of a positive grade, scored 0: t."
-    assert found(rel=2)["no-relevant"] == "3 queries without a document of grade 2 or more, scored 0: q, r, t."
+    assert found()["no-relevant"] == "1 query without a document of a positive grade (scored 0): t."
+    assert found(rel=2)["no-relevant"] == "3 queries without a document of grade 2 or more (scored 0): q, r, t."
 
 
 def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
@@ -81,12 +81,12 @@ def test_documents_with_nothing_to_be_matched_by_are_counted_on_both_sides() -> 
     scores = evaluate(truth, {"q": [{"content": None}, {"content": "a"}]}, "RR", match="content")
     assert scores["RR"] == 0.5
     messages = {finding.code: finding.message for finding in scores.findings}
-    assert messages["keyless-golds"] == "2 judged documents with nothing to be matched by"
-    assert messages["keyless"] == "1 retrieved document with nothing to be matched by"
+    assert messages["keyless-golds"] == "2 judged documents without content, matching nothing"
+    assert messages["keyless"] == "1 retrieved document without content, matching nothing"
 
 
 def test_a_query_whose_documents_all_lack_a_key_retrieved_nothing_that_could_match() -> None:
     run = {"q": [{"content": None}], "r": [{"content": "b"}]}
     scores = evaluate({"q": ["a"], "r": ["b"]}, run, "RR", match="content")
     messages = {finding.code: finding.message for finding in scores.findings}
-    assert messages["nothing-retrieved"] == "1 query in the run with no document to match, scored 0: q"
+    assert messages["nothing-retrieved"] == "1 query in the run with no document to match (scored 0): q"

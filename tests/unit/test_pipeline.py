@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -145,7 +149,7 @@ BAD_PARTS: list[tuple[Callable[[Pipeline], object], str]] = [
     (lambda pipeline: pipeline.add_component("", Upper()), "cannot name a component"),
     (lambda pipeline: pipeline.add_component(5, Upper()), "cannot name a component"),  # type: ignore[arg-type]
     (lambda pipeline: pipeline.add_component("new", Upper), "new: Upper is a class. Make one"),
-    (lambda pipeline: pipeline.add_component("new", "text"), "new: str is no component. Write @component"),
+    (lambda pipeline: pipeline.add_component("new", "text"), "new: 'text' is no component. Write @component"),
     (lambda pipeline: pipeline.get_component("ups"), "no component 'ups'. Did you mean up"),
     (lambda pipeline: pipeline.connect("upp.texts", "em.predicted_answers"), "no component 'upp'. Did you mean up?"),
     (lambda pipeline: pipeline.connect("up.text", "em.predicted_answers"), "up has no output 'text'. Did you mean te"),
@@ -193,9 +197,9 @@ BAD_RUNS: list[tuple[Any, str]] = [
     ({}, "component up: the input texts is missing"),
     ({"up": []}, r"component up: \[\] are no inputs"),
     ([], r"\[\] are no inputs"),
-    ({"up": {"texts": "abc"}}, r"component up: texts is 'abc', a str. It must be list\[str\]"),
-    ({"up": {"texts": ["a", 5]}}, r"component up: texts is \['a', 5\], a list. It must be list\[str\]"),
-    ({"up": {"texts": [], "times": "2"}}, "component up: times is '2', a str. It must be int"),
+    ({"up": {"texts": "abc"}}, r"component up: texts is 'abc'. It must be list\[str\]"),
+    ({"up": {"texts": ["a", 5]}}, r"component up: texts\[1\] is 5. It must be str"),
+    ({"up": {"texts": [], "times": "2"}}, "component up: times is '2'. It must be int"),
     ({"up": {"texts": []}, "last": {"texts": []}}, "component last: texts is given, and connected too: up.texts"),
 ]
 
@@ -209,8 +213,40 @@ def test_wrong_inputs_are_refused_before_anything_runs(data: Any, match: str) ->
 
 
 def test_outputs_are_asked_for_by_right_names() -> None:
+    pipeline = pipeline_of(up=Upper())
     with refused("no component 'pu'"):
-        pipeline_of(up=Upper()).run({"up": {"texts": []}}, include_outputs_from={"pu"})
+        pipeline.run({"up": {"texts": []}}, include_outputs_from={"pu"})
+    with refused("include_outputs_from='up' is one text"):
+        pipeline.run({"up": {"texts": []}}, include_outputs_from="up")
+    assert pipeline.run({"up": {"texts": []}}, include_outputs_from=None) == {"up": {"texts": [], "count": 0}}
+
+
+@pytest.mark.parametrize(
+    ("documents", "match"),
+    [
+        ([["a"]] * 1234 + [None], r"retrieved_documents\[1234\] is None\. It must be list\[Document\]"),
+        (["a"], r"retrieved_documents\[0\] is 'a'\. It must be list\[Document\]"),
+        (np.array(["a"]), r"must be list\[list\[Document\]\]\. Write \.tolist\(\) behind it"),
+        (iter([["a"]]), r"must be list\[list\[Document\]\]\. Write list\(\.\.\.\) around it"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_with_its_place_and_a_way_out(documents: Any, match: str) -> None:
+    with refused(match):
+        pipeline_of(mrr=DocumentMRREvaluator()).run({**LISTS, "retrieved_documents": documents})
+
+
+def test_a_component_of_haystack_s_is_sent_where_it_belongs() -> None:
+    class Foreign:
+        __haystack_input__ = object()
+
+    with refused("it: Foreign is no component. It is Haystack's: karat.integrations.haystack"):
+        pipeline_of(it=Foreign())
+
+
+def test_the_same_connection_may_be_made_twice() -> None:
+    pipeline = pipeline_of(a=Upper(), b=Upper())
+    once = pipeline.connect("a.texts", "b.texts").to_dict()
+    assert pipeline.connect("a.texts", "b.texts").to_dict() == once
 
 
 def test_a_component_that_takes_anything_is_given_anything() -> None:
@@ -223,7 +259,7 @@ def test_a_wrong_result_names_the_component_it_came_from() -> None:
     for how, match in (
         ("nothing", "component broken: run returned no texts, which up.texts waits for"),
         ("list", r"component broken: run returned \[\], not a dictionary"),
-        ("numbers", r"component up: texts is \[1\], a list. It must be list\[str\]"),
+        ("numbers", r"component up: texts\[0\] is 1. It must be str"),
     ):
         with refused(match):
             pipeline.run({"broken": {"how": how}})
@@ -249,6 +285,32 @@ def test_a_pipeline_survives_being_json() -> None:
     assert again.dumps() == pipeline.dumps()
     data = {"em": {"ground_truth_answers": ["A!"]}, "up": {"texts": ["a"]}, "recall": LISTS}
     assert again.run(data) == pipeline.run(data)
+
+
+def test_a_pipeline_is_written_to_a_file_and_read_from_it(tmp_path: Path) -> None:
+    pipeline = pipeline_of(up=Upper("é"))
+    with (tmp_path / "pipeline.json").open("w", encoding="utf-8") as file:
+        pipeline.dump(file)
+    with (tmp_path / "pipeline.json").open(encoding="utf-8") as file:
+        assert Pipeline.load(file) == pipeline
+
+
+def test_a_pipeline_of_haystack_s_evaluators_becomes_one_of_ours() -> None:
+    data = {"components": {"mrr": {"type": "haystack.components.evaluators.document_mrr.DocumentMRREvaluator"}}}
+    assert isinstance(Pipeline.from_dict(data).get_component("mrr"), DocumentMRREvaluator)
+
+
+def test_a_pipeline_and_its_evaluators_can_be_copied_and_pickled() -> None:
+    pipeline = pipeline_of(recall=DocumentRecallEvaluator("multi_hit"), mrr=DocumentMRREvaluator())
+    for again in (copy.deepcopy(pipeline), pickle.loads(pickle.dumps(pipeline))):
+        assert again == pipeline
+        assert again.run(LISTS) == pipeline.run(LISTS)
+
+
+@pytest.mark.parametrize("metadata", ["x", [Upper()], 5])
+def test_metadata_that_is_none_is_refused(metadata: Any) -> None:
+    with refused("the metadata of a pipeline maps names to values"):
+        Pipeline(metadata)
 
 
 def test_a_pipeline_is_written_in_haystack_s_form() -> None:

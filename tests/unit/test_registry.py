@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -194,3 +196,15 @@ def test_the_public_names_are_those_listed() -> None:
         assert getattr(karat, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         _ = karat.nonsense
+
+
+def test_a_measure_is_copied_and_pickled_by_its_name() -> None:
+    measure = parse("nDCG(gain=exp)@10")
+    assert copy.deepcopy(measure) == pickle.loads(pickle.dumps(measure)) == measure
+
+
+def test_a_pickled_measure_is_found_in_a_new_process() -> None:
+    code = "import pickle, sys; print(pickle.loads(sys.stdin.buffer.read()))"
+    pickled = pickle.dumps(parse("AP(rel=2)@5"))
+    done = subprocess.run([sys.executable, "-c", code], input=pickled, check=True, capture_output=True)
+    assert done.stdout.decode().strip() == "AP(rel=2)@5"

@@ -270,8 +270,8 @@ def test_printed_scores_show_the_values_and_what_was_noticed(scores: Scores) -> 
     assert "nDCG@10" in text
     assert f"{scores['AP']:.4f}" in text
     assert "4 queries" in text
-    assert "1 query of the truth not in the run, scored 0: 007" in text
-    assert "1 query of the run without truth, ignored: other" in text
+    assert "1 query of the truth not in the run (scored 0): 007" in text
+    assert "1 query of the run without truth (ignored): other" in text
     assert "unjudged: " in text
     assert repr(scores).startswith("<Scores of 4 queries: nDCG@10=")
 

@@ -42,8 +42,12 @@ class Graph:
         if isinstance(instance, type):
             raise KaratError(f"{instance.__name__} is a class", where=name, mend=f"Make one: {instance.__name__}(...).")
         if not is_component(instance):
-            kind = type(instance).__name__
-            raise KaratError(f"{kind} is no component", where=name, mend="Write @component above its class.")
+            mend = "Write @component above its class."
+            if hasattr(instance, "__haystack_input__"):
+                mend = "It is Haystack's: karat.integrations.haystack has evaluators for a haystack.Pipeline."
+            cls = type(instance)
+            what = shown(instance) if cls.__module__ == "builtins" else cls.__name__
+            raise KaratError(f"{what} is no component", where=name, mend=mend)
         self.components[name] = instance
 
     def get(self, name: str) -> Any:
@@ -62,6 +66,8 @@ class Graph:
                 raise KaratError(f"{shown(name)} is no socket", mend="A socket is written component.socket.")
         from_name, _, output = sender.partition(".")
         to_name, _, wanted = receiver.partition(".")
+        if (from_name, output, to_name, wanted) in self.connections:
+            return
         outputs = _meant(outputs_of(self.get(from_name)), output, from_name, "output")
         inputs = _meant(self.open_inputs(to_name, wanted), wanted, to_name, "input")
         pairs = [(one, other) for one in outputs for other in inputs if compatible(outputs[one], inputs[other].type)]

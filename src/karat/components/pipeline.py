@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, TextIO
 
-from karat.components.component import Input, inputs_of, outputs_of, takes_anything
+from karat.components.component import Input, inputs_of, outputs_of, type_name
 from karat.components.graph import Connection, Graph
+from karat.components.inputs import check_input, checked_inputs
 from karat.components.serialization import component_class, component_from_dict, component_to_dict
 from karat.components.sharing import forget, sharing
-from karat.components.types import fits, type_text
 from karat.errors import KaratError, shown
-from karat.names import did_you_mean
 
 
 class Pipeline:
@@ -30,6 +29,8 @@ class Pipeline:
     """
 
     def __init__(self, metadata: Mapping[str, Any] | None = None) -> None:
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise KaratError(f"the metadata of a pipeline maps names to values, and is not {shown(metadata)}")
         self.metadata = dict(metadata or {})
         self._graph = Graph()
         self._warm: set[str] = set()
@@ -51,15 +52,16 @@ class Pipeline:
         return self
 
     def run(
-        self, data: Mapping[str, Any] | None = None, include_outputs_from: Collection[str] = ()
+        self, data: Mapping[str, Any] | None = None, include_outputs_from: Collection[str] | None = None
     ) -> dict[str, dict[str, Any]]:
         """Run every component once, each after those it takes from: `{name: {input: value}}` -> `{name: outputs}`.
 
         An input that several components have can be given once, outside of their names: `{input: value}`. Outputs
         that another component took are left out of the result, but for components in `include_outputs_from`.
         """
-        given = self._checked(self._by_component({} if data is None else data))
-        for name in include_outputs_from:
+        given = checked_inputs(self._graph, {} if data is None else data)
+        wanted = _names(include_outputs_from)
+        for name in wanted:
             self.get_component(name)
         self.warm_up()
         made: dict[str, dict[str, Any]] = {}
@@ -79,7 +81,7 @@ class Pipeline:
             name: {
                 output: value
                 for output, value in made[name].items()
-                if name in include_outputs_from or (name, output) not in passed_on
+                if name in wanted or (name, output) not in passed_on
             }
             for name in made
         }
@@ -122,13 +124,16 @@ class Pipeline:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Pipeline:
-        """The pipeline of such a dictionary. Only classes registered with `component` are built."""
+        """The pipeline of such a dictionary; Haystack's evaluators become karat's of the same name.
+
+        Only classes registered with `component` are built.
+        """
         parts = {key: _part(data, key, kind) for key, kind in _PARTS.items()}
         pipeline = cls(parts["metadata"])
         for name, description in parts["components"].items():
             try:
                 kind = component_class(_part(description, "type", str))
-                pipeline.add_component(name, component_from_dict(kind, description))
+                pipeline.add_component(name, component_from_dict(kind, {**description, "type": type_name(kind)}))
             except KaratError as error:
                 raise _inside(name, error) from None
         for connection in parts["connections"]:
@@ -153,8 +158,20 @@ class Pipeline:
         except KaratError:
             raise
         except (TypeError, ValueError, RecursionError) as error:
-            raise KaratError(f"this is no pipeline in JSON: {error}") from None
+            raise KaratError(
+                f"this is no pipeline in JSON: {error}",
+                mend="Give the text that dumps returned; load takes an open file, and from_dict a dictionary.",
+            ) from None
         return cls.from_dict(data)
+
+    def dump(self, file: TextIO) -> None:
+        """Write the pipeline to an open file, as JSON."""
+        file.write(self.dumps())
+
+    @classmethod
+    def load(cls, file: TextIO) -> Pipeline:
+        """Read the pipeline from an open file that `dump` wrote."""
+        return cls.loads(file.read())
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Pipeline) else NotImplemented
@@ -163,55 +180,8 @@ class Pipeline:
 
     def __repr__(self) -> str:
         lines = [f"{name}: {type(instance).__name__}" for name, instance in self._graph.components.items()]
-        return "\n  ".join([f"<Pipeline of {len(lines)} components", *lines, *map(str, self._graph.connections)]) + ">"
-
-    def _by_component(self, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-        """The inputs by component; what is given outside of one goes to all that have it."""
-        if not isinstance(data, Mapping):
-            raise KaratError(f"{shown(data)} are no inputs", mend="Inputs go as {component: {input: value}}.")
-        named = {name: inputs for name, inputs in data.items() if name in self._graph.components}
-        loose = {name: value for name, value in data.items() if name not in self._graph.components}
-        for name, inputs in named.items():
-            if not isinstance(inputs, Mapping):
-                mend = "Inputs go as {component: {input: value}}."
-                raise KaratError(f"{shown(inputs)} are no inputs", where=f"component {name}", mend=mend)
-        for name, value in loose.items():
-            takers = [each for each in self._graph.components if name in self._graph.open_inputs(each)]
-            if not takers:
-                sockets = {socket for each in self._graph.components for socket in self._graph.open_inputs(each)}
-                has = (
-                    f"The components are {', '.join(self._graph.components)}."
-                    if self._graph.components
-                    else "It is empty."
-                )
-                raise KaratError(
-                    f"the pipeline has no component {shown(name)}, and none has an input of that name",
-                    mend=f"{did_you_mean(str(name), [*self._graph.components, *sockets])} {has}".strip(),
-                )
-            for taker in takers:
-                named[taker] = {name: value, **named.get(taker, {})}
-        return named
-
-    def _checked(self, data: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-        """The same inputs, if each is there, known and of its type."""
-        for name, instance in self._graph.components.items():
-            given, sockets = data.get(name, {}), inputs_of(instance)
-            connected = self._graph.into(name)
-            for each, value in given.items():
-                if each in connected:
-                    raise KaratError(
-                        f"{each} is given, and connected too: {connected[each]}", where=f"component {name}"
-                    )
-                if each in sockets:
-                    _check(value, sockets[each], each, name)
-                elif not takes_anything(instance):
-                    mend = f"{did_you_mean(str(each), sockets)} It takes {', '.join(sockets) or 'none'}.".strip()
-                    raise KaratError(f"there is no input {shown(each)}", where=f"component {name}", mend=mend)
-            for each, socket in sockets.items():
-                if socket.mandatory and each not in given and each not in connected:
-                    mend = f"Give it as {{{name!r}: {{{each!r}: ...}}}}, or connect an output to {name}.{each}."
-                    raise KaratError(f"the input {each} is missing", where=f"component {name}", mend=mend)
-        return data
+        head = f"<Pipeline of {len(lines)} component{'' if len(lines) == 1 else 's'}"
+        return "\n  ".join([head, *lines, *map(str, self._graph.connections)]) + ">"
 
 
 _PARTS = {"metadata": Mapping, "components": Mapping, "connections": list}
@@ -240,13 +210,10 @@ def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check(value: object, socket: Input, name: str, component: str) -> None:
-    if not fits(value, socket.type):
-        raise KaratError(
-            f"{name} is {shown(value)}, a {type(value).__name__}",
-            where=f"component {component}",
-            mend=f"It must be {type_text(socket.type)}.",
-        )
+def _names(given: Collection[str] | None) -> Collection[str]:
+    if isinstance(given, str):
+        raise KaratError(f"include_outputs_from={given!r} is one text", mend=f"Give names: {{{given!r}}}.")
+    return given or ()
 
 
 def _taken(connection: Connection, made: dict[str, dict[str, Any]], sockets: dict[str, Input]) -> Any:
@@ -258,7 +225,7 @@ def _taken(connection: Connection, made: dict[str, dict[str, Any]], sockets: dic
         )
     value = outputs[connection.output]
     if connection.input in sockets:
-        _check(value, sockets[connection.input], connection.input, connection.receiver)
+        check_input(value, sockets[connection.input], connection.input, connection.receiver)
     return value
 
 

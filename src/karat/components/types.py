@@ -6,6 +6,8 @@ import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
+from karat.document import Document
+
 
 def compatible(sent: Any, wanted: Any) -> bool:
     """Whether a value of one type may fit another. What only running can tell is let through.
@@ -26,6 +28,25 @@ def fits(value: object, wanted: Any) -> bool:
     (True, False, False)
     """
     return _check(wanted)(value)
+
+
+def misfit(value: Any, wanted: Any) -> tuple[str, object, Any] | None:
+    """The first part of a value that is not of its type: where it is, what it is, and what it should be.
+
+    >>> misfit([["a"], "b"], list[list[str]])
+    ('[1]', 'b', list[str])
+    """
+    if fits(value, wanted):
+        return None
+    # Of a union nobody knows which alternative was meant.
+    (*_, kind), several = _alternatives(wanted), len(_alternatives(wanted)) > 1
+    arguments = get_args(kind)
+    if not several and arguments and isinstance(value, list | tuple) and fits(value, get_origin(kind)):
+        for at, each in enumerate(value):
+            if found := misfit(each, arguments[0]):
+                path, part, needed = found
+                return f"[{at}]{path}", part, needed
+    return "", value, wanted
 
 
 def type_text(wanted: Any) -> str:
@@ -53,8 +74,9 @@ _UNIONS = (Union, types.UnionType)
 
 
 def _name(kind: Any) -> str:
-    # People give lists, whatever else would do as well.
-    return "list" if kind is Sequence else getattr(kind, "__name__", None) or str(kind)
+    # People give lists, whatever else would do as well; and there are many classes called Document.
+    special = {Sequence: "list", Document: "karat.Document"}
+    return special.get(kind) or getattr(kind, "__name__", None) or str(kind)
 
 
 def _plain(kind: Any) -> Any:

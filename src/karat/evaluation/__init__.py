@@ -76,7 +76,7 @@ def evaluate(
                 mend="Compare the query ids of both: are they written alike?",
             )
     values = {str(measure): measure.compute(judged) for measure in chosen}
-    return Scores(judged.queries, values, tuple(findings(judged, noticed, chosen, missing)), name)
+    return Scores(judged.queries, values, tuple(findings(judged, noticed, chosen, missing, match)), name)
 
 
 def _refuse_unknown_field(match: str, judged: Judged, noticed: Noticed) -> None:

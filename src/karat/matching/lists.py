@@ -21,11 +21,13 @@ DocumentLists = Sequence[Sequence[DocumentLike]]
 class Matched:
     """Lists that were matched.
 
-    `keyless` has the queries whose retrieved documents, so many of them, have nothing to be matched by, and
-    `wrong_score` what is wrong with the gold documents' scores, if anything is.
+    `keyless_golds` counts gold documents that have nothing to be matched by, `keyless` has the queries of which that
+    is so for all retrieved documents, and how many they are. `wrong_score` is what is wrong with the gold documents'
+    scores, if anything is.
     """
 
     judged: Judged
+    keyless_golds: int
     keyless: dict[str, int]
     wrong_score: KaratError | None
 
@@ -55,14 +57,16 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
     golds: list[int] = []
     graded: dict[int, list[float]] = {}
     keyless: dict[str, int] = {}
+    keyless_golds = start = 0
     wrong_score: KaratError | None = None
-    start = 0
     for query, gold_documents, documents in zip(queries, truth, run, strict=True):
         where = f"{names[0]}, query {query}"
         listed = keys(gold_documents, match, where)
         different = set(listed)
-        # What has no key can never be found.
-        different -= _NO_KEYS
+        if not different.isdisjoint(_NO_KEYS):
+            # What has no key can never be found.
+            different -= _NO_KEYS
+            keyless_golds += sum(not doc for doc in listed)
         docs = keys(documents, match, f"{names[1]}, query {query}")
         found = [at for at, doc in enumerate(docs) if doc in different]
         hit_docs = [docs[at] for at in found]
@@ -100,7 +104,7 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
         gold_grade=grade,
         gold_offsets=np.cumsum(sizes),
     )
-    return Matched(judged, keyless, wrong_score)
+    return Matched(judged, keyless_golds, keyless, wrong_score)
 
 
 _NO_KEYS = frozenset((None, ""))

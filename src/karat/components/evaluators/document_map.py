@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
 from karat.errors import KaratError, shown
+from karat.names import did_you_mean
 
 Convention = Literal["found", "standard"]
 _MEASURES = {"found": "AP(norm=found, credit=rank)", "standard": "AP"}
@@ -29,6 +30,9 @@ class DocumentMAPEvaluator(DocumentMeasureEvaluator):
 
     def __init__(self, document_comparison_field: str = "content", convention: Convention = "found") -> None:
         if convention not in get_args(Convention):
-            raise KaratError(f"convention {shown(convention)} is not one of {', '.join(get_args(Convention))}")
+            near = did_you_mean(str(convention), get_args(Convention))
+            raise KaratError(
+                f"convention {shown(convention)} is not one of {', '.join(get_args(Convention))}", mend=near
+            )
         super().__init__(_MEASURES[convention], document_comparison_field)
         self.convention = convention

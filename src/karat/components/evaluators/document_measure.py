@@ -30,12 +30,7 @@ class DocumentMeasureEvaluator(Described):
 
     def __init__(self, measure: str | Measure = "nDCG@10", document_comparison_field: str = "content") -> None:
         self.document_comparison_field = check_field(document_comparison_field)
-        self._measure = measure.check() if isinstance(measure, Measure) else parse(str(measure))
-
-    @property
-    def measure(self) -> str:
-        """The name of the measure, as it is written everywhere."""
-        return str(self._measure)
+        self.measure = str(measure.check() if isinstance(measure, Measure) else parse(str(measure)))
 
     @component.output_types(score=float, individual_scores=list[float])
     def run(self, ground_truth_documents: DocumentLists, retrieved_documents: DocumentLists) -> dict[str, Any]:
@@ -43,12 +38,9 @@ class DocumentMeasureEvaluator(Described):
 
         Both inputs have one list of documents per question: what should be found, and what was, best first.
         """
-        of_lists = judged(
-            ground_truth_documents,
-            retrieved_documents,
-            self.document_comparison_field,
-            graded=self._measure.definition.graded,
-        )
-        values = self._measure.compute(of_lists)
+        measure = parse(self.measure)
+        field, graded = self.document_comparison_field, measure.definition.graded
+        of_lists = judged(ground_truth_documents, retrieved_documents, field, graded)
+        values = measure.compute(of_lists)
         score = Scores(of_lists.queries, {self.measure: values})[self.measure]
         return {"score": score, "individual_scores": values.tolist()}

@@ -49,5 +49,6 @@ class DocumentRecallEvaluator(DocumentMeasureEvaluator):
     def __init__(
         self, mode: str | RecallMode = RecallMode.SINGLE_HIT, document_comparison_field: str = "content"
     ) -> None:
-        self.mode = mode if isinstance(mode, RecallMode) else RecallMode.from_str(mode)
+        # Haystack's own RecallMode will do as well.
+        self.mode = RecallMode.from_str(mode.value if isinstance(mode, Enum) else mode)
         super().__init__(_MEASURES[self.mode], document_comparison_field)

@@ -14,6 +14,7 @@ from karat.matching.lists import DocumentLists, Matched, match_lists
 from karat.ranking import Noticed
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
+_WORTH_A_WARNING = ("empty-truths", "nothing-retrieved", "keyless-golds", "keyless")
 _log = logging.getLogger(__name__)
 
 
@@ -34,9 +35,10 @@ def _matched(truth: DocumentLists, run: DocumentLists, field: str) -> Matched:
                     mend="Give one list per question: [[doc, ...], [doc, ...]].",
                 )
     matched = match_lists(truth, run, field, _NAMES)
-    found = findings(matched.judged, Noticed(keyless=matched.keyless), (), "zero")
-    if said := [str(finding) for finding in found if finding.code in ("empty-truths", "nothing-retrieved")]:
-        _log.warning(" ".join(said))
+    noticed = Noticed(keyless_golds=matched.keyless_golds, keyless=matched.keyless)
+    found = findings(matched.judged, noticed, (), "zero", field)
+    if said := [str(finding) for finding in found if finding.code in _WORTH_A_WARNING]:
+        _log.warning("karat: %s", " ".join(said))
     return matched
 
 

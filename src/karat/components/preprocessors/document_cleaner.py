@@ -120,7 +120,8 @@ class DocumentCleaner(Described):
             text = step(text)
         if len(text.strip()) < self.min_content_length:
             return None
-        return Document(text, document.id if self.keep_id else "", deepcopy(document.meta) or None, document.score)
+        kept_id, meta = document.id if self.keep_id else "", deepcopy(document.meta) or None
+        return Document(text, id=kept_id, meta=meta, score=document.score)
 
 
 def _on_each_page(step: Step) -> Step:

@@ -1,0 +1,74 @@
+"""What is given to a pipeline, checked before anything runs: that it is there, known, and of its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from karat.components.component import Input, inputs_of, takes_anything
+from karat.components.graph import Graph
+from karat.components.types import misfit, type_text
+from karat.errors import KaratError, shown
+from karat.names import did_you_mean
+
+_FORM = "Inputs go as {component: {input: value}}."
+
+
+def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The inputs of each component, if all is well with them."""
+    by_component = _by_component(graph, data)
+    for name, instance in graph.components.items():
+        given, sockets, connected = by_component.get(name, {}), inputs_of(instance), graph.into(name)
+        where = f"component {name}"
+        for each, value in given.items():
+            if each in connected:
+                raise KaratError(f"{each} is given, and connected too: {connected[each]}", where=where)
+            if each in sockets:
+                check_input(value, sockets[each], each, name)
+            elif not takes_anything(instance):
+                mend = f"{did_you_mean(str(each), sockets)} It takes {', '.join(sockets) or 'none'}.".strip()
+                raise KaratError(f"there is no input {shown(each)}", where=where, mend=mend)
+        for each, socket in sockets.items():
+            if socket.mandatory and each not in given and each not in connected:
+                mend = f"Give it as {{{name!r}: {{{each!r}: ...}}}}, or connect an output to {name}.{each}."
+                raise KaratError(f"the input {each} is missing", where=where, mend=mend)
+    return by_component
+
+
+def check_input(value: object, socket: Input, name: str, component: str) -> None:
+    """Refuse a value that is not of its input's type; the error names the part of it that is not."""
+    if found := misfit(value, socket.type):
+        path, part, wanted = found
+        mend = f"It must be {type_text(wanted)}."
+        if hasattr(part, "tolist"):
+            mend += " Write .tolist() behind it."
+        elif isinstance(part, Iterator):
+            mend += " Write list(...) around it."
+        raise KaratError(f"{name}{path} is {shown(part)}", where=f"component {component}", mend=mend)
+
+
+def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The inputs by component; what is given outside of one goes to all that have it."""
+    if not isinstance(data, Mapping):
+        raise KaratError(f"{shown(data)} are no inputs", mend=_FORM)
+    named = {name: inputs for name, inputs in data.items() if name in graph.components}
+    for name, inputs in named.items():
+        if not isinstance(inputs, Mapping):
+            raise KaratError(f"{shown(inputs)} are no inputs", where=f"component {name}", mend=_FORM)
+    for name, value in data.items():
+        if name not in graph.components:
+            takers = [each for each in graph.components if name in graph.open_inputs(each)]
+            if not takers:
+                raise _nobody(name, graph)
+            for taker in takers:
+                named[taker] = {name: value, **named.get(taker, {})}
+    return named
+
+
+def _nobody(name: str, graph: Graph) -> KaratError:
+    sockets = {socket for each in graph.components for socket in graph.open_inputs(each)}
+    near = did_you_mean(str(name), [*graph.components, *sockets])
+    return KaratError(
+        f"there is no component {shown(name)}, and none has an input of that name",
+        mend=f"{near} The components are {', '.join(graph.components) or 'none'}.".strip(),
+    )
