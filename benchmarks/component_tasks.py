@@ -11,6 +11,7 @@ from typing import Any
 from sizes import Size
 
 TASKS = ("documents", "evaluators 5", "evaluators 100", "pipeline 5")
+SEED = 20_240_601
 DOCUMENTS = 100
 """Retrieved for each question."""
 
@@ -24,7 +25,8 @@ def prepared(library: str, kind: str, size: Size) -> Callable[[], Means]:
     make: Any = importlib.import_module(package).Document
     task, _, golds = kind.partition(" ")
     if task == "documents":
-        return made(make, [text for of_question in data(size, 0)[1] for text in of_question])
+        text = texts_of(random.Random(SEED))
+        return made(make, [text() for _ in range(size.questions * DOCUMENTS)])
     gold_texts, texts = data(size, int(golds))
     inputs: dict[str, list[Any]] = {
         "ground_truth_documents": [[make(content=text) for text in of_question] for of_question in gold_texts],
@@ -52,13 +54,9 @@ def made(make: Any, texts: list[str]) -> Callable[[], Means]:
 
 
 def data(size: Size, golds: int) -> tuple[Lists, Lists]:
-    """Texts of about 200 characters: gold ones, and retrieved ones among which is every second gold one."""
-    source = random.Random(20_240_601)
-    words = ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(2, 10))) for _ in range(5_000)]
-
-    def text() -> str:
-        return " ".join(source.choices(words, k=source.randint(26, 32)))
-
+    """Gold texts, and retrieved ones among which is every second gold one."""
+    source = random.Random(SEED)
+    text = texts_of(source)
     gold_texts, texts = [], []
     for _ in range(size.questions):
         retrieved = [text() for _ in range(DOCUMENTS)]
@@ -68,6 +66,12 @@ def data(size: Size, golds: int) -> tuple[Lists, Lists]:
         gold_texts.append([each.encode().decode() for each in gold])
         texts.append([each.encode().decode() for each in retrieved])
     return gold_texts, texts
+
+
+def texts_of(source: random.Random) -> Callable[[], str]:
+    """Made-up texts of about 200 characters."""
+    words = ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(2, 10))) for _ in range(5_000)]
+    return lambda: " ".join(source.choices(words, k=source.randint(26, 32)))
 
 
 def evaluators(package: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
-from operator import attrgetter
 from typing import Annotated, Any
 
 from karat.errors import KaratError, shown
@@ -81,7 +80,7 @@ class Document:
         fields = {"id": self.id, "content": self.content, "score": self.score}
         if not flatten:
             return {**fields, "meta": dict(self.meta)}
-        taken = {*fields, "meta", *_FOREIGN, *_FORMER}
+        taken = {*_NAMES, *_FOREIGN, *_FORMER}
         beside = {name: value for name, value in self.meta.items() if name not in taken}
         inside = {name: value for name, value in self.meta.items() if name not in beside}
         return {**beside, **fields, **({"meta": inside} if inside else {})}
@@ -168,10 +167,11 @@ def keys(documents: Iterable[DocumentLike], field: str, where: str) -> list[str 
     """What each document is matched by, in order. None and the empty text match nothing."""
     documents = documents if isinstance(documents, list) else list(documents)
     found = documents
-    if documents and not isinstance(documents[0], str):
+    if documents and not isinstance(documents[0], str) and field in ("content", "id"):
         # Documents of one kind, each with a text, are by far the most common: nothing is faster than this.
         try:
-            found = [document.content for document in documents] if field == "content" else _read(documents, field)
+            by_content = field == "content"
+            found = [each.content for each in documents] if by_content else [each.id for each in documents]
         except AttributeError:
             found = [None]
     if set(map(type, found)) <= _TEXT:
@@ -180,10 +180,6 @@ def keys(documents: Iterable[DocumentLike], field: str, where: str) -> list[str 
 
 
 _TEXT = {str}
-
-
-def _read(documents: list[Any], field: str) -> list[Any]:
-    return list(map(attrgetter(field), documents))
 
 
 def key(document: DocumentLike, field: str, where: str) -> str | None:
@@ -235,12 +231,9 @@ def as_document(document: DocumentLike, where: str) -> Document:
 
 
 def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a mapping has that is none of the fields, by the names that were read for them."""
-    read = {
-        next((each for each in (name, *others) if document.get(each) is not None), name)
-        for name, others in _ALSO.items()
-    }
-    empty = {*_ALSO, *_FOREIGN, *(other for others in _ALSO.values() for other in others)}
+    """What a mapping has besides the fields that were read from it."""
+    read = {_name(document, field) for field in _ALSO}
+    empty = _FOREIGN if _is_from_haystack(document) else _FOREIGN | _NAMES
     return {
         name: value for name, value in document.items() if name not in read and not (value is None and name in empty)
     }
@@ -248,6 +241,8 @@ def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def scores(documents: Collection[DocumentLike], where: str) -> list[float | None]:
     """The score of each document, None where one has none."""
+    if set(map(type, documents)) <= _TEXT:
+        return [None] * len(documents)
     try:
         found = [document.score for document in documents]
     except AttributeError:
@@ -260,6 +255,7 @@ def scores(documents: Collection[DocumentLike], where: str) -> list[float | None
 
 # What other frameworks call the fields that Haystack calls so.
 _ALSO = {"content": ("page_content", "text"), "id": ("id_", "doc_id"), "meta": ("metadata",), "score": ()}
+_NAMES = frozenset(_ALSO) | {name for names in _ALSO.values() for name in names}
 
 
 def _field(document: object, field: str) -> object:
@@ -271,36 +267,56 @@ def _field(document: object, field: str) -> object:
     return found
 
 
-def _value(document: object, name: str) -> object:
-    names = (name, *_ALSO.get(name, ()))
+def _name(document: Mapping[str, Any], field: str) -> str:
+    """What a mapping calls a field: by the name that we have for it, if it has that, else by another framework's."""
+    if field in document or _is_from_haystack(document):
+        return field
+    return next((name for name in _ALSO.get(field, ()) if document.get(name) is not None), field)
+
+
+def _is_from_haystack(document: Mapping[str, Any]) -> bool:
+    """Whether Haystack wrote it: then every field has its own name, and other names are those of metadata."""
+    return "sparse_embedding" in document
+
+
+def _value(document: object, field: str) -> object:
     if isinstance(document, Mapping):
-        return next((value for each in names if (value := document.get(each)) is not None), None)
-    # LlamaIndex's nodes have a method for their text, whatever kind of node they are.
-    if name == "content" and callable(text := getattr(document, "get_content", None)):
+        return document.get(_name(document, field))
+    found = getattr(document, field, None)
+    if found is None and field == "content" and callable(text := getattr(document, "get_content", None)):
+        # LlamaIndex's nodes have a method for their text, whatever kind of node they are.
         return text()
-    return next((value for each in names if (value := getattr(document, each, None)) is not None), None)
+    others = (getattr(document, name, None) for name in _ALSO.get(field, ()) if found is None)
+    return next((value for value in others if value is not None), found)
 
 
 def _is_document(thing: object) -> bool:
-    names = [*_ALSO, *(other for others in _ALSO.values() for other in others)]
-    return any(name in thing if isinstance(thing, Mapping) else hasattr(thing, name) for name in names)
+    return any(name in thing if isinstance(thing, Mapping) else hasattr(thing, name) for name in _NAMES)
 
 
 def _as_text(value: object, field: str, where: str) -> str:
     """A field's value as text: a number as its digits, and what has a text of its own (a UUID, a date) as that."""
     if isinstance(value, str | bool):
         return str(value)
-    if isinstance(value, Real):
-        if isinstance(value, Integral):
-            return identifier(value, where)
-        number = float(value)
-        if number != number:
-            return ""
-        return str(int(number)) if number.is_integer() else repr(number)
-    if isinstance(value, Iterable) or type(value).__str__ is object.__str__:
+    compound = isinstance(value, Iterable)
+    if not compound and _is_missing(value):
+        return ""
+    if isinstance(value, Integral):
+        return identifier(value, where)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if compound or (type(value).__str__ is object.__str__ and not isinstance(value, Real)):
         raise KaratError(
             f"a document has {shown(value)} for its {field}, which is neither text nor a number",
             where=where,
             mend="Match by another field.",
         )
     return str(value)
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value is no value: NaN, NaT, and what cannot even be asked."""
+    try:
+        return bool(value != value)
+    except Exception:  # pandas' NA, a signalling NaN
+        return True

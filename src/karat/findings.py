@@ -38,17 +38,20 @@ class Finding:
 
 
 def findings(
-    judged: Judged, noticed: Noticed, measures: Sequence[Measure], missing: str, match: str = "id"
+    judged: Judged, noticed: Noticed, measures: Sequence[Measure], missing: str, match: str = "id", shown: int = _SHOWN
 ) -> list[Finding]:
-    """Everything worth knowing about a truth and a run, in the order in which it matters."""
+    """Everything worth knowing about a truth and a run, in the order in which it matters.
+
+    Of many queries that something is true of, so many are named as `shown` says.
+    """
     keyless = f"without {match}, matching nothing"
     found = [
         _missing(judged, noticed.missing_queries, missing),
         _unknown(noticed.unknown_queries),
-        _empty_truths(judged),
+        _empty_truths(judged, shown),
         _nothing_found(judged),
         *_no_relevant(judged, measures),
-        _retrieved_nothing(judged, noticed),
+        _retrieved_nothing(judged, noticed, shown),
         _dropped("keyless-golds", noticed.keyless_golds, "judged document", keyless),
         _dropped("keyless", sum(noticed.keyless.values()), "retrieved document", keyless),
         _dropped("duplicates", noticed.duplicates, "repetition", "of a document left out, the one ranked best kept"),
@@ -86,12 +89,12 @@ def _unknown(queries: list[str]) -> Finding | None:
     return Finding("unknown-queries", message, len(queries), "", tuple(queries))
 
 
-def _empty_truths(judged: Judged) -> Finding | None:
+def _empty_truths(judged: Judged, shown: int) -> Finding | None:
     sizes = (judged.gold_offsets[1:] - judged.gold_offsets[:-1]).tolist()
     queries = [query for query, size in zip(judged.queries, sizes, strict=True) if size == 0]
     if not queries:
         return None
-    message = f"{_queries(queries)} with an empty truth (scored 0): {_some(queries)}"
+    message = f"{_queries(queries)} with an empty truth (scored 0): {_some(queries, shown)}"
     return Finding("empty-truths", message, len(queries), "", tuple(queries))
 
 
@@ -114,13 +117,13 @@ def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
     return list(found.values())
 
 
-def _retrieved_nothing(judged: Judged, noticed: Noticed) -> Finding | None:
+def _retrieved_nothing(judged: Judged, noticed: Noticed, shown: int) -> Finding | None:
     rows = zip(judged.queries, judged.answered.tolist(), judged.retrieved.tolist(), strict=True)
     queries = [query for query, answered, count in rows if answered and count == noticed.keyless.get(query, 0)]
     if not queries:
         return None
     what = "no document to match" if any(query in noticed.keyless for query in queries) else "no document"
-    message = f"{_queries(queries)} in the run with {what} (scored 0): {_some(queries)}"
+    message = f"{_queries(queries)} in the run with {what} (scored 0): {_some(queries, shown)}"
     return Finding("nothing-retrieved", message, len(queries), "", tuple(queries))
 
 
@@ -162,7 +165,7 @@ def _count(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(names: Iterable[str], shown: int = _SHOWN) -> str:
     names = list(names)
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")

@@ -84,7 +84,7 @@ class Measure:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled and copied by its name, and by the module that registers it."""
-        return _restored, (str(self), self.definition.function.__module__)
+        return _restored, (self.name, self.settings, self.definition.function.__module__)
 
     def __call__(self, **settings: object) -> Measure:
         """The same measure with these parameters set."""
@@ -233,10 +233,10 @@ def lookup(text: str) -> Measure:
     return _measure(definition, settings_given).check()
 
 
-def _restored(text: str, module: str) -> Measure:
+def _restored(name: str, settings: tuple[tuple[str, Value], ...], module: str) -> Measure:
     """The measure of a name; where nobody has asked for its module yet, the module is imported first."""
     import_module(module)
-    return lookup(text)
+    return Measure(name, settings, definition=_definitions[name])
 
 
 def definition_of(text: str) -> Definition:

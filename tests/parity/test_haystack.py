@@ -109,7 +109,10 @@ json_values: st.SearchStrategy[Any] = st.recursive(
     lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=3), inside, max_size=3),
     max_leaves=8,
 )
-FIELDS = "content id meta score blob embedding sparse_embedding dataframe content_type id_hash_keys".split()
+FIELDS = (
+    "content id meta score blob embedding sparse_embedding dataframe content_type id_hash_keys"
+    " text page_content metadata id_ doc_id"
+).split()
 
 
 def any_spec() -> st.SearchStrategy[Spec]:

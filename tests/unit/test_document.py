@@ -6,10 +6,13 @@ import copy
 import datetime
 import pickle
 import uuid
+from decimal import Decimal
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +20,8 @@ from hypothesis import strategies as st
 from karat import Document, KaratError
 from karat.document import check_field, key, keys, scores
 
-META = st.dictionaries(st.text(), st.integers() | st.text() | st.none() | st.lists(st.text()), max_size=3)
+NAMES = st.text() | st.sampled_from("content id meta score text page_content metadata id_ doc_id blob".split())
+META = st.dictionaries(NAMES, st.integers() | st.text() | st.none() | st.lists(st.text()), max_size=3)
 DOCUMENTS = st.builds(
     Document,
     content=st.none() | st.text(),
@@ -212,6 +216,32 @@ def test_haystack_s_import_of_document_works() -> None:
     from karat.dataclasses import Document as Same
 
     assert Same is Document
+
+
+def test_metadata_named_like_a_field_of_another_framework_stays_metadata() -> None:
+    for meta in ({"metadata": {"k": 1}}, {"metadata": "v"}, {"text": "t"}, {"id_": "x"}):
+        document = Document(meta=meta)
+        assert Document.from_dict(document.to_dict(flatten=True)) == document
+
+
+def test_a_path_leads_to_metadata_and_never_to_attributes() -> None:
+    document = Document("a", meta={"x": 1})
+    assert keys([document], "meta.__doc__", "here") == keys([document], "meta.__class__.__name__", "here") == [None]
+
+
+@pytest.mark.parametrize("value", [pd.NaT, pd.NA, np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN")])
+def test_missing_values_match_nothing(value: object) -> None:
+    assert key(Document("a", meta={"p": value}), "meta.p", "here") is None
+
+
+def test_content_goes_before_what_a_method_returns() -> None:
+    both = SimpleNamespace(content="raw", get_content=lambda: "rich")
+    assert keys([both, both], "content", "here") == ["raw", "raw"]
+    assert keys([both, "x"], "content", "here") == ["raw", "x"]
+
+
+def test_a_number_too_large_for_a_float_is_compared_as_it_is() -> None:
+    assert key(Document("a", meta={"p": Fraction(10**400, 3)}), "meta.p", "here") == f"{10**400}/3"
 
 
 def test_a_field_of_metadata_written_otherwise_is_suggested() -> None:

@@ -264,7 +264,8 @@ def test_what_is_no_list_of_documents_is_refused_with_its_place(mixed: Any, mess
     ("mapping", "document"),
     [
         ({"text": "a", "doc_id": 7, "metadata": {"x": 1}}, Document("a", id="7", meta={"x": 1})),
-        ({"content": None, "page_content": "a", "id": None, "id_": "i"}, Document("a", id="i")),
+        ({"page_content": "a", "id_": "i"}, Document("a", id="i")),
+        ({"content": None, "page_content": "a"}, Document(meta={"page_content": "a"})),
         ({"content": "a", "text": "b", "metadata": {}}, Document("a", meta={"text": "b"})),
         ({"content": "", "meta": {"x": 1, "y": 2}, "x": 3, "embedding": None}, Document("", meta={"x": 3, "y": 2})),
         ({"content": "a", "blob": "b", "score": 0}, Document("a", meta={"blob": "b"}, score=0)),

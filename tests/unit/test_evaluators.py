@@ -7,8 +7,10 @@ import math
 from enum import Enum
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from karat import Document, KaratError, Pipeline, definitions, evaluate
@@ -97,7 +99,7 @@ def test_a_repeated_document_counts_again_only_in_map_by_what_was_found() -> Non
 
 
 def test_a_gold_document_given_twice_counts_once_with_its_larger_grade() -> None:
-    golds = [[Document("a", score=1), Document("a", score=3), Document("b", score=2)]]
+    golds = [[Document("a", score=1), Document("a", score=3), Document("a", score=1), Document("b", score=2)]]
     assert individual(DocumentNDCGEvaluator(), golds, [["a", "b"]]) == [1.0]
     assert individual(DocumentRecallEvaluator("multi_hit"), golds, [["a"]]) == [0.5]
 
@@ -119,6 +121,19 @@ def test_only_graded_measures_look_at_the_scores_of_gold_documents(score: Any) -
             assert individual(evaluator, golds, [["a", "b"]]) == [1.0]
 
 
+@pytest.mark.parametrize("score", [-3, -0.001, math.nan, math.inf, 10**400])
+def test_a_score_that_can_be_no_grade_is_an_error_in_ndcg_alone(score: float) -> None:
+    golds = [[Document("a", score=score)]]
+    with pytest.raises(ValueError, match="ground_truth_documents, query 0: a gold document has the score"):
+        individual(DocumentNDCGEvaluator(), golds, [["a"]])
+    assert individual(DocumentRecallEvaluator(), golds, [["a"]]) == [1.0]
+
+
+def test_many_questions_without_truth_are_all_named(caplog: pytest.LogCaptureFixture) -> None:
+    individual(DocumentMRREvaluator(), [[]] * 10, [["a"]] * 10)
+    assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9." in caplog.text
+
+
 def test_a_grade_of_0_gains_nothing() -> None:
     golds = [[Document("a", score=0), Document("b", score=0)]]
     assert individual(DocumentNDCGEvaluator(), golds, [["a", "b"]]) == [0.0]
@@ -131,21 +146,25 @@ def test_scores_of_one_question_do_not_concern_the_others() -> None:
     assert second == 1
 
 
+GRADED = st.lists(st.builds(Document, content=TEXTS, score=st.integers(0, 3)), max_size=5)
+GRADED_LISTS = st.lists(
+    st.tuples(GRADED | st.lists(DOCUMENTS, max_size=5), st.lists(DOCUMENTS, max_size=6)), min_size=1, max_size=4
+)
+
+
 @each_evaluator
-@given(lists=LISTS)
+@given(lists=GRADED_LISTS)
 def test_scores_are_what_evaluate_says_of_the_same_lists(evaluator: Any, lists: list[Any]) -> None:
     golds, retrieved = [gold for gold, _ in lists], [found for _, found in lists]
-    assert individual(evaluator, golds, retrieved) == pytest.approx(
-        list(evaluate_by_content(golds, retrieved, evaluator.measure)), abs=1e-12
+    # evaluate refuses a field that not one document has.
+    assume(
+        all(
+            any(document.content for each in lists for document in each) or not any(lists)
+            for lists in (golds, retrieved)
+        )
     )
-
-
-def evaluate_by_content(golds: list[Any], retrieved: list[Any], measure: str) -> list[float]:
-    # evaluate() refuses a field that not one document has; texts are their own key.
-    def texts(lists: list[Any]) -> list[list[Any]]:
-        return [[document.content for document in documents] for documents in lists]
-
-    return list(evaluate(texts(golds), texts(retrieved), measure).column(measure))
+    scores = evaluate(golds, retrieved, evaluator.measure, match="content")
+    assert individual(evaluator, golds, retrieved) == pytest.approx(list(scores.column(evaluator.measure)), abs=1e-12)
 
 
 @given(lists=LISTS)
@@ -215,8 +234,7 @@ def test_questions_without_truth_or_documents_are_named_in_one_warning(caplog: p
     assert record.getMessage() == (
         "karat: 2 queries with an empty truth (scored 0): 1, 2. "
         "2 queries in the run with no document to match (scored 0): 3, 4. "
-        "1 judged document without content, matching nothing. "
-        "1 retrieved document without content, matching nothing."
+        "1 judged document without content, matching nothing."
     )
 
 
@@ -249,12 +267,14 @@ def test_nothing_is_said_of_data_that_is_whole(caplog: pytest.LogCaptureFixture)
         ([], [], "ground_truth_documents has length 0 and retrieved_documents has length 0"),
         ([["a"]], [], "ground_truth_documents has length 1 and retrieved_documents has length 0"),
         ([["a"]], [["a"], ["b"]], "ground_truth_documents has length 1 and retrieved_documents has length 2"),
-        ("ab", "ab", "ground_truth_documents is 'ab', not a list"),
-        ([["a"]], None, "retrieved_documents is None, not a list"),
-        (["a"], [["a"]], "ground_truth_documents, query 0: 'a' is not a list of documents"),
-        ([["a"]], [{"content": "a"}], "retrieved_documents, query 0: .* is not a list of documents"),
-        ([["a"]], [{"a"}], "retrieved_documents, query 0: .* is not a list of documents"),
-        ([["a"]], [iter("a")], "retrieved_documents, query 0: .* is not a list of documents"),
+        ("ab", "ab", "ground_truth_documents: 'ab' is not a list"),
+        ([["a"]], None, "retrieved_documents: None is not a list"),
+        (["a"], [["a"]], "ground_truth_documents, query 0: 'a' is not a list"),
+        ([["a"]], [{"content": "a"}], "retrieved_documents, query 0: .* is not a list"),
+        ([["a"]], [{"a"}], "retrieved_documents, query 0: .* is not a list. A set has no order"),
+        ([["a"]], [iter("a")], r"retrieved_documents, query 0: .* is not a list. Write list\(\.\.\.\) around it"),
+        ([["a"]], np.array([["a"]]), r"retrieved_documents: .* is not a list. Write \.tolist\(\) behind it"),
+        ([["a"]], [pd.DataFrame({"content": ["a"]})], "retrieved_documents, query 0: .* is not a list"),
         ([["a"], [object()]], [["a"], ["b"]], "ground_truth_documents, query 1: .* is no document"),
         ([["a"]], [[5.5]], "retrieved_documents, query 0: 5.5 is no document"),
     ],
@@ -336,7 +356,7 @@ def test_no_answer_matches_no_answer() -> None:
     [
         ([], [], "ground_truth_answers has length 0 and predicted_answers has length 0"),
         (["a"], ["a", "b"], "ground_truth_answers has length 1 and predicted_answers has length 2"),
-        ("a", "a", "ground_truth_answers is 'a', not a list"),
+        ("a", "a", "ground_truth_answers: 'a' is not a list"),
         (["a"], [5], r"predicted_answers\[0\]: 5 is not text"),
     ],
 )

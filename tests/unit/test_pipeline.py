@@ -7,7 +7,10 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,19 +115,45 @@ def test_names_of_components_are_enough_where_only_one_pair_fits() -> None:
     assert pipeline.run({"first": {"texts": ["a"]}})["last"]["texts"] == ["A"]
 
 
-def test_of_several_pairs_that_fit_the_one_of_equal_names_is_meant() -> None:
+def test_an_input_that_is_not_declared_can_be_connected_where_anything_is_taken() -> None:
     pipeline = pipeline_of(first=Upper(), last=Anything())
     pipeline.connect("first.count", "last.total")
     assert pipeline.run({"first": {"texts": ["a"]}})["last"] == {"names": ["total"]}
 
 
+def test_of_several_pairs_that_fit_the_one_of_equal_names_is_meant() -> None:
+    @component
+    class Two:
+        @component.output_types(names=list[str])
+        def run(self, others: list[str], texts: list[str]) -> dict[str, Any]:
+            return {"names": others + texts}
+
+    pipeline = pipeline_of(first=Upper(), last=Two())
+    pipeline.connect("first", "last")
+    assert "first.texts -> last.texts" in repr(pipeline)
+
+
 def test_a_component_warms_up_once() -> None:
     upper = Upper()
-    pipeline = pipeline_of(upper=upper)
-    pipeline.warm_up()
+    pipeline = pipeline_of(upper=upper, again=upper)
     for _ in range(2):
-        pipeline.run({"upper": {"texts": []}})
+        pipeline.run({"texts": []})
+    pipeline.warm_up()
     assert upper.warmed == 1
+
+
+def test_a_component_warms_up_once_for_all_threads() -> None:
+    class Slow(Upper):
+        def warm_up(self) -> None:
+            time.sleep(0.01)
+            super().warm_up()
+
+    slow = component(Slow)()
+    pipeline = pipeline_of(slow=slow)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: pipeline.run({"texts": ["a"]}), range(8)))
+    assert slow.warmed == 1
+    assert results == [{"slow": {"texts": ["A"], "count": 1}}] * 8
 
 
 def test_an_empty_pipeline_returns_nothing() -> None:
@@ -179,7 +208,7 @@ def test_a_mistake_in_building_names_the_component_and_the_nearest_right_name(
 def test_a_longer_circle_is_shown_whole() -> None:
     pipeline = pipeline_of(a=Upper(), b=Upper(), c=Upper())
     pipeline.connect("a.texts", "b.texts").connect("b.texts", "c.texts")
-    with refused("c.texts -> a.texts would close a circle: a -> b -> c -> a"):
+    with refused("c.texts -> a.texts would close a circle: c -> a -> b -> c"):
         pipeline.connect("c.texts", "a.texts")
 
 
@@ -206,10 +235,19 @@ BAD_RUNS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("data", "match"), BAD_RUNS, ids=[match for _, match in BAD_RUNS])
 def test_wrong_inputs_are_refused_before_anything_runs(data: Any, match: str) -> None:
-    pipeline = pipeline_of(up=Upper(), last=Upper())
+    ran = []
+
+    @component
+    class First:
+        def run(self) -> dict[str, Any]:
+            ran.append(self)
+            return {}
+
+    pipeline = pipeline_of(first=First(), up=Upper(), last=Upper())
     pipeline.connect("up.texts", "last.texts")
     with refused(match):
         pipeline.run(data)
+    assert not ran
 
 
 def test_outputs_are_asked_for_by_right_names() -> None:
@@ -300,6 +338,11 @@ def test_a_pipeline_of_haystack_s_evaluators_becomes_one_of_ours() -> None:
     assert isinstance(Pipeline.from_dict(data).get_component("mrr"), DocumentMRREvaluator)
 
 
+def test_haystack_s_map_becomes_the_standard_one() -> None:
+    data = {"components": {"map": {"type": "haystack.components.evaluators.document_map.DocumentMAPEvaluator"}}}
+    assert Pipeline.from_dict(data).get_component("map").convention == "standard"
+
+
 def test_a_pipeline_and_its_evaluators_can_be_copied_and_pickled() -> None:
     pipeline = pipeline_of(recall=DocumentRecallEvaluator("multi_hit"), mrr=DocumentMRREvaluator())
     for again in (copy.deepcopy(pipeline), pickle.loads(pickle.dumps(pipeline))):
@@ -369,13 +412,20 @@ JSON = st.recursive(
 )
 
 
-@given(data=JSON)
+KINDS = st.sampled_from([RECALL, RECALL.replace("karat", "haystack"), "os.system", "karat.Document", ""])
+PARTS = st.fixed_dictionaries({"type": KINDS}, optional={"init_parameters": st.dictionaries(NAMES, JSON) | JSON})
+PIPELINES = st.fixed_dictionaries(
+    {"components": st.dictionaries(NAMES, PARTS)}, optional={"connections": JSON, "metadata": JSON}
+)
+
+
+@given(data=JSON | PIPELINES)
 def test_any_json_is_a_pipeline_or_a_clear_error(data: Any) -> None:
     try:
         pipeline = Pipeline.loads(json.dumps(data))
     except KaratError:
         return
-    assert pipeline.run() == {}
+    assert Pipeline.loads(pipeline.dumps()) == pipeline
 
 
 def test_loading_a_pipeline_imports_nothing_that_it_names() -> None:
@@ -436,16 +486,28 @@ def test_a_class_may_describe_itself() -> None:
 
 
 def test_a_class_that_forgot_its_parameters_says_which() -> None:
-    @component
     class Forgetful:
         def __init__(self, path: str) -> None:
-            pass
+            self._path = path
 
         def run(self) -> dict[str, Any]:
             return {}
 
-    with refused("the parameter path of this Forgetful is not known any more. Keep it as self.path"):
-        pipeline_of(it=Forgetful("x")).to_dict()
+    @component
+    class WithDefault(Forgetful):
+        def __init__(self, path: str = "a") -> None:
+            super().__init__(path)
+
+    @component
+    class WithAnything(Forgetful):
+        def __init__(self, **path: str) -> None:
+            super().__init__(path["path"])
+
+    for instance in (component(Forgetful)("x"), WithDefault("x"), WithAnything(path="x")):
+        with refused(
+            f"the parameter path of this {type(instance).__name__} is not known any more. Keep it as self.path"
+        ):
+            pipeline_of(it=instance).to_dict()
 
 
 def test_a_missing_parameter_is_named() -> None:
@@ -498,6 +560,93 @@ def test_a_list_changed_in_place_is_looked_at_again() -> None:
         }
     )
     assert (result["before"]["score"], result["after"]["score"]) == (0.0, 1.0)
+
+
+def test_evaluators_inside_of_a_component_look_at_lists_as_they_are() -> None:
+    @component
+    class Cut:
+        @component.output_types(scores=list[float])
+        def run(self, gold: list[list[str]], documents: list[list[str]]) -> dict[str, Any]:
+            scores = []
+            for k in (2, 1):
+                for found in documents:
+                    del found[k:]
+                scores.append(DocumentRecallEvaluator("multi_hit").run(gold, documents)["score"])
+            return {"scores": scores}
+
+    documents = [["a", "b", "c"]]
+    result = pipeline_of(cut=Cut()).run({"cut": {"gold": [["a", "b"]], "documents": documents}})
+    assert result == {"cut": {"scores": [1.0, 0.5]}}
+    assert documents == [["a", "b", "c"]]
+
+
+def test_a_subclass_that_changes_lists_is_not_taken_at_its_parent_s_word() -> None:
+    @component
+    class Sorting(DocumentMRREvaluator):
+        def run(self, ground_truth_documents: Any, retrieved_documents: Any) -> dict[str, Any]:
+            for documents in retrieved_documents:
+                documents.sort()
+            return super().run(ground_truth_documents, retrieved_documents)
+
+    pipeline = pipeline_of(mrr=DocumentMRREvaluator(), sorting=Sorting(), after=DocumentMRREvaluator())
+    result = pipeline.run({"ground_truth_documents": [["a"]], "retrieved_documents": [["b", "a"]]})
+    assert [result[name]["score"] for name in ("mrr", "sorting", "after")] == [0.5, 1.0, 0.5]
+
+
+def test_a_class_that_is_defined_anew_leaves_its_instances_components() -> None:
+    def make() -> Any:
+        @component
+        class Same:
+            def run(self) -> dict[str, Any]:
+                return {}
+
+        return Same()
+
+    old, new = make(), make()
+    assert pipeline_of(old=old, new=new).run() == {}
+
+
+def test_an_input_may_be_its_own_default_whatever_its_type() -> None:
+    @component
+    class Lenient:
+        @component.output_types(n=int)
+        def run(self, n: int = None) -> dict[str, Any]:  # type: ignore[assignment]  # noqa: RUF013  # people do
+            return {"n": n}
+
+    assert pipeline_of(it=Lenient()).run({"it": {"n": None}}) == {"it": {"n": None}}
+    assert pipeline_of(it=Lenient()).run({"it": {"n": np.int64(3)}}) == {"it": {"n": 3}}
+
+
+def test_run_may_be_a_static_method() -> None:
+    @component
+    class Static:
+        @staticmethod
+        @component.output_types(total=int)
+        def run(a: int, b: int) -> dict[str, Any]:
+            return {"total": a + b}
+
+    assert pipeline_of(it=Static()).run({"it": {"a": 1, "b": 2}}) == {"it": {"total": 3}}
+
+
+def test_an_error_of_one_s_own_kind_stays_of_its_kind() -> None:
+    class OwnError(KaratError):
+        pass
+
+    @component
+    class Failing:
+        def run(self) -> dict[str, Any]:
+            raise OwnError("no", where="here")
+
+    with pytest.raises(OwnError, match="component it, here: no"):
+        pipeline_of(it=Failing()).run()
+
+
+def test_a_long_chain_is_loaded_and_run() -> None:
+    names = [f"c{at}" for at in range(300)]
+    pipeline = pipeline_of(**{name: Upper() for name in names})
+    for one, other in pairwise(names):
+        pipeline.connect(f"{one}.texts", f"{other}.texts")
+    assert Pipeline.loads(pipeline.dumps()).run({"c0": {"texts": ["a"]}})["c299"]["texts"] == ["A"]
 
 
 def test_nothing_is_remembered_after_a_run() -> None:

@@ -14,7 +14,7 @@ import pytest
 import karat
 from karat import KaratError, evaluate, register
 from karat.judged import Judged
-from karat.measures import parse
+from karat.measures import P, parse
 
 PEERS = {
     # trec_eval
@@ -200,6 +200,7 @@ def test_the_public_names_are_those_listed() -> None:
 
 def test_a_measure_is_copied_and_pickled_by_its_name() -> None:
     measure = parse("nDCG(gain=exp)@10")
+    assert copy.deepcopy(P) == P
     assert copy.deepcopy(measure) == pickle.loads(pickle.dumps(measure)) == measure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 import warnings
 from collections import OrderedDict, defaultdict
@@ -22,7 +23,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat import KaratError, Scores
+from karat import KaratError, Scores, evaluate, evaluate_runs
 
 MEASURES = ("AP", "nDCG", "RR", "P@2", "Judged@2", "NumRet", "NumRel", "NumRelRet")
 TRUTH: dict[str, dict[str, float]] = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
@@ -547,3 +548,28 @@ def same(found: Scores, expected: Scores) -> bool:
         (finding.code, finding.count) for finding in expected.findings
     }
     return True
+
+
+def test_a_field_that_no_document_has_is_a_slip_of_the_pen() -> None:
+    truth, run = {"q": [{"content": "a", "meta": {"s": 1}}]}, {"q": [{"content": "a"}]}
+    with pytest.raises(KaratError, match=r"the truth: no document has a 'meta\.x'"):
+        evaluate(truth, run, "RR", match="meta.x")
+    with pytest.raises(KaratError, match=r"dense: no document has a 'meta\.s'"):
+        evaluate_runs(truth, {"dense": run}, "RR", match="meta.s")
+
+
+def test_the_scores_of_listed_gold_documents_are_grades_for_graded_measures() -> None:
+    truth = {"q": [{"id": "a", "score": 3}, {"id": "b", "score": 1}], "r": ["c"]}
+    scores = evaluate(truth, {"q": ["b", "a"], "r": ["c"]}, ["nDCG", "AP(rel=1)"])
+    assert scores.per_query["q"]["nDCG"] == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
+    assert scores.per_query["r"]["nDCG"] == 1
+    assert scores["AP"] == 1
+    only_q = evaluate(truth, {"q": ["b", "a"]}, "nDCG", missing="skip")
+    assert only_q["nDCG"] == scores.per_query["q"]["nDCG"]
+
+
+def test_scores_that_can_be_no_grades_concern_graded_measures_alone() -> None:
+    truth = {"q": [{"id": "a", "score": -1}]}
+    assert evaluate(truth, {"q": ["a"]}, "RR")["RR"] == 1
+    with pytest.raises(KaratError, match="the truth, query q: a gold document has the score -1"):
+        evaluate(truth, {"q": ["a"]}, "nDCG")

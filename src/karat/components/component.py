@@ -14,6 +14,7 @@ Class = TypeVar("Class", bound=type)
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _OUTPUTS = "__karat_outputs__"
+_MARK = "__karat_component__"
 _registered: dict[str, type] = {}
 
 
@@ -23,6 +24,7 @@ class Input:
 
     type: Any
     mandatory: bool
+    default: Any = None
 
 
 class _Component:
@@ -39,6 +41,7 @@ class _Component:
                 f"{getattr(cls, '__name__', shown(cls))} cannot be a component",
                 mend="A component is a class with a method run(self, ...) that returns a dictionary of its outputs.",
             )
+        setattr(cls, _MARK, cls)
         _registered[type_name(cls)] = cls
         return cls
 
@@ -62,8 +65,14 @@ def type_name(cls: type) -> str:
 
 
 def is_component(instance: object) -> bool:
-    """Whether an object's class, itself and not a parent of it, is registered."""
-    return _registered.get(type_name(type(instance))) is type(instance)
+    """Whether an object's class, itself and not only a parent of it, is a component."""
+    return getattr(type(instance), _MARK, None) is type(instance)
+
+
+def only_reads(instance: object) -> bool:
+    """Whether a component says that its `run` changes nothing; a parent cannot say it of another `run` than its own."""
+    home = next(cls for cls in type(instance).__mro__ if "run" in vars(cls))
+    return vars(home).get("only_reads") is True
 
 
 def registered() -> Mapping[str, type]:
@@ -94,15 +103,17 @@ def _inputs(cls: type) -> dict[str, Input]:
     except Exception:  # a name that is not there at run time, or worse: then nothing is known of the types
         hints = {}
     return {
-        parameter.name: Input(hints.get(parameter.name, Any), parameter.default is parameter.empty)
+        parameter.name: Input(hints.get(parameter.name, Any), parameter.default is parameter.empty, parameter.default)
         for parameter in _parameters(cls)
         if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     }
 
 
 def _parameters(cls: type) -> list[inspect.Parameter]:
-    """The parameters of `run`, without the first, which is the component itself."""
-    return list(inspect.signature(_run(cls)).parameters.values())[1:]
+    """The parameters of `run`, without the component itself."""
+    parameters = list(inspect.signature(_run(cls)).parameters.values())
+    bound = isinstance(inspect.getattr_static(cls, "run"), staticmethod | classmethod)
+    return parameters if bound else parameters[1:]
 
 
 def _run(cls: type) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
 from karat.components.component import Input, inputs_of, is_component, outputs_of, takes_anything
@@ -29,6 +29,8 @@ class Graph:
     def __init__(self) -> None:
         self.components: dict[str, Any] = {}
         self.connections: list[Connection] = []
+        self._into: dict[str, dict[str, Connection]] = {}
+        self._out_of: dict[str, list[Connection]] = {}
 
     def add(self, name: str, instance: Any) -> None:
         """Put a component in, under a name of its own."""
@@ -77,22 +79,23 @@ class Graph:
         if len(pairs) != 1:
             raise _cannot_connect(sender, receiver, outputs, inputs, pairs)
         connection = Connection(from_name, pairs[0][0], to_name, pairs[0][1])
-        try:
-            self._sorted([*self.connections, connection])
-        except CycleError as error:
+        if path := self._path(to_name, from_name):
             raise KaratError(
-                f"{connection} would close a circle: {' -> '.join(error.args[1])}",
+                f"{connection} would close a circle: {' -> '.join([from_name, *path])}",
                 mend="The components of a pipeline run one after the other.",
-            ) from None
+            )
+        self._into.setdefault(to_name, {})[connection.input] = connection
+        self._out_of.setdefault(from_name, []).append(connection)
         self.connections.append(connection)
 
     def order(self) -> list[str]:
         """The components, each after those it takes from."""
-        return self._sorted(self.connections)
+        before = {name: [each.sender for each in self.into(name).values()] for name in self.components}
+        return list(TopologicalSorter(before).static_order())
 
     def into(self, name: str) -> dict[str, Connection]:
         """The connections that lead into a component, by input."""
-        return {connection.input: connection for connection in self.connections if connection.receiver == name}
+        return self._into.get(name, {})
 
     def open_inputs(self, name: str, asked: str = "") -> dict[str, Input]:
         """The inputs of a component that no other component fills."""
@@ -104,11 +107,22 @@ class Graph:
             raise KaratError(f"{name}.{asked} is connected already: {filled[asked]}")
         return {each: socket for each, socket in inputs.items() if each not in filled}
 
-    def _sorted(self, connections: list[Connection]) -> list[str]:
-        before: dict[str, list[str]] = {name: [] for name in self.components}
-        for connection in connections:
-            before[connection.receiver].append(connection.sender)
-        return list(TopologicalSorter(before).static_order())
+    def _path(self, start: str, end: str) -> list[str]:
+        """A way along the connections from one component to another, both included; empty if there is none."""
+        came_from = {start: start}
+        waiting = [start]
+        while waiting and end not in came_from:
+            here = waiting.pop()
+            for connection in self._out_of.get(here, []):
+                if connection.receiver not in came_from:
+                    came_from[connection.receiver] = here
+                    waiting.append(connection.receiver)
+        if end not in came_from:
+            return []
+        path = [end]
+        while path[-1] != start:
+            path.append(came_from[path[-1]])
+        return path[::-1]
 
 
 def _meant(sockets: dict[str, Any], asked: str, name: str, what: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from karat.components.component import Input, inputs_of, takes_anything
@@ -37,14 +37,19 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
 
 def check_input(value: object, socket: Input, name: str, component: str) -> None:
     """Refuse a value that is not of its input's type; the error names the part of it that is not."""
-    if found := misfit(value, socket.type):
+    if value is not socket.default and (found := misfit(value, socket.type)):
         path, part, wanted = found
-        mend = f"It must be {type_text(wanted)}."
-        if hasattr(part, "tolist"):
-            mend += " Write .tolist() behind it."
-        elif isinstance(part, Iterator):
-            mend += " Write list(...) around it."
+        mend = f"It must be {type_text(wanted)}. {into_list(part)}".strip()
         raise KaratError(f"{name}{path} is {shown(part)}", where=f"component {component}", mend=mend)
+
+
+def into_list(value: object) -> str:
+    """How something that is nearly a list becomes one; empty where nobody knows."""
+    if isinstance(value, Set):
+        return "A set has no order."
+    if hasattr(value, "tolist"):
+        return "Write .tolist() behind it."
+    return "Write list(...) around it." if isinstance(value, Iterator) else ""
 
 
 def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Collection, Iterable, Mapping
+from copy import deepcopy
 from typing import Any, TextIO
 
-from karat.components.component import Input, inputs_of, outputs_of, type_name
+from karat.components.component import Input, inputs_of, only_reads, outputs_of
 from karat.components.graph import Connection, Graph
 from karat.components.inputs import check_input, checked_inputs
-from karat.components.serialization import component_class, component_from_dict, component_to_dict
-from karat.components.sharing import forget, sharing
+from karat.components.serialization import as_ours, component_class, component_from_dict, component_to_dict
+from karat.components.sharing import apart, sharing
 from karat.errors import KaratError, shown
+
+# One at a time: a model that two threads load at once is loaded twice.
+_WARMING = threading.Lock()
 
 
 class Pipeline:
@@ -33,7 +38,7 @@ class Pipeline:
             raise KaratError(f"the metadata of a pipeline maps names to values, and is not {shown(metadata)}")
         self.metadata = dict(metadata or {})
         self._graph = Graph()
-        self._warm: set[str] = set()
+        self._warm: list[Any] = []
 
     def add_component(self, name: str, instance: Any) -> None:
         """Put a component into the pipeline, under a name of its own."""
@@ -73,9 +78,6 @@ class Pipeline:
                     for each, connection in self._graph.into(name).items()
                 }
                 made[name] = _run(name, instance, {**given.get(name, {}), **taken})
-                if not getattr(instance, "only_reads", False):
-                    # It may have changed lists in place, which others have seen as they were.
-                    forget()
         passed_on = {(connection.sender, connection.output) for connection in self._graph.connections}
         results = {
             name: {
@@ -89,10 +91,13 @@ class Pipeline:
 
     def warm_up(self) -> None:
         """Let components that have a `warm_up` load what they need; `run` does it, once."""
-        for name, instance in self._graph.components.items():
-            if name not in self._warm and callable(warm_up := getattr(instance, "warm_up", None)):
-                warm_up()
-            self._warm.add(name)
+        with _WARMING:
+            for instance in self._graph.components.values():
+                if callable(warm_up := getattr(instance, "warm_up", None)) and not any(
+                    instance is warm for warm in self._warm
+                ):
+                    warm_up()
+                    self._warm.append(instance)
 
     def inputs(self) -> dict[str, dict[str, dict[str, Any]]]:
         """What each component still needs or takes: `{name: {input: {"type", "is_mandatory"}}}`."""
@@ -114,7 +119,7 @@ class Pipeline:
     def to_dict(self) -> dict[str, Any]:
         """The pipeline as a dictionary, in Haystack's form."""
         return {
-            "metadata": self.metadata,
+            "metadata": deepcopy(self.metadata),
             "components": {name: component_to_dict(instance) for name, instance in self._graph.components.items()},
             "connections": [
                 {"sender": f"{each.sender}.{each.output}", "receiver": f"{each.receiver}.{each.input}"}
@@ -132,10 +137,12 @@ class Pipeline:
         pipeline = cls(parts["metadata"])
         for name, description in parts["components"].items():
             try:
-                kind = component_class(_part(description, "type", str))
-                pipeline.add_component(name, component_from_dict(kind, {**description, "type": type_name(kind)}))
+                _part(description, "type", str)
+                description = as_ours(description)
+                kind = component_class(description["type"])
+                pipeline.add_component(name, component_from_dict(kind, description))
             except KaratError as error:
-                raise _inside(name, error) from None
+                raise _inside(name, error)  # noqa: B904  # it is the same error
         for connection in parts["connections"]:
             pipeline.connect(_part(connection, "sender", str), _part(connection, "receiver", str))
         return pipeline
@@ -231,9 +238,14 @@ def _taken(connection: Connection, made: dict[str, dict[str, Any]], sockets: dic
 
 def _run(name: str, instance: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     try:
-        outputs = instance.run(**inputs)
+        if only_reads(instance):
+            outputs = instance.run(**inputs)
+        else:
+            # It may change what it is given: let these be lists of its own, and nobody rely on what was found in them.
+            with apart():
+                outputs = instance.run(**{each: _own_lists(value) for each, value in inputs.items()})
     except KaratError as error:
-        raise _inside(name, error) from error
+        raise _inside(name, error)  # noqa: B904  # it is the same error
     except Exception as error:
         error.add_note(f"This came from component {name}, a {type(instance).__name__}.")
         raise
@@ -242,7 +254,14 @@ def _run(name: str, instance: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     return dict(outputs)
 
 
+def _own_lists(value: Any) -> Any:
+    """A list, or a list of lists, as new lists of the same elements."""
+    if type(value) is not list:
+        return value
+    return [list(each) if type(each) is list else each for each in value]
+
+
 def _inside(name: str, error: KaratError) -> KaratError:
     """The same error, with the component it comes from."""
-    where = f"component {name}" + (f", {error.where}" if error.where else "")
-    return KaratError(error.what, where=where, mend=error.mend)
+    error.where = f"component {name}" + (f", {error.where}" if error.where else "")
+    return error

@@ -19,14 +19,22 @@ def component_class(name: str) -> type:
     import karat.components.preprocessors  # noqa: F401
 
     known = registered()
-    # Haystack's evaluators are karat's of the same name.
-    ours = f"karat.{name.removeprefix('haystack.')}"
-    if name.startswith("haystack.") and ours in known:
-        return known[ours]
     if name not in known:
         mend = f"{did_you_mean(name, known)} Import the module that defines it with @component first."
         raise KaratError(f"{shown(name)} is no registered component", mend=mend.strip())
     return known[name]
+
+
+def as_ours(description: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The description of one of Haystack's evaluators as that of karat's of the same name; others as they are."""
+    name = description["type"]
+    if not name.startswith("haystack.components."):
+        return description
+    parameters = description.get("init_parameters") or {}
+    if name.endswith(".DocumentMAPEvaluator") and isinstance(parameters, Mapping):
+        # Haystack's has had no other convention since it saves parameters at all.
+        parameters = {"convention": "standard", **parameters}
+    return {**description, "type": f"karat.{name.removeprefix('haystack.')}", "init_parameters": parameters}
 
 
 def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:
@@ -96,14 +104,11 @@ def component_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
 def _parameters_to_dict(instance: object) -> dict[str, Any]:
     parameters = {}
     for name, parameter in inspect.signature(type(instance)).parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        if hasattr(instance, name):
-            value = getattr(instance, name)
-            parameters[name] = value.value if isinstance(value, Enum) else value
-        elif parameter.default is parameter.empty:
+        if not hasattr(instance, name) or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise KaratError(
                 f"the parameter {name} of this {type(instance).__name__} is not known any more",
                 mend=f"Keep it as self.{name}, or give the class a to_dict.",
             )
+        value = getattr(instance, name)
+        parameters[name] = value.value if isinstance(value, Enum) else value
     return default_to_dict(instance, **parameters)

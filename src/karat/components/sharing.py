@@ -22,11 +22,17 @@ def sharing() -> Iterator[None]:
         _memory.reset(token)
 
 
-def forget() -> None:
-    """Begin anew: what was made may not hold any more."""
+@contextmanager
+def apart() -> Iterator[None]:
+    """Inside, nothing is shared; afterwards, what was made before is forgotten, as it may not hold any more."""
     memory = _memory.get()
-    if memory is not None:
-        memory.clear()
+    token = _memory.set(None)
+    try:
+        yield
+    finally:
+        _memory.reset(token)
+        if memory is not None:
+            memory.clear()
 
 
 def shared(make: Callable[..., Made], *objects: object, **settings: Hashable) -> Made:

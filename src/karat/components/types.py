@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from karat.document import Document
@@ -41,7 +42,8 @@ def misfit(value: Any, wanted: Any) -> tuple[str, object, Any] | None:
     # Of a union nobody knows which alternative was meant.
     (*_, kind), several = _alternatives(wanted), len(_alternatives(wanted)) > 1
     arguments = get_args(kind)
-    if not several and arguments and isinstance(value, list | tuple) and fits(value, get_origin(kind)):
+    fixed = get_origin(kind) is tuple and ... not in arguments
+    if not several and not fixed and arguments and isinstance(value, list | tuple) and fits(value, get_origin(kind)):
         for at, each in enumerate(value):
             if found := misfit(each, arguments[0]):
                 path, part, needed = found
@@ -70,6 +72,7 @@ def type_text(wanted: Any) -> str:
     return _name(plain)
 
 
+_NUMBERS: dict[Any, Any] = {int: Integral, float: Real}
 _UNIONS = (Union, types.UnionType)
 
 
@@ -165,13 +168,12 @@ def _one_check(wanted: Any) -> _Check:
 
 
 def _is_subclass(kind: Any, wanted: Any) -> bool:
-    if kind in (str, bytes) and wanted not in (kind, object):
-        # A text is a sequence of texts, and hardly ever meant as one.
-        return False
-    if wanted is float and kind is int:
-        return True
     try:
-        return issubclass(kind, wanted)
+        if kind in (str, bytes) and wanted is not kind and issubclass(wanted, Iterable):
+            # A text is a sequence of texts, and hardly ever meant as one.
+            return False
+        # NumPy's numbers are numbers too.
+        return issubclass(kind, _NUMBERS.get(wanted, wanted))
     except TypeError:
         # Protocols and other types that cannot be asked.
         return True

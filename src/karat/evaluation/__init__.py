@@ -14,7 +14,7 @@ from karat.names import spelling, split_names
 from karat.options import Duplicates, Missing, Ties
 from karat.ranking import Noticed, Rules, judge
 from karat.scores import Scores
-from karat.sources import read_run, read_truth
+from karat.sources import Truth, read_run, read_truth
 from karat.sources.pieces import Progress
 
 Measures = str | Measure | Iterable[str | Measure]
@@ -66,24 +66,34 @@ def evaluate(
     judgments = read_truth(truth, columns=truth_columns, match=match)
     source = read_run(run, judgments, columns=run_columns, match=match, progress=progress, name=name or "the run")
     judged, noticed = judge(judgments, source, Rules(ties, duplicates, ignore_identical_ids))
-    _refuse_unknown_field(match, judged, noticed)
+    _refuse_unknown_field(match, judged, noticed, source.name)
+    graded = judged
+    if any(measure.definition.graded for measure in chosen):
+        graded = _with_scores(judged, judgments)
     if missing == "skip":
-        judged = judged.select(judged.answered)
+        judged, graded = judged.select(judged.answered), graded.select(judged.answered)
         if not judged.queries:
             raise KaratError(
                 "no query of the truth is in the run",
                 where=source.name,
                 mend="Compare the query ids of both: are they written alike?",
             )
-    values = {str(measure): measure.compute(judged) for measure in chosen}
+    values = {str(measure): measure.compute(graded if measure.definition.graded else judged) for measure in chosen}
     return Scores(judged.queries, values, tuple(findings(judged, noticed, chosen, missing, match)), name)
 
 
-def _refuse_unknown_field(match: str, judged: Judged, noticed: Noticed) -> None:
+def _with_scores(judged: Judged, truth: Truth) -> Judged:
+    """For graded measures: where gold documents were listed with scores, these are their grades."""
+    if isinstance(truth.scores, KaratError):
+        raise truth.scores
+    return judged if truth.scores is None else judged.regraded(truth.scores)
+
+
+def _refuse_unknown_field(match: str, judged: Judged, noticed: Noticed, run: str) -> None:
     """A field that not one document has is a slip of the pen."""
     for name, keyless, whole in (
         ("the truth", noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
-        ("the run", sum(noticed.keyless.values()), int(judged.retrieved.sum())),
+        (run, sum(noticed.keyless.values()), int(judged.retrieved.sum())),
     ):
         if match != "id" and 0 < keyless == whole:
             raise KaratError(f"no document has a {shown(match)}", where=name, mend="match= names one of their fields.")

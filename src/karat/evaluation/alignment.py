@@ -35,14 +35,16 @@ def align(
 ) -> Alignment:
     """Pair the rows of two runs that are alike in the columns `on`, equal ones in order of occurrence.
 
-    Without `on`, these are the shared columns that hold the same values in both runs, but for those `kept` apart.
+    Without `on`, these are the shared columns that hold the same values in both runs: those not `kept` apart, if any.
     """
     shared = [name for name in one.inputs if name in other.inputs]
     codes = {name: _codes(one.inputs[name], other.inputs[name]) for name in shared}
     if on is not None and shared:
         key = list(check_columns(on, shared, "on"))
     else:
-        key = [name for name in shared if name not in kept and _same_values(*codes[name])]
+        alike = [name for name in shared if _same_values(*codes[name])]
+        # Where all that is alike is to be shown of each run, it still tells which row is which.
+        key = [name for name in alike if name not in kept] or alike
     if not key:
         raise _no_key(one, other, shared, on)
     mine, theirs = (list(zip(*(codes[name][run] for name in key), strict=True)) for run in (0, 1))
@@ -192,8 +194,7 @@ def _no_key(
     if on is not None:
         return KaratError("on names no column", where=runs, mend="Name those that identify a row, or leave on out.")
     return KaratError(
-        f"their rows cannot be aligned: of the input columns {', '.join(shared)}, none that is not in keep_columns"
-        " holds the same values in both",
+        f"their rows cannot be aligned: of the input columns {', '.join(shared)}, none holds the same values in both",
         where=runs,
         mend="Name the columns that identify a row with on=[...], and only what may differ in keep_columns=[...].",
     )

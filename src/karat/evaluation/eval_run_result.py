@@ -164,7 +164,7 @@ def _checked_inputs(inputs: Mapping[str, Sequence[Any]], where: str) -> Columns:
     for name, values in inputs.items():
         if not isinstance(name, str):
             raise wrong(f"an input is named {shown(name)}, which is not text", mend="Name it with a text.")
-        if not isinstance(values, list | tuple):
+        if not isinstance(values, Sequence) or isinstance(values, str | bytes):
             raise wrong(f"input {shown(name)} is not a list: {shown(values)}", mend="Give a value for each row.")
     if len({len(values) for values in inputs.values()}) > 1:
         lengths = ", ".join(f"{shown(name)} has {len(values):,}" for name, values in inputs.items())
@@ -193,7 +193,7 @@ def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, whe
 
 def _checked_scores(scores: object, rows: int, where: str) -> list[float | None]:
     wrong = partial(KaratError, where=where, mend="Give a score for each row, None for what could not be judged.")
-    if not isinstance(scores, list | tuple):
+    if not isinstance(scores, Sequence) or isinstance(scores, str | bytes):
         raise wrong(f"its individual_scores are not a list: {shown(scores)}")
     if len(scores) != rows:
         raise wrong(f"it has {len(scores):,} individual_scores for {rows:,} rows of inputs")

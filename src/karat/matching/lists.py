@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from karat.document import DocumentLike, keys, scores
+from karat.document import DocumentLike, keys
 from karat.errors import KaratError
 from karat.judged import Judged
+from karat.sources.grades import grades_by_key
 
 DocumentLists = Sequence[Sequence[DocumentLike]]
 """One list of documents per query."""
@@ -78,7 +78,7 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
             number = {doc: at for at, doc in enumerate(first, start)}
             golds += [number[doc] for doc in hit_docs]
         try:
-            if worth := _worth(listed, gold_documents, where):
+            if worth := grades_by_key(listed, gold_documents, where):
                 graded[start] = [worth[doc] for doc in (*first, *(different - first.keys()))]
         except KaratError as error:
             wrong_score = wrong_score or error
@@ -108,26 +108,3 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
 
 
 _NO_KEYS = frozenset((None, ""))
-
-
-def _worth(listed: list[str | None], documents: Sequence[DocumentLike], where: str) -> dict[str | None, float] | None:
-    """The grade of each gold document, which is its score, if they have scores at all."""
-    given = scores(documents, where)
-    missing = given.count(None)
-    if missing == len(given):
-        return None
-    if missing:
-        raise KaratError(
-            f"{len(given) - missing} of {len(given)} gold documents have a score",
-            where=where,
-            mend="Of a query's gold documents all have a score, or none.",
-        )
-    worth: dict[str | None, float] = {}
-    for doc, score in zip(listed, given, strict=True):
-        grade = float(score or 0.0)
-        if not 0 <= grade < math.inf:
-            raise KaratError(
-                f"a gold document has the score {grade:g}", where=where, mend="Its score is its grade: 0 or more."
-            )
-        worth[doc] = max(grade, worth.get(doc, grade))
-    return worth

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from karat.errors import KaratError
 from karat.judged import Floats, Ints
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 class Truth:
     """The judged documents of each query, and their grades: queries in order, documents CSR by query.
 
-    `keyless` counts what was listed and has nothing to be matched by.
+    `keyless` counts what was listed and has nothing to be matched by. `scores` has the grades of documents that were
+    listed with scores, 1 for all others, or what is wrong with these scores; None where nothing was listed so.
     """
 
     queries: tuple[str, ...]
@@ -27,6 +29,7 @@ class Truth:
     docs: Sequence[str]
     grades: Floats
     keyless: int = 0
+    scores: Floats | KaratError | None = None
 
     def index(self, query: int) -> dict[str, int]:
         """A query's judged documents by name: which of all judged documents each is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any
 
@@ -12,6 +12,7 @@ from karat.document import identifier, keys
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
 from karat.sources.forms import Batch, Lists, Ready, Scored, Truth
+from karat.sources.grades import grades_by_key
 
 _TRUTH_MEND = "A truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_MEND = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
@@ -21,6 +22,8 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
     """A truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`, where every document listed has grade 1."""
     name = "the truth"
     golds: dict[str, dict[str, float]] = {}
+    scored: dict[str, Mapping[str | None, float]] = {}
+    wrong: KaratError | None = None
     keyless = 0
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
@@ -31,6 +34,11 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
             listed = keys(_several(docs, where, _TRUTH_MEND), match, where)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
+            try:
+                if isinstance(docs, Collection) and (worth := grades_by_key(listed, docs, where)):
+                    scored[query] = worth
+            except KaratError as error:
+                wrong = wrong or error
         # A gold without a key can never be found.
         if "" in golds[query]:
             golds[query] = {doc: grade for doc, grade in golds[query].items() if doc}
@@ -40,7 +48,11 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
     _refuse_half_characters(golds, name)
     if match == "id":
         _refuse_half_characters(docs_in_order, name)
-    return Truth(tuple(golds), offsets, docs_in_order, grades, keyless)
+    scores: Floats | None = None
+    if scored:
+        worths = ((scored.get(query, of_query), of_query) for query, of_query in golds.items())
+        scores = np.array([worth[doc] for worth, of_query in worths for doc in of_query])
+    return Truth(tuple(golds), offsets, docs_in_order, grades, keyless, scores if wrong is None else wrong)
 
 
 def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str) -> Ready:

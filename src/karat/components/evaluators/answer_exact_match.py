@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from karat.answers import exact_match
 from karat.components.component import component
 from karat.components.evaluators.inputs import check_lengths
 from karat.components.serialization import Described
 from karat.errors import KaratError, shown
+from karat.scores import Scores
 
 
 @component
@@ -39,4 +41,6 @@ class AnswerExactMatchEvaluator(Described):
             exact_match(truth, predicted)
             for truth, predicted in zip(ground_truth_answers, predicted_answers, strict=True)
         ]
-        return {"score": math.fsum(scores) / len(scores), "individual_scores": scores}
+        queries = tuple(map(str, range(len(scores))))
+        score = Scores(queries, {"exact match": np.asarray(scores, np.float64)})["exact match"]
+        return {"score": score, "individual_scores": scores}

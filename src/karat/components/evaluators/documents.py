@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Set
 
-from karat.components.evaluators.inputs import check_lengths
+from karat.components.evaluators.inputs import check_lengths, check_list
 from karat.components.sharing import shared
-from karat.errors import KaratError, shown
 from karat.findings import findings
 from karat.judged import Judged
 from karat.matching.lists import DocumentLists, Matched, match_lists
 from karat.ranking import Noticed
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
-_WORTH_A_WARNING = ("empty-truths", "nothing-retrieved", "keyless-golds", "keyless")
+_WORTH_A_WARNING = ("empty-truths", "nothing-retrieved", "keyless-golds")
 _log = logging.getLogger(__name__)
 
 
@@ -28,22 +26,11 @@ def _matched(truth: DocumentLists, run: DocumentLists, field: str) -> Matched:
     check_lengths(dict(zip(_NAMES, (truth, run), strict=True)))
     for name, lists in zip(_NAMES, (truth, run), strict=True):
         for query, documents in enumerate(lists):
-            if type(documents) is not list and not _are_documents(documents, ordered=name == _NAMES[1]):
-                raise KaratError(
-                    f"{shown(documents)} is not a list of documents",
-                    where=f"{name}, query {query}",
-                    mend="Give one list per question: [[doc, ...], [doc, ...]].",
-                )
+            if type(documents) is not list:
+                check_list(documents, f"{name}, query {query}", "Give one list per question: [[doc, ...], [doc, ...]].")
     matched = match_lists(truth, run, field, _NAMES)
     noticed = Noticed(keyless_golds=matched.keyless_golds, keyless=matched.keyless)
-    found = findings(matched.judged, noticed, (), "zero", field)
+    found = findings(matched.judged, noticed, (), "zero", field, shown=len(truth))
     if said := [str(finding) for finding in found if finding.code in _WORTH_A_WARNING]:
         _log.warning("karat: %s", " ".join(said))
     return matched
-
-
-def _are_documents(documents: object, ordered: bool) -> bool:
-    """Whether something may stand for a list of documents; what has no order cannot be a ranking."""
-    if isinstance(documents, str | bytes | Mapping):
-        return False
-    return isinstance(documents, Collection) and not (ordered and isinstance(documents, Set))

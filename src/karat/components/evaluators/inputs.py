@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from karat.components.inputs import into_list
 from karat.errors import KaratError, shown
 
 
-def check_lengths(inputs: Mapping[str, object]) -> None:
+def check_lengths(inputs: Mapping[str, Sequence[object]]) -> None:
     """Refuse inputs that are no lists, have nothing in them, or do not have one element per question."""
     for name, values in inputs.items():
-        if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-            raise KaratError(f"{name} is {shown(values)}, not a list", mend="Give one element per question.")
-    lengths = {name: len(values) for name, values in inputs.items() if isinstance(values, Sequence)}
+        check_list(values, name, "Give one element per question.")
+    lengths = {name: len(values) for name, values in inputs.items()}
     if len(set(lengths.values())) > 1 or not all(lengths.values()):
         raise KaratError(
             " and ".join(f"{name} has length {length}" for name, length in lengths.items()),
             mend="Give one element per question to each, and at least one question.",
         )
+
+
+def check_list(values: object, where: str, mend: str) -> None:
+    """Refuse what is no list, and say how it becomes one."""
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise KaratError(f"{shown(values)} is not a list", where=where, mend=f"{into_list(values)} {mend}".strip())
