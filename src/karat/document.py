@@ -39,34 +39,38 @@ class Document:
         self,
         content: str | None = None,
         *,
-        id: str = "",  # noqa: A002  # the field is called so everywhere
+        id: str | None = None,  # noqa: A002  # the field is called so everywhere
         meta: dict[str, Any] | None = None,
         score: float | None = None,
     ) -> None:
         self.content = content
-        self._id = id
-        # Most documents have no metadata, and a dictionary for each would double the time it takes to make one.
-        self._meta = meta
         self.score = score
-        # Most are a text and nothing else, and there is nothing to check.
-        if content.__class__ is not str or id or meta is not None or score is not None:
+        # Most documents are a text and nothing else: there is nothing to check, and nothing more to keep.
+        if not (id is meta is score is None and content.__class__ is str):  # type: ignore[comparison-overlap]  # None
             _check(content, id, meta, score)
+            self._id, self._meta = id, meta
 
     @property
     def id(self) -> str:
         """The id given, or the one that content and meta make."""
-        return self._id or _derived_id(self.content, self._meta)
+        return self.given_id or _derived_id(self.content, getattr(self, "_meta", None))
 
     @id.setter  # noqa: A003  # the field is called so everywhere
-    def id(self, value: str) -> None:
+    def id(self, value: str | None) -> None:
         self._id = value
+
+    @property
+    def given_id(self) -> str | None:
+        """The id that was given; None where it is derived."""
+        return getattr(self, "_id", None)
 
     @property
     def meta(self) -> dict[str, Any]:
         """The metadata; empty where none was given."""
-        if self._meta is None:
-            self._meta = {}
-        return self._meta
+        meta: dict[str, Any] | None = getattr(self, "_meta", None)
+        if meta is None:
+            meta = self._meta = {}
+        return meta
 
     @meta.setter
     def meta(self, value: dict[str, Any] | None) -> None:
@@ -97,10 +101,10 @@ class Document:
             return NotImplemented
         same = self.content == other.content and self.meta == other.meta and self.score == other.score
         # Derived ids of equal documents are equal: no need to derive them.
-        return same and (self._id == other._id or self.id == other.id)
+        return same and (self.given_id == other.given_id or self.id == other.id)
 
     def __repr__(self) -> str:
-        given = {"content": self.content, "id": self._id, "meta": self._meta, "score": self.score}
+        given = {"content": self.content, "id": self.given_id, "meta": self.meta, "score": self.score}
         inside = (f"{name}={shown(value, 100)}" for name, value in given.items() if value not in (None, "", {}))
         return f"{type(self).__name__}({', '.join(inside)})"
 
@@ -108,7 +112,7 @@ class Document:
 def _check(content: object, given_id: object, meta: object, score: object) -> None:
     for name, value, fine, what in (
         ("content", content, content is None or isinstance(content, str), "text"),
-        ("id", given_id, isinstance(given_id, str), "text"),
+        ("id", given_id, given_id is None or isinstance(given_id, str), "text"),
         ("meta", meta, meta is None or isinstance(meta, dict), "a dictionary"),
         ("score", score, score is None or isinstance(score, Real), "a number"),
     ):
@@ -224,7 +228,7 @@ def as_document(document: DocumentLike, where: str) -> Document:
         raise KaratError(f"the meta of a document maps names to values, and is not {shown(meta)}", where=where)
     return Document(
         content,
-        id="" if id_ is None else _as_text(id_, "id", where),
+        id=None if id_ is None else _as_text(id_, "id", where),
         meta={**(meta or {}), **(_beside(document) if isinstance(document, Mapping) else {})} or None,
         score=scores([document], where)[0],
     )

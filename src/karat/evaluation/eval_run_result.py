@@ -278,8 +278,8 @@ def _cell(value: object) -> object:
 def _jsonable(value: Any) -> Any:
     """What a value is in JSON: a document, ours or Haystack's, by the fields that it has, the unknown as text."""
     if isinstance(value, Document):
-        value = {"id": value._id or None, "content": value.content, "meta": value.meta or None, "score": value.score}
-        value = {name: each for name, each in value.items() if each is not None}
+        given = {"id": value.given_id, "content": value.content, "meta": value.meta or None, "score": value.score}
+        value = {name: each for name, each in given.items() if each is not None}
     elif is_dataclass(value) and not isinstance(value, type):
         value = {field.name: each for field in fields(value) if (each := getattr(value, field.name)) is not None}
     if isinstance(value, Mapping):

@@ -120,7 +120,7 @@ class DocumentCleaner(Described):
             text = step(text)
         if len(text.strip()) < self.min_content_length:
             return None
-        kept_id, meta = document.id if self.keep_id else "", deepcopy(document.meta) or None
+        kept_id, meta = document.id if self.keep_id else None, deepcopy(document.meta) or None
         return Document(text, id=kept_id, meta=meta, score=document.score)
 
 
