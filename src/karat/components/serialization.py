@@ -32,7 +32,7 @@ def as_ours(description: Mapping[str, Any]) -> Mapping[str, Any]:
         return description
     parameters = description.get("init_parameters") or {}
     if name.endswith(".DocumentMAPEvaluator") and isinstance(parameters, Mapping):
-        # Haystack's has had no other convention since it saves parameters at all.
+        # Haystack's has been the standard one since 3.1; what it saves says nothing of it.
         parameters = {"convention": "standard", **parameters}
     return {**description, "type": f"karat.{name.removeprefix('haystack.')}", "init_parameters": parameters}
 

@@ -79,7 +79,7 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
             golds += [number[doc] for doc in hit_docs]
         try:
             if worth := grades_by_key(listed, gold_documents, where):
-                graded[start] = [worth[doc] for doc in (*first, *(different - first.keys()))]
+                graded[start] = [worth[doc] for doc in dict.fromkeys([*first, *filter(None, listed)])]
         except KaratError as error:
             wrong_score = wrong_score or error
         if not found and not any(docs):
