@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -573,3 +573,16 @@ def test_scores_that_can_be_no_grades_concern_graded_measures_alone() -> None:
     assert evaluate(truth, {"q": ["a"]}, "RR")["RR"] == 1
     with pytest.raises(KaratError, match="the truth, query q: a gold document has the score -1"):
         evaluate(truth, {"q": ["a"]}, "nDCG")
+
+
+def test_scores_stay_with_their_documents_whatever_holds_them() -> None:
+    class Gold(NamedTuple):
+        id: str
+        score: float
+
+    golds = [Gold(f"d{at}", at + 1) for at in range(20)]
+    run = {"q": [gold.id for gold in golds]}
+    in_a_list = evaluate({"q": golds}, run, "nDCG")["nDCG"]
+    assert in_a_list < 1
+    assert evaluate({"q": set(golds)}, run, "nDCG")["nDCG"] == in_a_list
+    assert evaluate({"q": iter(golds)}, run, "nDCG")["nDCG"] == in_a_list

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any
 
@@ -31,11 +31,12 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
         if isinstance(docs, Mapping):
             golds[query] = _with_text_keys(docs, where)
         else:
-            listed = keys(_several(docs, where, _TRUTH_MEND), match, where)
+            documents = list(_several(docs, where, _TRUTH_MEND))
+            listed = keys(documents, match, where)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
             try:
-                if isinstance(docs, Collection) and (worth := grades_by_key(listed, docs, where)):
+                if worth := grades_by_key(listed, documents, where):
                     scored[query] = worth
             except KaratError as error:
                 wrong = wrong or error
