@@ -127,7 +127,7 @@ def _derived_id(content: str | None, meta: Mapping[str, Any] | None) -> str:
         fields = json.dumps(meta, sort_keys=True, default=str) if meta else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise KaratError(f"no id can be derived from meta {shown(meta)}: {error}", mend="Give an id.") from None
-    # The five Nones are what Haystack has there: a data frame, a blob and its type, and two embeddings, all empty.
+    # The Nones are what Haystack has there: a data frame, a blob and its type, and an embedding.
     text = f"{content or None}NoneNoneNone{fields}None"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

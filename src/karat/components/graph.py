@@ -68,7 +68,7 @@ class Graph:
                 raise KaratError(f"{shown(name)} is no socket", mend="A socket is written component.socket.")
         from_name, _, output = sender.partition(".")
         to_name, _, wanted = receiver.partition(".")
-        if (from_name, output, to_name, wanted) in self.connections:
+        if self.into(to_name).get(wanted) == (from_name, output, to_name, wanted):
             return
         outputs = _meant(outputs_of(self.get(from_name)), output, from_name, "output")
         inputs = _meant(self.open_inputs(to_name, wanted), wanted, to_name, "input")

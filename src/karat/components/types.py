@@ -39,16 +39,21 @@ def misfit(value: Any, wanted: Any) -> tuple[str, object, Any] | None:
     """
     if fits(value, wanted):
         return None
-    # Of a union nobody knows which alternative was meant.
-    (*_, kind), several = _alternatives(wanted), len(_alternatives(wanted)) > 1
-    arguments = get_args(kind)
-    fixed = get_origin(kind) is tuple and ... not in arguments
-    if not several and not fixed and arguments and isinstance(value, list | tuple) and fits(value, get_origin(kind)):
+    element = _element_type(wanted)
+    if element is not None and isinstance(value, list | tuple):
         for at, each in enumerate(value):
-            if found := misfit(each, arguments[0]):
+            if found := misfit(each, element):
                 path, part, needed = found
                 return f"[{at}]{path}", part, needed
     return "", value, wanted
+
+
+def _element_type(wanted: Any) -> Any:
+    """The type that all elements of a list have; None where there is no one such type, or nobody knows which."""
+    kind, *others = _alternatives(wanted)
+    arguments = get_args(kind)
+    one_for_all = len(arguments) == 1 or (len(arguments) == 2 and arguments[1] is ...)
+    return arguments[0] if one_for_all and not others and _is_subclass(get_origin(kind), Sequence) else None
 
 
 def type_text(wanted: Any) -> str:
