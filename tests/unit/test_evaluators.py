@@ -245,6 +245,11 @@ def test_a_field_that_gold_documents_lack_is_named(caplog: pytest.LogCaptureFixt
     assert caplog.messages == ["karat: 1 judged document without meta.file, matching nothing."]
 
 
+def test_a_question_without_documents_is_not_said_to_have_some(caplog: pytest.LogCaptureFixture) -> None:
+    individual(DocumentMRREvaluator(), [["a"]], [[]])
+    assert caplog.messages == ["karat: 1 query in the run with no document (scored 0): 0."]
+
+
 def test_a_pipeline_warns_once_for_all_its_evaluators(caplog: pytest.LogCaptureFixture) -> None:
     pipeline = Pipeline()
     pipeline.add_component("recall", DocumentRecallEvaluator())

@@ -82,7 +82,7 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
                 graded[start] = [worth[doc] for doc in dict.fromkeys([*first, *filter(None, listed)])]
         except KaratError as error:
             wrong_score = wrong_score or error
-        if not found and not any(docs):
+        if docs and not found and not any(docs):
             keyless[query] = len(docs)
         retrieved.append(len(docs))
         sizes.append(len(different))
