@@ -13,9 +13,11 @@ Value = str | int | float | bool | None
 
 _SHAPE = re.compile(
     r"\s*(?P<name>[^\s()@,=]+)\s*"
-    r"(?:\((?P<parameters>[^()]*)\))?\s*"
+    r"""(?:\((?P<parameters>(?:[^()'"]|'[^']*'|"[^"]*")*)\))?\s*"""
     r"(?:@\s*(?P<cutoff>[^\s()@,=]+))?\s*"
 )
+_COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")
+_SPECIAL = re.compile(r"[\s(),=@'\"]")
 _MEND = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
 
 
@@ -38,7 +40,7 @@ def spelling(text: str) -> Spelling:
         raise KaratError(f"{shown(text)} is not the name of a measure", mend=_MEND)
     parameters: dict[str, str] = {}
     inside = shape["parameters"]
-    for part in inside.split(",") if inside and inside.strip() else []:
+    for part in _COMMA.split(inside) if inside and inside.strip() else []:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         value = _unquoted(value)
         if not (name and equals and value):
@@ -60,12 +62,19 @@ def spelled(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = 
 
 
 def value_text(value: Value) -> str:
-    """A parameter's value as it is written: whole numbers without a fraction, the rest as it reads back."""
+    """A parameter's value as it is written: whole numbers without a fraction, the rest as it reads back.
+
+    >>> value_text(90.0), value_text("::"), value_text(", ")
+    ('90', '::', '", "')
+    """
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    return str(value)
+    text = str(value)
+    if not _SPECIAL.search(text):
+        return text
+    return f'"{text}"' if '"' not in text else f"'{text}'"
 
 
 def split_names(text: str) -> list[str]:
