@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rebuild the runs of the demo data set in ``src/karat/demo``.
+"""Rebuild the runs and the results of the demo data set in ``src/karat/demo``.
 
 Three retrieval systems answer the questions of ``questions.jsonl`` from the passages of ``corpus.jsonl``:
 
@@ -12,10 +12,14 @@ Three retrieval systems answer the questions of ``questions.jsonl`` from the pas
 The parameters are conventional ones; none was chosen by looking at the judgments. A passage that scores
 nothing is not returned, so a system may return fewer passages than DEPTH, or none.
 
+``results.jsonl`` is what a RAG system would log: the passages are cut into overlapping chunks of whole words, the
+best chunks of a question are found with BM25 over stems, each with the title of its passage, and the answer is the
+sentence, of the passages whose chunks came first, that shares most stems with the question.
+
 Usage::
 
-    python scripts/build_demo.py            # write the runs
-    python scripts/build_demo.py --check    # write nothing; exit 1 if a run on disk is not up to date
+    python scripts/build_demo.py            # write the runs and the results
+    python scripts/build_demo.py --check    # write nothing; exit 1 if a file on disk is not up to date
 """
 
 from __future__ import annotations
@@ -36,6 +40,10 @@ FEEDBACK_PASSAGES = 5  # RM3: how many passages a question learns from,
 FEEDBACK_TERMS = 10  # how many terms it takes from them,
 FEEDBACK_COMMON = 0.1  # in what share of the corpus such a term may occur,
 QUESTION_WEIGHT = 0.5  # and the weight of its own terms
+CHUNK = 120  # characters that a chunk has at most, but for a short rest of its passage,
+OVERLAP = 30  # that it has in common with the one before, about,
+CHUNKS = 10  # chunks returned per question,
+CONTEXTS = 3  # and how many of them it is answered from
 
 STOP_WORD_LIST = """
     a about all also an and any are as at be because been but by can could did do does done each ever for
@@ -153,13 +161,71 @@ def bm25_rm3(passages: list[Record]) -> System:
     return lambda question: index.search(index.expand(Counter(stems(question))))
 
 
+def chunks(text: str) -> list[str]:
+    """A text as overlapping stretches of whole words, each just as it stands in the text."""
+    spans = [found.span() for found in re.finditer(r"\S+", text)]
+    cut: list[str] = []
+    begin = end = 0
+    while end < len(text):
+        end = max(stop for _, stop in spans if stop <= begin + CHUNK)
+        # A rest too short for a chunk of its own stays with this one.
+        end = end if len(text) - end >= OVERLAP else len(text)
+        cut.append(text[begin:end])
+        begin = next((start for start, _ in spans if start >= end - OVERLAP), end)
+    return cut
+
+
+def answer(question: str, passages: Iterable[Record]) -> str:
+    """The sentence that shares most stems with the question, the first of several."""
+    asked = frozenset(stems(question))
+    sentences = [sentence for passage in passages for sentence in re.split(r"(?<=[.!?]) ", passage["content"])]
+    return max(sentences, key=lambda sentence: len(asked & frozenset(stems(sentence))), default="")
+
+
+def results(passages: list[Record], questions: list[Record], truth: Mapping[str, Mapping[str, int]]) -> list[Record]:
+    """What a RAG system over chunks logs: a record per question."""
+    by_id = {passage["id"]: passage for passage in passages}
+    pieces = [(f"{p['id']}::{at}", p, chunk) for p in passages for at, chunk in enumerate(chunks(p["content"]))]
+    index = BM25({name: stems(passage["title"]) + stems(chunk) for name, passage, chunk in pieces})
+    content = {name: chunk for name, _, chunk in pieces}
+    passage_of = {name: passage for name, passage, _ in pieces}
+    records: list[Record] = []
+    for question in questions:
+        grades = sorted(truth[question["query"]].items(), key=lambda item: (-item[1], item[0]))
+        found = ranked(index.search(Counter(stems(question["text"]))))[:CHUNKS]
+        used = [name for name, _ in found[:CONTEXTS]]
+        records.append(
+            {
+                "query": question["query"],
+                "question": question["text"],
+                "truth": [
+                    {"id": name, "content": by_id[name]["content"], "score": grade} for name, grade in grades if grade
+                ],
+                "retrieved": [{"id": name, "content": content[name], "score": score} for name, score in found],
+                "gold_answers": question["gold_answers"],
+                "answer": answer(question["text"], (passage_of[name] for name in used)),
+                "contexts": [content[name] for name in used],
+            }
+        )
+    return records
+
+
 def read_jsonl(path: Path) -> list[Record]:
     """The objects of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """The grades of the judged passages of each question."""
+    truth: dict[str, dict[str, int]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        query, _, name, grade = line.split()
+        truth.setdefault(query, {})[name] = int(grade)
+    return truth
+
+
 def build() -> dict[Path, str]:
-    """The run files and what they should contain."""
+    """The files and what they should contain."""
     passages, questions = read_jsonl(DEMO / "corpus.jsonl"), read_jsonl(DEMO / "questions.jsonl")
     systems = {"overlap": overlap(passages), "bm25": bm25(passages), "bm25-rm3": bm25_rm3(passages)}
     files: dict[Path, str] = {}
@@ -170,13 +236,15 @@ def build() -> dict[Path, str]:
             for rank, (name, score) in enumerate(ranked(search(question["text"]))[:DEPTH], start=1)
         ]
         files[DEMO / "runs" / f"{tag}.trec"] = "".join(lines)
+    records = results(passages, questions, read_qrels(DEMO / "truth.qrels"))
+    files[DEMO / "results.jsonl"] = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     return files
 
 
 def main() -> int:
-    """Write the runs, or with --check compare them; the exit status."""
-    parser = argparse.ArgumentParser(description="Rebuild the runs of the demo data set.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a run differs")
+    """Write the files, or with --check compare them; the exit status."""
+    parser = argparse.ArgumentParser(description="Rebuild the runs and the results of the demo data set.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     check: bool = parser.parse_args().check
     status = 0
     for path, text in build().items():

@@ -8,6 +8,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 TRUTH = HERE / "truth.qrels"
+RESULTS = HERE / "results.jsonl"
 SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 
 

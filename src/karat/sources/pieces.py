@@ -79,6 +79,20 @@ class TextSource:
                 if progress:
                     progress(file.tell(), total)
 
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each line, however long, without the blanks at its end, and its number, counted from 1."""
+        with self._opened() as (stream, _, _):
+            for number, line in enumerate(stream, 1):
+                yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip()
+
+    def first_byte(self) -> bytes:
+        """The first byte that is no blank, after a BOM; nothing where there is none. It reads no further than that."""
+        with self._opened() as (stream, _, _):
+            block = stream.read(_TOKEN).removeprefix(BOM)
+            while block.isspace():
+                block = stream.read(_TOKEN)
+            return block.lstrip()[:1]
+
     def lines_before(self, offset: int) -> int:
         """How many lines end before a byte: counted only when an error has to name one."""
         lines, last = 0, b""
@@ -129,7 +143,7 @@ class TextSource:
         blocks: list[bytes] = []
         while block := pipe.read(PIECE):
             blocks.append(block)
-            if not blocks[0].startswith(_GZIP) and _unending(block):
+            if _unending(block) and not _may_be_long(blocks[0]):
                 self._held = b"".join(blocks)
                 raise self._no_line(len(self._held))
         return b"".join(blocks)
@@ -145,6 +159,11 @@ class TextSource:
 def _unending(data: bytes | bytearray) -> bool:
     tail = len(data) - LONGEST_LINE
     return tail >= 0 and max(data.rfind(b"\n", tail), data.rfind(b"\r", tail)) < 0
+
+
+def _may_be_long(start: bytes) -> bool:
+    """Whether lines may be long in what starts so: gzip hides them, and JSON has whole documents in a line."""
+    return start.startswith(_GZIP) or start[:_TOKEN].removeprefix(BOM).lstrip().startswith((b"{", b"["))
 
 
 def _last_change(data: bytearray) -> int:

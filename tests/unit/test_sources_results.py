@@ -1,0 +1,581 @@
+"""Results of RAG systems: whatever is in them, a truth and a run, or one clear error."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import KaratError, demo
+from karat.sources.pieces import LONGEST_LINE, TextSource
+from karat.sources.results import ROLES, Results, is_results, read_results
+
+Write = Callable[..., str]
+Json = dict[str, Any]
+
+RECORDS: list[Json] = [
+    {"query": "q1", "truth": ["a", "b"], "retrieved": [{"id": "b", "content": "B", "score": 0.5}, {"id": "x"}]},
+    {"query": "q2", "truth": {"c": 2, "d": 0.5}, "retrieved": {"d": 3, "c": -1.5}, "answer": "é"},
+]
+GOOD = '{"query": "q0", "truth": ["a"], "retrieved": ["a"]}\n'
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a file; its path."""
+
+    def write(data: str | bytes | Iterable[Json], name: str = "results.jsonl") -> str:
+        if not isinstance(data, str | bytes):
+            data = lines(data)
+        path = tmp_path / name
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return str(path)
+
+    return write
+
+
+def lines(records: Iterable[Json], ascii_only: bool = False) -> str:
+    return "".join(json.dumps(record, ensure_ascii=ascii_only) + "\n" for record in records)
+
+
+def both(results: Results) -> tuple[Json, Json]:
+    return results.truth, results.run
+
+
+def error_of(source: Any, fields: dict[str, str] | None = None) -> KaratError:
+    with pytest.raises(KaratError) as caught:
+        read_results(source, fields)
+    return caught.value
+
+
+EXPECTED = ({r["query"]: r["truth"] for r in RECORDS}, {r["query"]: r["retrieved"] for r in RECORDS})
+
+
+# The same results in every form.
+
+FORMATTED: dict[str, Callable[[str], str | bytes]] = {
+    "as it is": lambda text: text,
+    "only ASCII": lambda text: lines(map(json.loads, text.splitlines()), ascii_only=True),
+    "CRLF": lambda text: text.replace("\n", "\r\n"),
+    "no final newline": lambda text: text.removesuffix("\n"),
+    "blank lines": lambda text: "\n \r\n\t\n" + text.replace("\n", "\n\n"),
+    "blanks around": lambda text: "".join(f" \t{line} \n" for line in text.splitlines()),
+    "BOM": lambda text: "\ufeff" + text,
+    "BOM and a blank line": lambda text: "\ufeff\r\n" + text,
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "gzip with a BOM": lambda text: gzip.compress(("\ufeff" + text).encode()),
+    "gzip in two members": lambda text: gzip.compress(text[:30].encode()) + gzip.compress(text[30:].encode()),
+}
+
+
+@pytest.mark.parametrize("name", FORMATTED)
+def test_another_way_to_write_the_same_file_gives_the_same_results(name: str, write: Write) -> None:
+    path = write(FORMATTED[name](lines(RECORDS)))
+    assert both(read_results(path)) == EXPECTED
+    assert is_results(TextSource(path))
+
+
+def test_paths_sources_and_lists_of_records_are_read_alike(write: Write) -> None:
+    path = write(RECORDS)
+    sources: list[Any] = [path, Path(path), TextSource(path), RECORDS, tuple(RECORDS)]
+    assert [both(read_results(source)) for source in sources] == [EXPECTED] * 5
+    assert [read_results(source).name for source in sources] == [path] * 3 + ["the results"] * 2
+
+
+def test_what_is_read_can_be_evaluated(write: Write) -> None:
+    results = read_results(write(RECORDS))
+    assert karat.evaluate(results.truth, results.run, "R@1").per_query == {"q1": {"R@1": 0.5}, "q2": {"R@1": 0.0}}
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+DOCUMENT = st.one_of(TEXTS, st.integers(), st.fixed_dictionaries({"id": TEXTS, "content": TEXTS}))
+DOCUMENTS = st.one_of(
+    st.lists(DOCUMENT, max_size=5), st.dictionaries(TEXTS, st.floats(allow_nan=False, allow_infinity=False))
+)
+
+
+@given(st.dictionaries(TEXTS, st.tuples(DOCUMENTS, DOCUMENTS), min_size=1), st.booleans(), st.booleans())
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, queries: dict[str, tuple[Any, Any]], packed: bool, ascii_only: bool
+) -> None:
+    records = [{"query": query, "truth": truth, "retrieved": run} for query, (truth, run) in queries.items()]
+    data = lines(records, ascii_only).encode()
+    path = tmp_path_factory.getbasetemp() / "round trip"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    expected = {q: truth for q, (truth, _) in queries.items()}, {q: run for q, (_, run) in queries.items()}
+    assert both(read_results(path)) == expected
+    assert both(read_results(records)) == expected
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_results_or_an_error_of_ours(tmp_path_factory: pytest.TempPathFactory, junk: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "junk"
+    for data in (junk, GOOD.encode() + junk, b'{"query": ' + junk + b"}"):
+        path.write_bytes(data)
+        with suppress(KaratError):
+            is_results(TextSource(str(path)))
+            read_results(path)
+
+
+# Fields.
+
+
+def test_queries_are_texts_or_whole_numbers() -> None:
+    records = [{"query": query, "truth": ["a"], "retrieved": ["a"]} for query in ("why?", 7, "007", "")]
+    assert list(read_results(records).truth) == ["why?", "7", "007", ""]
+
+
+def test_a_line_without_truth_is_in_the_run_only_and_one_without_retrieved_in_the_truth_only(write: Write) -> None:
+    results = read_results(
+        write(
+            [
+                {"query": "neither"},
+                {"query": "absent", "retrieved": ["a"]},
+                {"query": "null", "retrieved": ["b"], "truth": None},
+                {"query": "gone", "truth": ["c"]},
+                {"query": "lost", "truth": ["d"], "retrieved": None},
+                {"query": "empty", "truth": [], "retrieved": []},
+            ]
+        )
+    )
+    assert results.truth == {"gone": ["c"], "lost": ["d"], "empty": []}
+    assert results.run == {"absent": ["a"], "null": ["b"], "empty": []}
+
+
+def test_other_names_are_given_with_fields_and_a_dot_goes_into_objects(write: Write) -> None:
+    path = write([{"question": 1, "gold": ["a"], "response": {"docs": {"all": ["b"]}, "x.y": ["c"]}, "x.y": ["d"]}])
+    fields = {"query": "question", "truth": "gold"}
+    for name, docs in {"response.docs.all": ["b"], "response.x.y": ["c"], "x.y": ["d"]}.items():
+        assert both(read_results(path, {**fields, "retrieved": name})) == ({"1": ["a"]}, {"1": docs})
+
+
+def test_a_key_that_has_the_dots_wins() -> None:
+    record = {"query": "q", "truth": ["a"], "out.docs": ["literal"], "out": {"docs": ["inside"]}}
+    assert read_results([record], {"retrieved": "out.docs"}).run == {"q": ["literal"]}
+
+
+@pytest.mark.parametrize("path", ["truth.docs", "query.docs", "none.docs", "out.none", ".", "out.", "\ud800"])
+def test_a_path_that_leads_nowhere_is_an_absent_field(path: str, write: Write) -> None:
+    records = [{"query": "q", "truth": ["a"], "out": {"docs": ["b"]}}]
+    for source in (records, write(records)):
+        assert error_of(source, {"retrieved": path}).what == f"no line has a field {path!r}"
+
+
+def test_an_unknown_role_suggests_the_nearest(write: Write) -> None:
+    error = error_of(write(RECORDS), {"retreived": "docs"})
+    assert str(error) == (
+        "'retreived' is no field of results. Did you mean retrieved? "
+        "The fields are query, truth, retrieved, gold_answers, answer, contexts."
+    )
+
+
+@pytest.mark.parametrize("name", ["", None, 7, ["docs"]])
+def test_the_name_of_a_field_is_text(name: Any) -> None:
+    assert "is not the name of a field" in error_of(RECORDS, {"retrieved": name}).what
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_can_be_named(role: str) -> None:
+    records = [{({"query": "q"}.get(name, name)): value for name, value in RECORDS[0].items()}]
+    fields = {"query": "q"} | ({role: "other"} if role in ROLES[3:] else {})
+    assert read_results(records, fields).truth == {"q1": ["a", "b"]}
+
+
+# A field that no line has.
+
+
+def test_a_field_that_no_line_has_is_an_error_with_the_option_that_names_it(write: Write) -> None:
+    path = write([{"query": "q1", "truth": ["a"], "contexts": ["a"]}])
+    assert str(error_of(path)) == (
+        f"{path}: no line has a field 'retrieved'. Its fields are query, truth, contexts. "
+        'Name it: --field retrieved=contexts (in Python fields={"retrieved": "contexts"}).'
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "fields", "option"),
+    [
+        ({"question": "q", "truth": [], "retrieved": []}, {}, "query=question"),
+        ({"user_input": "q", "reference_contexts": [], "retrieved_contexts": []}, {}, "query=user_input"),
+        ({"query": "q", "reference_contexts": [], "retrieved_contexts": []}, {}, "truth=reference_contexts"),
+        ({"query": "q", "truth": [], "retrieved_contexts": []}, {}, "retrieved=retrieved_contexts"),
+        ({"query": "q", "truth": [], "contexts": [], "source_nodes": []}, {}, "retrieved=source_nodes"),
+        ({"query": "q", "truth": [], "response": {"source_nodes": []}}, {}, "retrieved=response.source_nodes"),
+        ({"query": "q", "truth": [], "Retrieved": []}, {}, "retrieved=Retrieved"),
+        ({"query": "q", "truths": [], "retrieved": []}, {}, "truth=truths"),
+        ({"query": "q", "truth": [], "my nodes": []}, {"retrieved": "my node"}, "'retrieved=my nodes'"),
+        ({"query": "q", "truth": [], "my_nodes": [], "docs": []}, {"retrieved": "my_node"}, "retrieved=my_nodes"),
+        ({"query": "q", "truth": [], "docs": []}, {"retrieved": "xyz"}, "retrieved=docs"),
+        ({"id": "q", "gold": [], "docs": []}, {"query": "id", "truth": "docs"}, "retrieved=..."),
+    ],
+)
+def test_the_option_names_the_most_likely_field(record: Json, fields: dict[str, str], option: str) -> None:
+    error = error_of([record], fields)
+    assert error.mend is not None
+    assert f" --field {option} " in error.mend
+
+
+def test_every_field_of_every_line_is_listed_in_order_and_long_lists_are_cut(write: Write) -> None:
+    error = error_of(write([{"query": 1, "truth": []}, {"query": 2, "b": 1}, {"a": 1, "query": 3}]))
+    assert "Its fields are query, truth, b, a." in str(error)
+    error = error_of([{"query": "q", "truth": [], "x" * 100: 1, **{f"f{at}": 1 for at in range(30)}}])
+    assert f", {'x' * 59}…, f0, " in str(error)
+    assert ", f16 and 13 more. " in str(error)
+
+
+def test_a_field_that_is_null_on_every_line_is_said_to_be(write: Write) -> None:
+    error = error_of(write([{"query": 1, "truth": None, "retrieved": ["a"]}] * 1))
+    assert error.what == "the field 'truth' is null on every line"
+
+
+def test_objects_without_any_field_are_an_error(write: Write) -> None:
+    assert "no line has a field 'query'. It has no fields. Name it: " in str(error_of(write("{}\n{}\n")))
+
+
+def test_a_line_without_a_query_is_an_error_with_that_line(write: Write) -> None:
+    good, bad = GOOD, '{"query": null, "truth": ["a"], "retrieved": [1.5]}\n'
+    for text, line in ((good + bad, 2), (bad + good, 1), ("\n" + bad + bad + good, 2), (good + bad + bad, 2)):
+        path = write(text)
+        assert str(error_of(path)) == f"{path}:{line}: there is no 'query'. Every line needs a query."
+
+
+# Queries.
+
+
+def test_the_same_query_on_two_lines_is_an_error_that_names_both(write: Write) -> None:
+    path = write([{"query": "7", "truth": ["a"]}, {"query": "x"}, {"query": 7, "retrieved": ["a"]}])
+    assert str(error_of(path)) == (
+        f"{path}:3: query '7' is in {path}:1 already. Keep one line of each query, or take another field for it: "
+        '--field query=... (in Python fields={"query": "..."}).'
+    )
+
+
+@pytest.mark.parametrize("query", [1.5, True, ["q"], {"text": "q"}])
+def test_a_query_is_neither_a_fraction_nor_an_object(query: Any, write: Write) -> None:
+    error = error_of(write(GOOD + lines([{"query": query, "truth": [], "retrieved": []}])))
+    assert error.where is not None
+    assert error.where.endswith("results.jsonl:2")
+
+
+def test_half_a_character_is_refused_in_a_query_and_passes_in_texts(write: Write) -> None:
+    path = write(lines([{"query": "q", "truth": ["\ud800"], "retrieved": ["\udfff"]}], ascii_only=True))
+    assert both(read_results(path)) == ({"q": ["\ud800"]}, {"q": ["\udfff"]})
+    path = write(GOOD + lines([{"query": "q\ud800", "truth": [], "retrieved": []}], ascii_only=True))
+    assert str(error_of(path)).startswith(f"{path}:2: a query is no Unicode text: surrogates not allowed.")
+
+
+# Documents.
+
+
+@pytest.mark.parametrize(
+    ("value", "documents"),
+    [
+        ("a text", ["a text"]),
+        ("", [""]),
+        ([], []),
+        ({}, {}),
+        (["a", 7, {"id": "b"}], ["a", 7, {"id": "b"}]),
+        ({"content": "a", "score": 1}, [{"content": "a", "score": 1}]),
+        ({"a": 1, "b": -0.5}, {"a": 1, "b": -0.5}),
+        ([{"page_content": "a", "metadata": {}}], [{"page_content": "a", "metadata": {}}]),
+        ([{"node": {"id_": "n", "text": "a"}, "score": 0.8}], [{"id_": "n", "text": "a", "score": 0.8}]),
+        ([{"node": {"id_": "n", "score": 7}, "score": None}], [{"id_": "n", "score": None}]),
+        ([{"node": {"id_": "n"}}], [{"id_": "n"}]),
+        ({"node": {"text": "a"}, "score": 1}, [{"text": "a", "score": 1}]),
+        ([{"node": "n1", "id": "a"}], [{"node": "n1", "id": "a"}]),
+        ([{"lc": 1, "id": ["Document"], "kwargs": {"page_content": "a"}}], [{"page_content": "a"}]),
+    ],
+)
+def test_documents_come_in_these_forms(value: Any, documents: Any, write: Write) -> None:
+    records = [{"query": "q", "truth": value, "retrieved": value}]
+    for source in (records, write(records)):
+        assert both(read_results(source)) == ({"q": documents}, {"q": documents})
+
+
+def test_documents_of_other_frameworks_are_found_by_their_text(write: Write) -> None:
+    from langchain_core.documents import Document as LangChainDocument
+    from langchain_core.load import dumpd
+    from llama_index.core.schema import Document as LlamaDocument
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    retrieved = [
+        NodeWithScore(node=TextNode(text="one"), score=0.9).to_dict(),
+        NodeWithScore(node=LlamaDocument(text="two"), score=0.8).to_dict(),
+        LangChainDocument(page_content="three").model_dump(),
+        dumpd(LangChainDocument(page_content="four")),
+        karat.Document(content="five").to_dict(),
+    ]
+    results = read_results(write([{"query": "q", "truth": "one two three four five".split(), "retrieved": retrieved}]))
+    assert karat.evaluate(results.truth, results.run, "R", match="content")["R"] == 1
+
+
+def test_objects_in_memory_pass() -> None:
+    document = karat.Document(content="a")
+    assert read_results([{"query": "q", "truth": [document], "retrieved": ("a", document)}]).run["q"][1] is document
+
+
+@pytest.mark.parametrize("role", ["truth", "retrieved"])
+@pytest.mark.parametrize("value", [7, 1.5, True, False])
+def test_what_is_no_list_of_documents_is_an_error_with_its_place(role: str, value: Any, write: Write) -> None:
+    path = write(GOOD + "\n" + lines([{"query": "q", role: value}]))
+    assert str(error_of(path)) == (
+        f"{path}:3, {role}: {value!r} is not a list of documents. "
+        "Give a list of texts, of ids, or of documents, or {document: number}."
+    )
+
+
+@pytest.mark.parametrize("role", ["truth", "retrieved"])
+@pytest.mark.parametrize("item", [None, 1.5, True, [], ["a"], [["a"]]])
+def test_what_is_no_document_is_an_error_with_its_place(role: str, item: Any, write: Write) -> None:
+    path = write(GOOD + lines([{"query": "q", role: ["a", {"id": "b"}, item]}]))
+    assert error_of(path).where == f"{path}:2, {role}[2]"
+    assert error_of([{"query": "q", role: [item]}]).where == f"the results[0], {role}[0]"
+
+
+def test_the_place_has_the_name_that_the_file_has(write: Write) -> None:
+    path = write([{"query": "q", "truth": ["a"], "out": {"docs": [None]}}])
+    assert error_of(path, {"retrieved": "out.docs"}).where == f"{path}:1, out.docs[0]"
+
+
+def test_true_and_false_are_no_grades(write: Write) -> None:
+    path = write([{"query": "q", "truth": {"a": 1, "b": True}, "retrieved": ["a"]}])
+    assert str(error_of(path)) == (
+        f"{path}:1, truth: document 'b' has True for its number. Grades and scores are numbers: write 1 and 0."
+    )
+
+
+# Bad lines. Each is a KaratError with the file, the line and a mend.
+
+BAD_LINES: dict[str, tuple[bytes, str]] = {
+    "no JSON": (b"q1 0 a 1", "not JSON: "),
+    "a text": (b'"query"', "'query' is not an object"),
+    "a number": (b"7", "7 is not an object"),
+    "null": (b"null", "None is not an object"),
+    "a list": (b'[{"query": 1}]', "is not an object"),
+    "cut short": (b'{"query": "q", "truth": ["a', "not JSON: Unterminated string starting at in column 26"),
+    "two objects": (b"{}{}", "not JSON: Extra data in column 3"),
+    "single quotes": (b"{'query': 1}", "not JSON: Expecting property name enclosed in double quotes in column 2"),
+    "after blanks": (b"  {'query': 1}", "in column 4"),
+    "a tab in a text": (b'{"query": "\t"}', "not JSON: Invalid control character at in column 12"),
+    "a BOM in the middle": (b'\xef\xbb\xbf{"query": 1}', "not JSON: Expecting value in column 1"),
+    "NaN": (b'{"query": 1, "truth": {"a": NaN}}', "not JSON: NaN is no number there"),
+    "Infinity": (b'{"query": 1, "x": {"y": [Infinity]}}', "not JSON: Infinity is no number there"),
+    "-Infinity": (b'{"query": 1, "retrieved": {"a": -Infinity}}', "not JSON: -Infinity is no number there"),
+    "Latin-1": (b'{"query": "caf\xe9"}', r"not UTF-8: b'\xe9' in column 15"),
+    "half a character": (b'{"query": "\xf0\x9f\x98"}', "not UTF-8: "),
+    "an encoded surrogate": (b'{"query": "\xed\xa0\x80"}', "not UTF-8: "),
+    "a NUL byte": (b'{"query": "a\0b"}', "there is a NUL byte in this line"),
+    "UTF-16": ('{"query": 1}'.encode("utf-16-le"), "there is a NUL byte in this line"),
+    "gzip in the middle": (gzip.compress(b"{}"), ""),
+    "deep lists": (b'{"query": ' + b"[" * 200_000, "objects are nested too deeply"),
+    "deep objects": (b'{"query": 1, "x": ' + b'{"a":' * 200_000, "objects are nested too deeply"),
+    "many digits": (b'{"query": ' + b"7" * 10_000 + b"}", "there is a number of thousands of digits"),
+    "many digits somewhere": (b'{"query": 1, "x": [' + b"7" * 10_000 + b"]}", "there is a number of thousands"),
+    "the query twice": (b'{"query": 1, "truth": [], "query": 2}', "the key 'query' comes twice in one object"),
+    "the truth twice": (b'{"truth": ["a"], "query": 1, "truth":[]}', "the key 'truth' comes twice in one object"),
+    "retrieved twice": (b'{"retrieved" :[], "query": 1, "retrieved": []}', "the key 'retrieved' comes twice"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_bad_line_is_one_clear_error_with_its_place(name: str, packed: bool, write: Write) -> None:
+    bad, what = BAD_LINES[name]
+    data = GOOD.encode() + b"\r\n" + bad + b"\n" + GOOD.replace("q0", "q9").encode()
+    path = write(gzip.compress(data) if packed else data)
+    error = error_of(path)
+    assert (error.where, bool(error.mend)) == (f"{path}:3", True)
+    assert what in error.what
+    assert len(str(error)) < 400
+
+
+def test_names_of_fields_may_come_again_in_texts_and_inside_of_documents(write: Write) -> None:
+    document = {"id": "a", "content": '{"query": "\\"query\\"", "truth"', "meta": {"query": "query", "truth": "truth"}}
+    record = {"query": "query", "truth": ["truth", document], "retrieved": [document, "retrieved"]}
+    results = read_results(write([record]))
+    assert both(results) == ({"query": record["truth"]}, {"query": record["retrieved"]})
+
+
+def test_a_field_with_a_path_that_comes_twice_is_refused(write: Write) -> None:
+    path = write('{"query": 1, "truth": [], "out": {"docs": ["a"], "docs": []}}')
+    assert "the key 'docs' comes twice" in error_of(path, {"retrieved": "out.docs"}).what
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("before", ["", "\ufeff", "\n \n"])
+def test_a_file_that_is_one_list_says_how_to_make_lines_of_it(indent: int | None, before: str, write: Write) -> None:
+    path = write(before + json.dumps(RECORDS, indent=indent), "results.json")
+    assert str(error_of(path)) == (
+        f"{path}:{before.count(chr(10)) + 1}: this is one list, not one object per line. "
+        "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
+    )
+    assert not is_results(TextSource(path))
+
+
+@pytest.mark.parametrize(
+    "text", ["{\n}", json.dumps(RECORDS[0], indent=1), ' {"query": 1,\n "truth": []}', '{"query":']
+)
+def test_an_object_over_several_lines_says_how_to_put_it_on_one(text: str, write: Write) -> None:
+    path = write(text)
+    assert str(error_of(path)) == (
+        f"{path}:1: this object does not end on its line. "
+        "Put each object on one line: jq -c . results.json > results.jsonl"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_file_in_utf_16_is_told_so(encoding: str, write: Write) -> None:
+    path = write(lines(RECORDS).encode(encoding))
+    assert str(error_of(path)) == (
+        f"{path}:1: there is a NUL byte in this line. This is binary data, or UTF-16: save the file as UTF-8."
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b" \r\n\t\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", gzip.compress(b"")])
+def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
+    path = write(data)
+    assert str(error_of(path)).startswith(f"{path}: there are no results. Each line is one object: ")
+    assert not is_results(TextSource(path))
+
+
+def test_what_is_no_source_is_an_error() -> None:
+    for source in (None, 7, b"results.jsonl", RECORDS[0], iter(RECORDS)):
+        assert error_of(source).mend == "Results are a path, or a list of records (dictionaries)."
+    assert str(error_of([])).startswith("the results: there are no results")
+    assert str(error_of([RECORDS[0], "q2"])) == "the results[1]: 'q2' is not a record. A record is a dictionary."
+
+
+def test_files_that_cannot_be_read_are_the_errors_of_every_file(write: Write, tmp_path: Path) -> None:
+    packed = gzip.compress(
+        lines({"query": os.urandom(20).hex(), "truth": [], "retrieved": []} for _ in range(50)).encode()
+    )
+    for path, what in {
+        str(tmp_path / "none.jsonl"): "there is no such file",
+        str(tmp_path): "this is a folder, not a file",
+        write(packed[:500], "cut.gz"): "the gzip data is damaged or cut short",
+        write(packed[:300] + b"?" + packed[301:], "bad.gz"): "the gzip data is damaged or cut short",
+    }.items():
+        error = error_of(path)
+        assert (error.where, error.what.startswith(what)) == (path, True)
+    write(RECORDS, "results.jsonl")
+    with pytest.raises(KaratError, match=r"Did you mean results\.jsonl\?"):
+        is_results(TextSource(str(tmp_path / "result.jsonl")))
+
+
+# Long lines, pipes, and the kind of a file.
+
+
+def long_record(size: int) -> Json:
+    return {"query": "long", "truth": ["a"], "retrieved": ["a " * (size // 2)], "contexts": []}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_may_hold_megabytes(packed: bool, write: Write) -> None:
+    record = long_record(5 << 20)
+    data = (GOOD + lines([record]) + GOOD.replace("q0", "q9")).encode()
+    results = read_results(write(gzip.compress(data, 1) if packed else data))
+    assert results.run == {"q0": ["a"], "long": record["retrieved"], "q9": ["a"]}
+
+
+PRINT_SIZES = (
+    "import sys; from karat.sources.results import *; from karat.sources.pieces import TextSource\n"
+    "source = TextSource(sys.argv[1])\n"
+    "print(is_results(source), [len(docs[0]) for docs in read_results(source).run.values()])"
+)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("form", ["plain", "gzip", "BOM"])
+def test_results_may_come_through_a_pipe_with_lines_longer_than_what_is_read_at_once(name: str, form: str) -> None:
+    data = lines([long_record(12 << 20), {"query": "q", "truth": [], "retrieved": ["abc"]}]).encode()
+    data = {"plain": data, "gzip": gzip.compress(data, 1), "BOM": b"\xef\xbb\xbf\n " + data}[form]
+    done = subprocess.run([sys.executable, "-c", PRINT_SIZES, name], input=data, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"True [12582912, 3]\n", b"")
+
+
+def test_a_list_in_a_pipe_is_told_how_to_become_lines_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = json.dumps([long_record(9 << 20)]).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert "jq -c '.[]'" in str(error_of("-"))
+
+
+def test_an_unending_line_that_is_no_json_is_still_refused_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 2 * LONGEST_LINE)))
+    assert "this line is longer than 1 MB" in str(error_of("-"))
+
+
+def test_an_error_on_standard_input_names_it_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode() + b"oops\n")))
+    assert error_of("-").where == "standard input:2"
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(lines(RECORDS), "utf-8"), daemon=True)
+    writer.start()
+    source = TextSource(str(path))
+    assert is_results(source)
+    assert both(read_results(source)) == EXPECTED
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"{", True),
+        (b"\xef\xbb\xbf{", True),
+        (b" \n\t\r\n  {", True),
+        (b"\n" * 10_000 + b'{"query": 1}', True),
+        (b"\xef\xbb\xbf" + b" " * 4093 + b"{", True),
+        (b"q1 0 {a} 1\n", False),
+        (b"# a comment\n{}\n", False),
+        (b"[{}]", False),
+        (b"\n" * 10_000, False),
+        (b"\0{", False),
+    ],
+)
+def test_what_begins_with_a_brace_is_results(data: bytes, expected: bool, write: Write) -> None:
+    assert is_results(TextSource(write(data))) is expected
+    assert is_results(TextSource(write(gzip.compress(data)))) is expected
+
+
+def test_to_know_the_kind_of_a_file_only_its_beginning_is_read(write: Write) -> None:
+    # What comes later is damaged, and nobody sees it.
+    records = ({"query": os.urandom(40).hex(), "truth": ["a"], "retrieved": ["a"]} for _ in range(2000))
+    path = write(gzip.compress(lines(records).encode())[:50_000], "results.gz")
+    assert is_results(TextSource(path))
+    assert "damaged or cut short" in error_of(path).what
+
+
+def test_the_lines_of_a_source_are_numbered_from_one_and_have_no_end(write: Write) -> None:
+    source = TextSource(write(b"\xef\xbb\xbf a\r\n\n\xef\xbb\xbfb \t\n\rc\rd"))
+    assert list(source.lines()) == [(1, b" a"), (2, b""), (3, b"\xef\xbb\xbfb"), (4, b"\rc\rd")]
+    assert list(TextSource(write(b"")).lines()) == []
+
+
+# The results that come with karat.
+
+
+def test_the_results_of_the_demo_are_read_and_hold_chunks_of_its_passages() -> None:
+    results = read_results(demo.RESULTS)
+    assert list(results.truth) == list(results.run) == [question["query"] for question in demo.questions()]
+    content = {passage["id"]: passage["content"] for passage in demo.corpus()}
+    for documents in results.truth.values():
+        assert all(content[document["id"]] == document["content"] for document in documents)
+    for documents in results.run.values():
+        assert all(document["content"] in content[document["id"].partition("::")[0]] for document in documents)
+        assert [document["score"] for document in documents] == sorted((d["score"] for d in documents), reverse=True)
