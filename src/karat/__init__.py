@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from karat.components.serialization import default_from_dict, default_to_dict
     from karat.document import Document
     from karat.errors import KaratError
-    from karat.evaluation import EvaluationRunResult, evaluate, evaluate_runs
+    from karat.evaluation import EvaluationRunResult, evaluate, evaluate_results, evaluate_runs
     from karat.findings import Finding
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Scores
@@ -35,6 +35,7 @@ __all__ = [
     "default_to_dict",
     "definitions",
     "evaluate",
+    "evaluate_results",
     "evaluate_runs",
     "parse",
     "register",
@@ -53,6 +54,7 @@ _HOME = {
     "Scores": "karat.scores",
     "definitions": "karat.measures",
     "evaluate": "karat.evaluation",
+    "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
     "parse": "karat.measures",
     "register": "karat.measures",

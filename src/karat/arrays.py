@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from karat.judged import Bools, Ints
 
@@ -58,3 +60,22 @@ def one_array(chunks: Iterable[Column]) -> Column:
     if wide or sum(chunk.nbytes for chunk in filled) > 2**31 - 2**20:
         filled = [chunk.cast(pa.large_string()) for chunk in filled]
     return pa.concat_arrays(filled)
+
+
+def holds(column: Column, text: str) -> Bools:
+    """Which values of a column hold this text."""
+    return truths(pc.match_substring(column, text))
+
+
+def before_last(column: Column, text: str) -> Column:
+    """The values of a column up to the last time that they hold this text."""
+    return pc.replace_substring_regex(column, rf"(?s)^(.*){re.escape(text)}.*$", r"\1")
+
+
+def followed_by(column: Column, text: str) -> Column:
+    """The values of a column, each with this text added."""
+    return (
+        pc.binary_join_element_wise(column, pa.scalar(text, column.type), pa.scalar("", column.type))
+        if text
+        else column
+    )

@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from karat.judged import Judged
+from karat.matching.choice import Matcher, Same
 from karat.names import value_text
 from karat.ranking import Noticed
 from karat.registry import Measure
 
 _SHOWN = 3
+_BY_ID = Same()
 _LEAST_POSITIVE = math.ulp(0.0)
 
 
@@ -38,18 +40,24 @@ class Finding:
 
 
 def findings(
-    judged: Judged, noticed: Noticed, measures: Sequence[Measure], missing: str, match: str = "id", shown: int = _SHOWN
+    judged: Judged,
+    noticed: Noticed,
+    measures: Sequence[Measure],
+    missing: str,
+    match: Matcher = _BY_ID,
+    shown: int = _SHOWN,
 ) -> list[Finding]:
     """Everything worth knowing about a truth and a run, in the order in which it matters.
 
     Of many queries that something is true of, so many are named as `shown` says.
     """
-    keyless = f"without {match}, matching nothing"
+    keyless = f"without {match.field}, matching nothing"
     found = [
+        _matched_by(match),
         _missing(judged, noticed.missing_queries, missing),
         _unknown(noticed.unknown_queries),
         _empty_truths(judged, shown),
-        _nothing_found(judged),
+        _nothing_found(judged, match),
         *_no_relevant(judged, measures),
         _retrieved_nothing(judged, noticed, shown),
         _dropped("keyless-golds", noticed.keyless_golds, "judged document", keyless),
@@ -59,6 +67,11 @@ def findings(
         _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
+
+
+def _matched_by(match: Matcher) -> Finding | None:
+    """The same run scores otherwise where something else counts as a hit."""
+    return None if match == _BY_ID else Finding("match", f"matched by {match}", 0)
 
 
 def _missing(judged: Judged, queries: list[str], missing: str) -> Finding | None:
@@ -74,11 +87,13 @@ def _missing(judged: Judged, queries: list[str], missing: str) -> Finding | None
     return Finding("missing-queries", message, len(queries), mend, tuple(queries))
 
 
-def _nothing_found(judged: Judged) -> Finding | None:
+def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:
     """Not one judged document in the whole run is mostly a matter of how ids are written."""
     if len(judged.hit_rank) or not len(judged.gold_grade) or not judged.retrieved.any():
         return None
-    mend = "Compare the ids of both: are they written alike? Objects are matched by id, or by what match= says."
+    mend = "Compare the ids of both: are they written alike? Texts match by content, their chunks by chunk: match=."
+    if match != _BY_ID:
+        mend = "Look at a document of both: is that what should be compared?"
     return Finding("nothing-found", "no judged document is in the run", 0, mend)
 
 

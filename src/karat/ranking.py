@@ -7,19 +7,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from karat.document import keys
 from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints, Judged
+from karat.matching.choice import Matcher
+from karat.matching.joining import Joiner
 from karat.options import Duplicates, Ties
 from karat.sources.forms import Batch, Lists, Run, Scored, Table, Truth
 from karat.ties import Order, ranks_by_score, ranks_in_table
-
-if TYPE_CHECKING:
-    from karat.matching.keys import Finder
 
 
 @dataclass(frozen=True)
@@ -59,9 +57,9 @@ class Part:
     keyless: dict[str, int] = field(default_factory=dict)
 
 
-def judge(truth: Truth, run: Run, rules: Rules) -> tuple[Judged, Noticed]:
+def judge(truth: Truth, run: Run, rules: Rules, match: Matcher) -> tuple[Judged, Noticed]:
     """Rank the judged documents of a run."""
-    kernel = _Kernel(truth, rules)
+    kernel = _Kernel(truth, rules, Joiner(truth, match))
     parts: list[Part] = []
     seen: set[str] = set()
     for part in _in_threads(kernel, run.batches()):
@@ -113,13 +111,7 @@ class _Kernel:
 
     truth: Truth
     rules: Rules
-
-    @cached_property
-    def finder(self) -> Finder:
-        """The judged documents, ready to be found in a table; made once, by whichever thread comes first."""
-        from karat.matching.keys import Finder
-
-        return Finder.of(self.truth)
+    joiner: Joiner
 
     def __call__(self, batch: Batch) -> Part:
         if isinstance(batch, Table):
@@ -127,74 +119,50 @@ class _Kernel:
         return self._lists(batch) if isinstance(batch, Lists) else self._scored(batch)
 
     def _lists(self, batch: Lists) -> Part:
-        sizes, identical = [], 0
-        hit_query: list[int] = []
-        hit_rank: list[int] = []
-        hit_gold: list[int] = []
-        keyless: dict[str, int] = {}
+        identical = 0
+        if self.rules.ignore_identical_ids:
+            batch, identical = _without_identical_documents(batch)
         places = self._places(batch.queries)
-        for query, name, docs in zip(places.tolist(), batch.queries, batch.docs, strict=True):
-            kept = docs
-            if self.rules.ignore_identical_ids:
-                kept = [doc for doc in docs if doc != name]
-                identical += len(docs) - len(kept)
-            sizes.append(len(kept))
-            if query < 0:
-                continue
-            index = self.truth.index(query)
-            hits = [(rank, index[doc]) for rank, doc in enumerate(kept, 1) if doc in index]
-            hit_query += [query] * len(hits)
-            hit_rank += [rank for rank, _ in hits]
-            hit_gold += [gold for _, gold in hits]
-            if not all(kept):
-                keyless[name] = sum(not doc for doc in kept)
-        return self._part(
-            batch.queries, places, sizes, hit_query, hit_rank, hit_gold, identical=identical, keyless=keyless
-        )
+        segment, at, gold = self.joiner.in_lists(batch, places)
+        keyless = {
+            query: sum(not doc for doc in docs)
+            for query, place, docs in zip(batch.queries, places.tolist(), batch.docs, strict=True)
+            if place >= 0 and not all(docs)
+        }
+        sizes = np.fromiter(map(len, batch.docs), np.int64, len(batch.docs))
+        return self._part(batch.queries, places, sizes, segment, at + 1, gold, identical=identical, keyless=keyless)
 
     def _scored(self, batch: Scored) -> Part:
         identical = 0
         if self.rules.ignore_identical_ids:
             batch, identical = _without_identical(batch)
         places = self._places(batch.queries)
-        segments, golds, scores, names = [], [], [], []
-        for segment, (query, docs) in enumerate(zip(places.tolist(), batch.docs, strict=True)):
-            if query < 0:
-                continue
-            of_query = self.truth.golds(query)
-            for gold, doc in zip(of_query, self.truth.docs[of_query.start : of_query.stop], strict=True):
-                if doc in docs:
-                    segments.append(segment)
-                    golds.append(gold)
-                    scores.append(docs[doc])
-                    names.append(doc)
-        of_hit = np.asarray(segments, np.int64)
-        ranks = ranks_by_score(batch, of_hit, np.asarray(scores, np.float64), names, self._order(places))
-        return self._part(
-            batch.queries, places, np.diff(batch.offsets), places[of_hit], ranks, golds, identical=identical
-        )
+        segment, names, gold = self.joiner.in_scored(batch, places)
+        scores = [batch.docs[query][name] for query, name in zip(segment.tolist(), names, strict=True)]
+        order = self._order(segment, names, gold)
+        ranks = ranks_by_score(batch, segment, np.asarray(scores, np.float64), names, order)
+        return self._part(batch.queries, places, np.diff(batch.offsets), segment, ranks, gold, identical=identical)
 
     def _table(self, batch: Table) -> Part:
         from karat.hashing import repeats, row_hashes
-        from karat.matching.keys import same_as_query
+        from karat.matching.rows import same_as_query
 
         identical = duplicates = 0
         if self.rules.ignore_identical_ids:
             same = same_as_query(batch)
-            batch, identical = _kept(batch, ~same), int(same.sum())
+            batch, identical = batch.where(~same), int(same.sum())
         hashes = row_hashes(batch)
         repeated = repeats(batch, hashes)
         if len(repeated):
             keep = self._best_of(batch, repeated)
             duplicates = int((~keep).sum())
-            batch, hashes = _kept(batch, keep), hashes[keep]
+            batch, hashes = batch.where(keep), hashes[keep]
         places = self._places(batch.queries)
-        rows, golds = self.finder.find(batch, hashes, places)
-        names = [self.truth.docs[gold] for gold in golds.tolist()]
-        ranks = ranks_in_table(batch, rows, names, self._order(places))
-        segments = batch.segments(rows)
+        rows, names, gold = self.joiner.in_table(batch, hashes, places)
+        segment = batch.segments(rows)
+        ranks = ranks_in_table(batch, rows, names, self._order(segment, names, gold))
         return self._part(
-            batch.queries, places, np.diff(batch.offsets), places[segments], ranks, golds,
+            batch.queries, places, np.diff(batch.offsets), segment, ranks, gold,
             duplicates=duplicates, identical=identical,
         )  # fmt: skip
 
@@ -226,10 +194,13 @@ class _Kernel:
         place = self.truth.place
         return np.fromiter((place.get(query, -1) for query in queries), np.int64, len(queries))
 
-    def _order(self, places: Ints) -> Order:
-        def grades(segment: int) -> dict[str, float]:
-            golds = self.truth.index(int(places[segment]))
-            return {doc: float(self.truth.grades[gold]) for doc, gold in golds.items()}
+    def _order(self, segment: Ints, names: Sequence[str], gold: Ints) -> Order:
+        def grades(wanted: int) -> dict[str, float]:
+            best: dict[str, float] = {}
+            for hit in np.flatnonzero(segment == wanted).tolist():
+                grade = float(self.truth.grades[gold[hit]])
+                best[names[hit]] = max(grade, best.get(names[hit], grade))
+            return best
 
         return Order(self.rules.ties, grades)
 
@@ -237,10 +208,10 @@ class _Kernel:
         self,
         queries: list[str],
         places: Ints,
-        sizes: Sequence[int] | Ints,
-        hit_query: Sequence[int] | Ints,
-        hit_rank: Sequence[int] | Ints,
-        hit_gold: Sequence[int] | Ints,
+        sizes: Ints,
+        segment: Ints,
+        hit_rank: Ints,
+        hit_gold: Ints,
         duplicates: int = 0,
         identical: int = 0,
         keyless: dict[str, int] | None = None,
@@ -249,23 +220,25 @@ class _Kernel:
         return Part(
             queries,
             places[known],
-            np.asarray(sizes, np.int64)[known],
-            np.asarray(hit_query, np.int64),
-            np.asarray(hit_rank, np.int64),
-            np.asarray(hit_gold, np.int64),
+            sizes[known],
+            places[segment],
+            hit_rank,
+            hit_gold,
             duplicates,
             identical,
             keyless or {},
         )
 
 
-def _kept(table: Table, keep: Bools) -> Table:
-    """The table without some of its rows; a query may be left with none."""
-    from karat.arrays import rows
-
-    kept_before = np.concatenate(([0], np.cumsum(keep)))
-    docs = table.docs.take(rows(np.flatnonzero(keep)))
-    return replace(table, offsets=kept_before[table.offsets], docs=docs, scores=table.scores[keep])
+def _without_identical_documents(batch: Lists) -> tuple[Lists, int]:
+    left, dropped = replace(batch, docs=[], documents=[]), 0
+    for query, docs, documents in zip(batch.queries, batch.docs, batch.documents, strict=True):
+        names = keys(documents, "id", f"query {query}")
+        kept = [at for at, name in enumerate(names) if name != query]
+        left.docs.append([docs[at] for at in kept])
+        left.documents.append([documents[at] for at in kept])
+        dropped += len(names) - len(kept)
+    return left, dropped
 
 
 def _without_identical(batch: Scored) -> tuple[Scored, int]:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from karat.judged import Judged
+    from karat.spans import Spans
 
 Combine = Literal["mean", "sum", "geometric"]
+Takes = Literal["judged", "spans"]
 Function = Callable[..., "NDArray[Any]"]
 
 
@@ -37,6 +39,7 @@ class Definition:
     higher_is_better: bool = True
     combine: Combine = "mean"
     graded: bool = False
+    takes: Takes = "judged"
     aliases: tuple[str, ...] = ()
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
     example_at: str = "10"
@@ -120,14 +123,20 @@ class Measure:
             raise KaratError(f"{self}: {wrong}")
         return self
 
-    def compute(self, judged: Judged) -> NDArray[np.float64]:
+    def compute(self, data: Judged | Spans) -> NDArray[np.float64]:
         """One value per query; NaN where a value is null."""
         import numpy as np
 
-        values = np.asarray(self.check().definition.function(judged, **dict(self.settings)), np.float64)
-        if values.shape != (len(judged.queries),):
+        from karat.spans import Spans
+
+        takes, given = self.definition.takes, "spans" if isinstance(data, Spans) else "judged"
+        if takes != given:
+            names = {"judged": "judged documents", "spans": "spans, (document, start, end)"}
+            raise KaratError(f"{self.name} takes {names[takes]}; it was given {names[given]}")
+        values = np.asarray(self.check().definition.function(data, **dict(self.settings)), np.float64)
+        if values.shape != (len(data.queries),):
             raise KaratError(
-                f"{self} returned an array of shape {values.shape} for {len(judged.queries)} queries",
+                f"{self} returned an array of shape {values.shape} for {len(data.queries)} queries",
                 mend="A measure returns one value per query.",
             )
         return values
@@ -165,6 +174,8 @@ class About(TypedDict, total=False):
     """how the values of the queries become one: `mean`, `sum` or `geometric`"""
     graded: bool
     """whether grades count as they are, and not only as relevant or not"""
+    takes: Takes
+    """what it is computed from: `judged` documents, or `spans` of them"""
     aliases: tuple[str, ...]
     """other names; one may set parameters (`rbp(p=0.9)`); one that ends in `_` takes a number, which is the cut-off
     (`P_` accepts `P_5` and `P.5`) or the parameter marked `?` (`rbp_(p=?)` accepts `rbp.95`)"""

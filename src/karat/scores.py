@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from rich.console import Group
+
+    from karat.evidence import Evidence
+    from karat.explain import Explanation
 
 # The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
 _LEAST = 0.00001
@@ -46,6 +49,11 @@ class Scores:
     values: Mapping[str, Floats]
     findings: tuple[Finding, ...] = ()
     name: str = ""
+    evidence: Evidence | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept of scores elsewhere: the numbers, and not the run that they are of."""
+        return {**self.__dict__, "evidence": None}
 
     def __post_init__(self) -> None:
         for column in self.values.values():
@@ -146,6 +154,29 @@ class Scores:
                 times = len(columns) if _combine(name) == "sum" else 1
                 found[name] = (_after_mean(low * times, _combine(name)), _after_mean(high * times, _combine(name)))
         return {name: found[name] for name in names}
+
+    def explain(self, query: str, k: int = 20) -> Explanation:
+        """Rank by rank, what was retrieved for a query, which gold it is, and how: the first k ranks, and all hits.
+
+        >>> from karat import evaluate
+        >>> scores = evaluate({"q": ["Gold is soft.", "Iron rusts."]}, {"q": ["is soft", "blue"]}, "R", match="chunk")
+        >>> print(scores.explain("q"))
+        rank   retrieved   gold            grade   how
+        ────────────────────────────────────────────────────────
+        1      is soft     Gold is soft.   1       contained
+        2      blue
+        –                  Iron rusts.     1       not retrieved
+        query q: R 0.5000
+        2 retrieved, matched by chunk
+        """
+        from karat.explain import explain
+
+        if self.evidence is None:
+            raise KaratError(
+                "these scores are numbers alone, with nothing behind them to explain",
+                mend="Evaluate again: scores that were saved, or that evaluators made, do not hold their run.",
+            )
+        return explain(self.evidence, str(query), self.per_query.get(str(query), {}), k)
 
     def to_arrow(self) -> pa.Table:
         """The table in Arrow; what was noticed rides in its metadata."""

@@ -44,7 +44,8 @@ def by_the_book(measure: Measure, query: Query) -> float:
 
 
 def test_every_registered_measure_is_put_to_the_test() -> None:
-    ours = {one.name for one in definitions() if one.function.__module__.startswith("karat.")}
+    judged = [one for one in definitions() if one.takes == "judged"]
+    ours = {one.name for one in judged if one.function.__module__.startswith("karat.")}
     assert ours == {measure.name for measure in MEASURES}
 
 

@@ -17,27 +17,32 @@ SOURCE = Path(karat.__file__).parent
 LAYERS = {
     "names": {"errors"},
     "parameters": {"errors", "names"},
-    "registry": {"errors", "names", "parameters", "judged"},
+    "registry": {"errors", "names", "parameters", "judged", "spans"},
     "judged": set(),
-    "measures": {"errors", "names", "parameters", "registry", "judged", "measures"},
+    "spans": {"judged"},
+    "measures": {"errors", "names", "parameters", "registry", "judged", "measures", "spans"},
     "document": {"errors", "names"},
     "arrays": {"judged"},
     "hashing": {"arrays", "judged", "sources"},
-    "sources": {"arrays", "errors", "names", "document", "hashing", "judged", "sources"},
-    "matching": {"arrays", "document", "errors", "hashing", "judged", "sources"},
+    "normalization": {"errors", "names"},
+    "key": {"document", "normalization"},
+    "sources": {"arrays", "errors", "key", "names", "document", "hashing", "judged", "sources", "spans"},
+    "matching": {"arrays", "document", "errors", "hashing", "judged", "key", "names", "normalization", "parameters",
+                 "sources"},
     "ties": {"arrays", "judged", "options", "sources"},
-    "ranking": {"arrays", "errors", "hashing", "judged", "options", "sources", "ties", "matching"},
+    "ranking": {"arrays", "document", "errors", "hashing", "judged", "options", "sources", "ties", "matching"},
     "answers": set(),
     "stats": {"judged"},
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(
-    "answers arrays document errors evaluation exports files findings hashing judged"
-    " matching measures names options parameters ranking registry scores sources stats summary tables ties".split()
+    "answers arrays document errors evaluation evidence explain exports files findings hashing judged key"
+    " matching measures names normalization options parameters ranking registry scores sources spans stats"
+    " summary tables ties".split()
 )
 
 
-LAYERS |= {"components": CORE, "integrations": CORE | {"components"}}
+LAYERS |= {"pooled": CORE, "components": CORE, "integrations": CORE | {"components"}}
 
 
 def modules() -> list[Path]:

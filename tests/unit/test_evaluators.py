@@ -186,7 +186,10 @@ def test_evaluators_in_a_pipeline_say_the_same_as_alone(lists: list[Any]) -> Non
     assert pipeline.run(inputs) == {str(at): evaluator.run(**inputs) for at, evaluator in enumerate(ALL)}
 
 
-@pytest.mark.parametrize("definition", definitions(), ids=lambda definition: definition.name)
+ON_DOCUMENTS = [definition for definition in definitions() if definition.takes == "judged"]
+
+
+@pytest.mark.parametrize("definition", ON_DOCUMENTS, ids=lambda definition: definition.name)
 def test_every_measure_of_the_registry_can_be_evaluated(definition: Definition) -> None:
     measure = f"{definition.name}@{definition.example_at}" if definition.at else definition.name
     result = DocumentMeasureEvaluator(measure).run([["a", "b"], ["c"]], [["x", "a"], ["c"]])

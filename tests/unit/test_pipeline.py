@@ -23,7 +23,7 @@ from karat import Document, KaratError, Pipeline, component, default_from_dict, 
 from karat.components.component import registered
 from karat.components.evaluators import AnswerExactMatchEvaluator, DocumentMRREvaluator, DocumentRecallEvaluator
 from karat.components.sharing import shared, sharing
-from karat.matching.lists import match_lists
+from karat.evaluation.lists import match_documents
 
 LISTS = {"ground_truth_documents": [["Paris", "Lyon"]], "retrieved_documents": [["Rome", "Paris"]]}
 
@@ -529,14 +529,14 @@ def test_evaluators_that_get_the_same_lists_share_one_matching_pass(monkeypatch:
 
     def counted(*given: Any) -> Any:
         calls.append(given)
-        return match_lists(*given)
+        return match_documents(*given)
 
-    monkeypatch.setattr("karat.components.evaluators.documents.match_lists", counted)
+    monkeypatch.setattr("karat.components.evaluators.documents.match_documents", counted)
     pipeline = pipeline_of(
         recall=DocumentRecallEvaluator(), mrr=DocumentMRREvaluator(), by_id=DocumentMRREvaluator("id")
     )
     pipeline.run({"recall": LISTS, "mrr": LISTS, "by_id": LISTS})
-    assert [given[2] for given in calls] == ["content", "id"]
+    assert [str(given[2]) for given in calls] == ["content", "id"]
     pipeline.run({"recall": LISTS, "mrr": dict(LISTS, retrieved_documents=[["Paris"]]), "by_id": LISTS})
     assert len(calls) == 5
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.matching.choice import Same
 from karat.options import Ties
 from karat.ranking import Rules, judge
 from karat.sources import read_run, read_truth
@@ -63,7 +64,7 @@ def found_ranks(truth: Data, run: Data, ties: Ties, form: str, path: Path, ignor
         source = path
     known = read_truth(truth)
     with pieces_of(16 if form == "file in pieces" else 1 << 23):
-        judged, _ = judge(known, read_run(source, known), Rules(ties, "error", ignore_identical_ids))
+        judged, _ = judge(known, read_run(source, known), Rules(ties, "error", ignore_identical_ids), Same())
     ranks: Ranks = {query: {} for query in truth}
     for query, rank, gold in zip(judged.hit_query, judged.hit_rank, judged.hit_gold, strict=True):
         ranks[known.queries[query]][known.docs[gold]] = int(rank)

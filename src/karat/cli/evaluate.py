@@ -11,13 +11,37 @@ from karat.options import Duplicates, Missing, Output, Ties
 
 
 def command(
-    truth: Annotated[str, typer.Argument(metavar="TRUTH", help="TREC qrels, plain or gzip; - is standard input.")],
-    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="One or more TREC runs.")],
+    truth: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRUTH",
+            help="TREC qrels; or results of RAG, one JSON object a line, which need no RUN. Plain or gzip; - is"
+            " standard input.",
+        ),
+    ],
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN", help="TREC runs; or more results, to compare.")
+    ] = None,
     measures: Annotated[
         list[str] | None,
         typer.Option(
             "-m", "--measure", metavar="MEASURE", help="A measure, such as nDCG@10 or 'AP(rel=2)'; repeatable."
         ),
+    ] = None,
+    match: Annotated[
+        str,
+        typer.Option(
+            metavar="MATCH",
+            help="What counts as a hit: id, content, meta.NAME, prefix, chunk, fuzzy, overlap, with parameters as in"
+            " 'fuzzy(threshold=85)' or 'content(normalize=case+space)'.",
+        ),
+    ] = "id",
+    fields: Annotated[
+        list[str] | None,
+        typer.Option("--field", metavar="NAME=THEIRS", help="What results call a field: retrieved=source_nodes."),
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option(metavar="QUERY", help="Show rank by rank what was found for one query, and how.")
     ] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Show every query.")] = False,
     output: Annotated[
@@ -51,28 +75,67 @@ def command(
     from karat.cli.output import Request, deliver, refuse
     from karat.cli.progress import progress_bar
     from karat.errors import KaratError
-    from karat.evaluation import DEFAULT_MEASURES, chosen_measures, evaluate_runs
+    from karat.evaluation import DEFAULT_MEASURES, Options, chosen_measures, evaluate_results, evaluate_runs
+    from karat.matching.choice import matcher_of
     from karat.names import split_names
+    from karat.sources.pieces import TextSource
+    from karat.sources.results import is_results
 
-    if [truth, *runs].count("-") > 1:
+    paths = [truth, *(runs or [])]
+    if paths.count("-") > 1:
         raise KaratError("standard input can be read once", mend="Give - for the truth or for one run.")
     names = [name for text in measures or DEFAULT_MEASURES for name in split_names(text)]
     chosen_measures(names, rel)
-    request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None)
-    refuse(request, [truth, *runs])
-    with progress_bar() as progress:
-        scores = evaluate_runs(
-            truth,
-            dict(zip(run_names(runs), runs, strict=True)),
-            names,
-            ties=ties,
-            missing=missing,
-            duplicates=duplicates,
-            ignore_identical_ids=ignore_identical_ids,
-            rel=rel,
-            progress=progress,
+    matcher = matcher_of(match)
+    request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None, explain)
+    refuse(request, paths)
+    options: Options = {
+        "ties": ties,
+        "missing": missing,
+        "duplicates": duplicates,
+        "ignore_identical_ids": ignore_identical_ids,
+        "match": matcher,
+    }
+    first = TextSource(truth)
+    if is_results(first):
+        theirs = field_names(fields or [])
+        sources = [first, *map(TextSource, paths[1:])]
+        scores = {
+            name: evaluate_results(source, names, fields=theirs, rel=rel, name=name, **options)
+            for name, source in zip(run_names(paths), sources, strict=True)
+        }
+    elif not runs:
+        raise KaratError(
+            "a truth alone cannot be evaluated",
+            where=first.name,
+            mend="Name a run after it; or give a file of results, one JSON object a line.",
         )
+    elif fields:
+        raise KaratError("--field is for results, one JSON object a line", where=first.name, mend="Leave it out.")
+    else:
+        with progress_bar() as progress:
+            by_name = dict(zip(run_names(runs), runs, strict=True))
+            options["progress"] = progress
+            scores = evaluate_runs(first, by_name, names, rel=rel, **options)
     deliver(scores, request)
+
+
+def field_names(given: list[str]) -> dict[str, str]:
+    """What results call their fields, from `retrieved=source_nodes`.
+
+    >>> field_names(["query=id", "retrieved=response.source_nodes"])
+    {'query': 'id', 'retrieved': 'response.source_nodes'}
+    """
+    from karat.errors import KaratError, shown
+
+    names: dict[str, str] = {}
+    for text in given:
+        role, equals, name = (part.strip() for part in text.partition("="))
+        if not (role and equals and name) or names.get(role, name) != name:
+            problem = "twice" if role in names else "is not NAME=THEIRS"
+            raise KaratError(f"--field {shown(text)} {problem}", mend="Write --field retrieved=source_nodes.")
+        names[role] = name
+    return names
 
 
 def run_names(paths: list[str]) -> list[str]:
@@ -93,6 +156,9 @@ def _short(path: str) -> str:
     if path == "-":
         return "stdin"
     pure = PurePath(path)
-    while pure.suffix.lower() in {".gz", ".trec", ".run", ".txt", ".tsv", ".res", ".out"} and pure.stem:
+    while (
+        pure.suffix.lower() in {".gz", ".trec", ".run", ".txt", ".tsv", ".res", ".out", ".jsonl", ".ndjson"}
+        and pure.stem
+    ):
         pure = pure.with_suffix("")
     return pure.as_posix()

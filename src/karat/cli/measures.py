@@ -65,6 +65,7 @@ def explanation(definition: Definition) -> Iterator[str]:
     facts = {
         "formula": definition.formula,
         "reference": definition.reference,
+        "takes": "spans in truth and run: (document, start, end)" if definition.takes == "spans" else "",
         "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
                         "geometric": "the geometric mean over queries"}[definition.combine],

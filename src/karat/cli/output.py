@@ -35,6 +35,7 @@ class Request:
     file: str | None
     per_query: bool
     level: float | None
+    explain: str | None = None
 
     @property
     def form(self) -> str:
@@ -45,6 +46,8 @@ class Request:
 
 def refuse(request: Request, inputs: Sequence[str]) -> None:
     """Say what cannot be done before any work is done."""
+    if request.explain is not None and request.form in _WITHOUT_NOTES:
+        raise KaratError(f"there is no {request.form} of an explanation", mend="Take a table, markdown, latex or json.")
     numbers_alone = request.form == "parquet" or (request.per_query and request.form in _WITHOUT_NOTES)
     if request.level is not None and numbers_alone:
         raise KaratError(f"there is no place for intervals in {request.form} of every query", mend="Leave out --ci.")
@@ -62,26 +65,54 @@ def refuse(request: Request, inputs: Sequence[str]) -> None:
 
 def deliver(scores: Mapping[str, Scores], request: Request) -> None:
     """Print the scores, or write them to the file that was named."""
+    if request.explain is not None:
+        _explain(scores, request.explain, request)
+        return
     if request.file is None and request.form == "table":
         narrower = None if request.per_query else partial(by_measure, scores, request.level)
         show(_table(scores, request), narrower)
-    elif request.file is None:
-        say(rendered(scores, request))
-    elif request.form == "parquet":
+    elif request.file is not None and request.form == "parquet":
         next(iter(scores.values())).to_parquet(request.file)
     else:
-        text = rendered(scores, request)
-        write_whole(request.file, lambda file: file.write(text.encode()))
+        _put(rendered(scores, request), request)
     if request.form in _WITHOUT_NOTES:
         sys.stderr.write("".join(f"{printable(note)}\n" for note in notes(scores)))
+
+
+def _explain(scores: Mapping[str, Scores], query: str, request: Request) -> None:
+    """What stands behind one query, run by run."""
+    explained = {name: of_run.explain(query) for name, of_run in scores.items()}
+    tables = {name: explanation.table() for name, explanation in explained.items()}
+    if request.file is None and request.form == "table":
+        for name, table in tables.items():
+            say(f"{printable(name)}\n" if len(tables) > 1 else "")
+            show(table)
+    elif request.form == "json":
+        _put(_json({name: explanation.to_dict() for name, explanation in explained.items()}), request)
+    else:
+        _put("\n".join(_drawn(table, request) for table in tables.values()), request)
+
+
+def _put(text: str, request: Request) -> None:
+    if request.file is None:
+        say(text)
+    else:
+        write_whole(request.file, lambda file: file.write(text.encode()))
+
+
+def _json(runs: Mapping[str, Any]) -> str:
+    whole = next(iter(runs.values())) if len(runs) == 1 else {"runs": runs}
+    return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _drawn(table: Table, request: Request) -> str:
+    return {"markdown": table.markdown, "latex": table.latex, "table": table.text}[request.form]()
 
 
 def rendered(scores: Mapping[str, Scores], request: Request) -> str:
     """The scores as text in the format asked for."""
     if request.form == "json":
-        runs = {name: _everything(of_run, request) for name, of_run in scores.items()}
-        whole = next(iter(runs.values())) if len(runs) == 1 else {"runs": runs}
-        return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return _json({name: _everything(of_run, request) for name, of_run in scores.items()})
     if request.form == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in _records(scores, request))
     if request.form in ("csv", "tsv"):
@@ -90,8 +121,7 @@ def rendered(scores: Mapping[str, Scores], request: Request) -> str:
         return delimited(
             header, [[row.get(key) for key in header] for row in rows], "," if request.form == "csv" else "\t"
         )
-    table = _table(scores, request)
-    return {"markdown": table.markdown, "latex": table.latex, "table": table.text}[request.form]()
+    return _drawn(_table(scores, request), request)
 
 
 def _table(scores: Mapping[str, Scores], request: Request) -> Table:

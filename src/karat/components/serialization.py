@@ -82,7 +82,7 @@ class Described:
         return made
 
     def __repr__(self) -> str:
-        parameters = self.to_dict()["init_parameters"].items()
+        parameters = _parameters_to_dict(self)["init_parameters"].items()
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in parameters)})"
 
 

@@ -7,15 +7,20 @@ from typing import Any, TypedDict, Unpack, get_args
 
 from karat.errors import KaratError, shown
 from karat.evaluation.eval_run_result import EvaluationRunResult as EvaluationRunResult
+from karat.evidence import Evidence
 from karat.findings import findings
-from karat.judged import Judged
+from karat.judged import Floats, Judged
+from karat.matching.choice import Match, Same, matcher_of
 from karat.measures import Measure, parse
-from karat.names import spelling, split_names
+from karat.names import did_you_mean, spelling, split_names
 from karat.options import Duplicates, Missing, Ties
 from karat.ranking import Noticed, Rules, judge
 from karat.scores import Scores
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.pieces import Progress
+from karat.sources.results import read_results
+from karat.sources.spans import read_spans
+from karat.spans import Spans
 
 Measures = str | Measure | Iterable[str | Measure]
 
@@ -32,7 +37,7 @@ def evaluate(
     duplicates: Duplicates = "error",
     ignore_identical_ids: bool = False,
     rel: float | None = None,
-    match: str = "id",
+    match: Match = "id",
     truth_columns: Mapping[str, str] | None = None,
     run_columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -49,7 +54,8 @@ def evaluate(
     - `duplicates`: a document that comes twice in a query of a table is an `error`, or the `first` in rank stays.
     - `ignore_identical_ids`: leave out documents that have the id of their query.
     - `rel`: the grade from which a document is relevant, for measures that do not say it themselves.
-    - `match`: what identifies documents given as objects: `id`, `content`, or a field such as `meta.source`.
+    - `match`: what counts as a hit: the same `id`, `content` or field (`meta.source`); a `prefix` of the id; texts
+      compared by `chunk`, `fuzzy(threshold=90)` or `overlap(threshold=0.5)`; or a function `(retrieved, gold) -> bool`.
     - `truth_columns`, `run_columns`: other names for the columns of data frames, as `{"doc": "docno"}`.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
@@ -63,23 +69,45 @@ def evaluate(
         if value not in get_args(known):
             raise KaratError(f"{option}={shown(value)} is not one of {', '.join(get_args(known))}")
     chosen = chosen_measures(measures, rel)
-    judgments = read_truth(truth, columns=truth_columns, match=match)
-    source = read_run(run, judgments, columns=run_columns, match=match, progress=progress, name=name or "the run")
-    judged, noticed = judge(judgments, source, Rules(ties, duplicates, ignore_identical_ids))
-    _refuse_unknown_field(match, judged, noticed, source.name)
+    matcher = matcher_of(match)
+    spans: Spans | None = None
+    if _of_spans(chosen):
+        read = read_spans(truth, run, ("the truth", name or "the run"))
+        spans = read.spans
+        if matcher == Same():
+            # A span's id is its document's.
+            truth, run = read.gold_documents, read.retrieved_documents
+    judgments = read_truth(truth, columns=truth_columns, key=matcher.key)
+    source = read_run(run, judgments, columns=run_columns, key=matcher.key, progress=progress, name=name or "the run")
+    rules = Rules(ties, duplicates, ignore_identical_ids)
+    judged, noticed = judge(judgments, source, rules, matcher)
+    _refuse_unknown_field(matcher.key.field, judged, noticed, source.name)
     graded = judged
     if any(measure.definition.graded for measure in chosen):
         graded = _with_scores(judged, judgments)
+    evidence = Evidence(graded, judgments, source, rules, matcher)
+    kept = judged.answered
     if missing == "skip":
-        judged, graded = judged.select(judged.answered), graded.select(judged.answered)
+        judged, graded = judged.select(kept), graded.select(kept)
         if not judged.queries:
             raise KaratError(
                 "no query of the truth is in the run",
                 where=source.name,
                 mend="Compare the query ids of both: are they written alike?",
             )
-    values = {str(measure): measure.compute(graded if measure.definition.graded else judged) for measure in chosen}
-    return Scores(judged.queries, values, tuple(findings(judged, noticed, chosen, missing, match)), name)
+    values: dict[str, Floats] = {}
+    for measure in chosen:
+        if spans is not None and measure.definition.takes == "spans":
+            of_all = measure.compute(spans)
+            values[str(measure)] = of_all[kept] if missing == "skip" else of_all
+        else:
+            values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
+    found = findings(judged, noticed, chosen, missing, matcher)
+    return Scores(judged.queries, values, tuple(found), name, evidence)
+
+
+def _of_spans(measures: Iterable[Measure]) -> bool:
+    return any(measure.definition.takes == "spans" for measure in measures)
 
 
 def _with_scores(judged: Judged, truth: Truth) -> Judged:
@@ -89,14 +117,16 @@ def _with_scores(judged: Judged, truth: Truth) -> Judged:
     return judged if truth.scores is None else judged.regraded(truth.scores)
 
 
-def _refuse_unknown_field(match: str, judged: Judged, noticed: Noticed, run: str) -> None:
+def _refuse_unknown_field(field: str, judged: Judged, noticed: Noticed, run: str) -> None:
     """A field that not one document has is a slip of the pen."""
     for name, keyless, whole in (
         ("the truth", noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
         (run, sum(noticed.keyless.values()), int(judged.retrieved.sum())),
     ):
-        if match != "id" and 0 < keyless == whole:
-            raise KaratError(f"no document has a {shown(match)}", where=name, mend="match= names one of their fields.")
+        if field != "id" and 0 < keyless == whole:
+            near = did_you_mean(field, ("id", "content", "prefix", "chunk", "fuzzy", "overlap"))
+            mend = f"{near} match= names one of their fields, or says how texts are compared.".strip()
+            raise KaratError(f"no document has a {shown(field)}", where=name, mend=mend)
 
 
 class Options(TypedDict, total=False):
@@ -106,7 +136,7 @@ class Options(TypedDict, total=False):
     missing: Missing
     duplicates: Duplicates
     ignore_identical_ids: bool
-    match: str
+    match: Match
     run_columns: Mapping[str, str] | None
     progress: Progress | None
 
@@ -129,8 +159,32 @@ def evaluate_runs(
     if not isinstance(runs, Mapping) or not runs:
         raise KaratError(f"{shown(runs)} are no runs", mend='Give them by name: {"bm25": run, "dense": run}.')
     chosen = chosen_measures(measures, rel)
-    judgments = read_truth(truth, columns=truth_columns, match=options.get("match", "id"))
+    judgments = truth
+    if not _of_spans(chosen):
+        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(options.get("match", "id")).key)
     return {name: evaluate(judgments, run, chosen, name=name, **options) for name, run in runs.items()}
+
+
+def evaluate_results(
+    results: Any,
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    fields: Mapping[str, str] | None = None,
+    rel: float | None = None,
+    name: str = "",
+    **options: Unpack[Options],
+) -> Scores:
+    """Measure the results of a RAG system: a file of JSON lines, or a list of records, one per question.
+
+    Each has a `query`, its `truth` (texts, ids or documents) and what was `retrieved`, best first; `fields` says where
+    they are called otherwise, as `{"retrieved": "response.source_nodes"}`. The options are those of `evaluate`.
+
+    >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
+    >>> evaluate_results([record], "RR", match="chunk")["RR"]
+    0.5
+    """
+    read = read_results(results, fields)
+    return evaluate(read.truth, read.run, measures, rel=rel, name=name, **options)
 
 
 def chosen_measures(measures: Measures, rel: float | None = None) -> list[Measure]:

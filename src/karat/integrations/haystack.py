@@ -13,6 +13,7 @@ from typing import Any, Self
 from karat.components import evaluators
 from karat.components.evaluators.document_map import Convention
 from karat.components.evaluators.document_recall import RecallMode
+from karat.matching.choice import Match
 from karat.measures import Measure
 
 try:
@@ -79,8 +80,13 @@ class DocumentMeasureEvaluator(_OfDocuments):
     {'score': 0.5, 'individual_scores': [0.5]}
     """
 
-    def __init__(self, measure: str | Measure = "nDCG@10", document_comparison_field: str = "content") -> None:
-        self._evaluator = evaluators.DocumentMeasureEvaluator(measure, document_comparison_field)
+    def __init__(
+        self,
+        measure: str | Measure = "nDCG@10",
+        document_comparison_field: str = "content",
+        match: Match | None = None,
+    ) -> None:
+        self._evaluator = evaluators.DocumentMeasureEvaluator(measure, document_comparison_field, match)
 
 
 @component
@@ -88,33 +94,41 @@ class DocumentRecallEvaluator(_OfDocuments):
     """Recall: whether any gold document was found (single-hit mode, the default), or which share (multi-hit)."""
 
     def __init__(
-        self, mode: str | RecallMode = RecallMode.SINGLE_HIT, document_comparison_field: str = "content"
+        self,
+        mode: str | RecallMode = RecallMode.SINGLE_HIT,
+        document_comparison_field: str = "content",
+        match: Match | None = None,
     ) -> None:
-        self._evaluator = evaluators.DocumentRecallEvaluator(mode, document_comparison_field)
+        self._evaluator = evaluators.DocumentRecallEvaluator(mode, document_comparison_field, match)
 
 
 @component
 class DocumentMAPEvaluator(_OfDocuments):
     """Mean average precision. `standard` is the convention of Haystack from 3.1 on, `found`, the default, the older."""
 
-    def __init__(self, document_comparison_field: str = "content", convention: Convention = "found") -> None:
-        self._evaluator = evaluators.DocumentMAPEvaluator(document_comparison_field, convention)
+    def __init__(
+        self,
+        document_comparison_field: str = "content",
+        convention: Convention = "found",
+        match: Match | None = None,
+    ) -> None:
+        self._evaluator = evaluators.DocumentMAPEvaluator(document_comparison_field, convention, match)
 
 
 @component
 class DocumentMRREvaluator(_OfDocuments):
     """Mean reciprocal rank: how high the first gold document stands."""
 
-    def __init__(self, document_comparison_field: str = "content") -> None:
-        self._evaluator = evaluators.DocumentMRREvaluator(document_comparison_field)
+    def __init__(self, document_comparison_field: str = "content", match: Match | None = None) -> None:
+        self._evaluator = evaluators.DocumentMRREvaluator(document_comparison_field, match)
 
 
 @component
 class DocumentNDCGEvaluator(_OfDocuments):
     """Normalised discounted cumulative gain; the score of a gold document, where it has one, is its grade."""
 
-    def __init__(self, document_comparison_field: str = "content") -> None:
-        self._evaluator = evaluators.DocumentNDCGEvaluator(document_comparison_field)
+    def __init__(self, document_comparison_field: str = "content", match: Match | None = None) -> None:
+        self._evaluator = evaluators.DocumentNDCGEvaluator(document_comparison_field, match)
 
 
 @component

@@ -1,1 +1,12 @@
-"""What counts as a hit: which retrieved item is which judged document."""
+"""What counts as a hit: which retrieved item is which judged document.
+
+`same`, `prefix`, `chunk`, `fuzzy` and `overlap` are choices for `match=`, each with its parameters:
+`fuzzy(threshold=85)` is the same as the text `"fuzzy(threshold=85)"`.
+"""
+
+from karat.matching.choice import Chunk, Fuzzy, Matcher, Overlap, Prefix, Same, matcher_of
+from karat.matching.containment import is_chunk_from_original
+
+same, prefix, chunk, fuzzy, overlap = Same, Prefix, Chunk, Fuzzy, Overlap
+
+__all__ = ["Matcher", "chunk", "fuzzy", "is_chunk_from_original", "matcher_of", "overlap", "prefix", "same"]

@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.document import DocumentLike, keys
+from karat.document import DocumentLike
 from karat.errors import KaratError
 from karat.judged import Judged
+from karat.key import Key
 from karat.sources.grades import grades_by_key
 
 DocumentLists = Sequence[Sequence[DocumentLike]]
@@ -45,7 +46,7 @@ class Matched:
         return self.judged
 
 
-def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tuple[str, str]) -> Matched:
+def match_lists(truth: DocumentLists, run: DocumentLists, key: Key, names: tuple[str, str]) -> Matched:
     """Which retrieved documents are gold documents, by their keys; `names` are what errors call both inputs.
 
     A gold document that is listed twice counts once, with its larger grade. Both lists of a query are read, compared
@@ -61,13 +62,13 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: str, names: tup
     wrong_score: KaratError | None = None
     for query, gold_documents, documents in zip(queries, truth, run, strict=True):
         where = f"{names[0]}, query {query}"
-        listed = keys(gold_documents, match, where)
+        listed = key.of(gold_documents, where)
         different = set(listed)
         if not different.isdisjoint(_NO_KEYS):
             # What has no key can never be found.
             different -= _NO_KEYS
             keyless_golds += sum(not doc for doc in listed)
-        docs = keys(documents, match, f"{names[1]}, query {query}")
+        docs = key.of(documents, f"{names[1]}, query {query}")
         found = [at for at, doc in enumerate(docs) if doc in different]
         hit_docs = [docs[at] for at in found]
         # Gold documents are numbered in the order in which they are found, those never found last.

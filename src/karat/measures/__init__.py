@@ -13,6 +13,7 @@ from karat.measures.sets import SetAP, SetF, SetP, SetR
 from karat.measures.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
 from karat.measures.counts import judged_share as Judged
 from karat.measures.counts import unjudged_share as Unjudged
+from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
 from karat.registry import Measure, definitions, register
 from karat.registry import lookup as parse
 
@@ -42,6 +43,9 @@ __all__ = [
     "SetF",
     "SetP",
     "SetR",
+    "SpanIoU",
+    "SpanPrecision",
+    "SpanRecall",
     "Success",
     "Unjudged",
     "definitions",

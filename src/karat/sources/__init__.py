@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.errors import KaratError, shown
+from karat.key import Key
 from karat.sources.forms import Ready, Run, Table, Truth
 from karat.sources.mappings import by_position, run_of_mapping, truth_of_mapping
 from karat.sources.pieces import Progress, TextSource
@@ -17,25 +18,32 @@ _TRUTH_MEND = "A truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[
 _RUN_MEND = "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
 
 
-def read_truth(source: Any, *, columns: Mapping[str, str] | None = None, match: str = "id") -> Truth:
+_BY_ID = Key()
+
+
+def read_truth(
+    source: Any, *, columns: Mapping[str, str] | None = None, key: Key = _BY_ID, name: str = "the truth"
+) -> Truth:
     """The judged documents of each query, from whatever holds them."""
     if isinstance(source, Truth):
         return source
     _refuse_columns(source, columns, "truth_columns")
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, str | os.PathLike | TextSource):
         from karat.sources.trec import trec_truth
 
-        truth = _truth_of_table(trec_truth(os.fspath(source)))
+        text = source if isinstance(source, TextSource) else TextSource(os.fspath(source))
+        _refuse_texts(key, text.name)
+        truth = _truth_of_table(trec_truth(text)).keyed(key)
     elif isinstance(source, Mapping):
-        truth = truth_of_mapping(source, match)
+        truth = truth_of_mapping(source, key, name)
     elif hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import FrameColumns, frame
 
-        truth = _truth_of_table(frame(source, FrameColumns.of("grade", columns), "the truth", finite=True))
+        truth = _truth_of_table(frame(source, FrameColumns.of("grade", columns), name, finite=True)).keyed(key)
     elif isinstance(source, Sequence):
         # The queries are called 0, 1, 2, … as Python counts them.
         names = [str(at) for at in range(len(source))]
-        truth = truth_of_mapping(by_position(source, names, "the truth"), match)
+        truth = truth_of_mapping(by_position(source, names, name), key, name)
     else:
         raise KaratError(f"{shown(source)} is no truth", mend=_collect_first(source) + _TRUTH_MEND)
     if not truth.queries:
@@ -48,7 +56,7 @@ def read_run(
     truth: Truth,
     *,
     columns: Mapping[str, str] | None = None,
-    match: str = "id",
+    key: Key = _BY_ID,
     progress: Progress | None = None,
     name: str = "the run",
 ) -> Run:
@@ -57,9 +65,10 @@ def read_run(
     if isinstance(source, str | os.PathLike):
         from karat.sources.trec import TrecRun
 
+        _refuse_texts(key, os.fspath(source))
         return TrecRun(TextSource(os.fspath(source)), progress)
     if isinstance(source, Mapping):
-        return run_of_mapping(source, match, name)
+        return run_of_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import FrameColumns, frame
 
@@ -70,8 +79,17 @@ def read_run(
                 f"the truth has {len(truth.queries)} queries and {name} has {len(source)} lists",
                 mend="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
             )
-        return run_of_mapping(by_position(source, truth.queries, name), match, name)
+        return run_of_mapping(by_position(source, truth.queries, name), key, name)
     raise KaratError(f"{shown(source)} is no run", mend=_collect_first(source) + _RUN_MEND)
+
+
+def _refuse_texts(key: Key, path: str) -> None:
+    if key.field != "id":
+        raise KaratError(
+            f"a TREC file has ids alone, and no {key.field} to match by",
+            where=path,
+            mend="Match by id or prefix, or give documents: a mapping, lists, or a file of results (JSON lines).",
+        )
 
 
 def _collect_first(source: Any) -> str:

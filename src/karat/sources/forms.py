@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from karat.document import DocumentLike
 from karat.errors import KaratError
-from karat.judged import Floats, Ints
+from karat.judged import Bools, Floats, Ints
+from karat.key import Key
 
 if TYPE_CHECKING:
     from karat.arrays import Column
@@ -22,6 +24,7 @@ class Truth:
 
     `keyless` counts what was listed and has nothing to be matched by. `scores` has the grades of documents that were
     listed with scores, 1 for all others, or what is wrong with these scores; None where nothing was listed so.
+    `documents` are the documents as they were listed, where they are more than their keys.
     """
 
     queries: tuple[str, ...]
@@ -30,6 +33,37 @@ class Truth:
     grades: Floats
     keyless: int = 0
     scores: Floats | KaratError | None = None
+    documents: Sequence[DocumentLike] | None = None
+
+    def given(self, golds: range) -> Sequence[DocumentLike]:
+        """Judged documents as they were given."""
+        return (self.docs if self.documents is None else self.documents)[golds.start : golds.stop]
+
+    def keyed(self, key: Key) -> Truth:
+        """The same with normalised keys: documents that become one keep their largest grade."""
+        if not key.folds:
+            return self
+        folded = key.folded(self.docs)
+        same: list[list[int]] = []
+        sizes = [0]
+        for query in range(len(self.queries)):
+            by_key: dict[str, list[int]] = {}
+            for gold in self.golds(query):
+                if doc := folded[gold]:
+                    by_key.setdefault(doc, []).append(gold)
+            same += by_key.values()
+            sizes.append(len(by_key))
+        first = [golds[0] for golds in same]
+        scores = self.scores
+        return Truth(
+            self.queries,
+            np.cumsum(sizes),
+            [folded[gold] or "" for gold in first],
+            np.array([max(self.grades[golds]) for golds in same], np.float64),
+            self.keyless + folded.count(""),
+            np.array([max(scores[golds]) for golds in same]) if isinstance(scores, np.ndarray) else scores,
+            None if self.documents is None else [self.documents[gold] for gold in first],
+        )
 
     def index(self, query: int) -> dict[str, int]:
         """A query's judged documents by name: which of all judged documents each is."""
@@ -48,10 +82,14 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Documents in rank order, without scores; a document may repeat, and None can never match."""
+    """Documents in rank order, without scores; a document may repeat, and None can never match.
+
+    `docs` are their keys, `documents` the documents as they were given.
+    """
 
     queries: list[str]
     docs: list[Sequence[str | None]]
+    documents: list[Sequence[DocumentLike]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +118,14 @@ class Table:
     def segments(self, rows: Ints) -> Ints:
         """Which query, by its place in `queries`, each row belongs to."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def where(self, keep: Bools) -> Table:
+        """The table without some of its rows; a query may be left with none."""
+        from karat.arrays import rows
+
+        kept_before = np.concatenate(([0], np.cumsum(keep)))
+        docs = self.docs.take(rows(np.flatnonzero(keep)))
+        return replace(self, offsets=kept_before[self.offsets], docs=docs, scores=self.scores[keep])
 
 
 Batch = Lists | Scored | Table

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.document import identifier, keys
+from karat.document import DocumentLike, identifier
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
+from karat.key import Key
 from karat.sources.forms import Batch, Lists, Ready, Scored, Truth
 from karat.sources.grades import grades_by_key
 
@@ -18,23 +19,27 @@ _TRUTH_MEND = "A truth maps each query to its documents: {query: {doc: grade}} o
 _RUN_MEND = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
 
 
-def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
+def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
     """A truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`, where every document listed has grade 1."""
-    name = "the truth"
     golds: dict[str, dict[str, float]] = {}
     scored: dict[str, Mapping[str | None, float]] = {}
+    given: dict[str, Mapping[str | None, DocumentLike]] = {}
     wrong: KaratError | None = None
-    keyless = 0
+    keyless, by_id = 0, False
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
             golds[query] = _with_text_keys(docs, where)
+            by_id = True
         else:
             documents = list(_several(docs, where, _TRUTH_MEND))
-            listed = keys(documents, match, where)
+            listed = key.of(documents, where)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
+            if listed != documents:
+                # Backwards, so that of documents with one key the first one stays.
+                given[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
             try:
                 if worth := grades_by_key(listed, documents, where):
                     scored[query] = worth
@@ -47,19 +52,27 @@ def truth_of_mapping(queries: Mapping[Any, Any], match: str) -> Truth:
     offsets, grades = _flat(golds, np.isfinite, "grade", name)
     docs_in_order = list(chain.from_iterable(golds.values()))
     _refuse_half_characters(golds, name)
-    if match == "id":
+    if key.field == "id":
         _refuse_half_characters(docs_in_order, name)
     scores: Floats | None = None
     if scored:
         worths = ((scored.get(query, of_query), of_query) for query, of_query in golds.items())
         scores = np.array([worth[doc] for worth, of_query in worths for doc in of_query])
-    return Truth(tuple(golds), offsets, docs_in_order, grades, keyless, scores if wrong is None else wrong)
+    documents_in_order: list[DocumentLike] | None = None
+    if given:
+        documents_in_order = [given.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
+    truth = Truth(
+        tuple(golds), offsets, docs_in_order, grades, keyless, scores if wrong is None else wrong, documents_in_order
+    )
+    # Ids that are keys of a mapping are normalised last, when their grades are known to be numbers.
+    return truth.keyed(key) if by_id else truth
 
 
-def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str) -> Ready:
+def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Ready:
     """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`, each query in the one or the other form."""
     scored: dict[str, dict[str, float]] = {}
     listed: dict[str, Sequence[str | None]] = {}
+    given: list[Sequence[DocumentLike]] = []
     seen: set[str] = set()
     for query_key, docs in queries.items():
         query = _new_query(query_key, seen, name)
@@ -68,14 +81,16 @@ def run_of_mapping(queries: Mapping[Any, Any], match: str, name: str) -> Ready:
         if isinstance(docs, Mapping):
             scored[query] = _with_text_keys(docs, where)
         else:
-            listed[query] = keys(_several(docs, where, _RUN_MEND), match, where)
+            documents = list(_several(docs, where, _RUN_MEND))
+            listed[query] = key.of_retrieved(documents, where)
+            given.append(documents)
     _refuse_half_characters(seen, name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _no_nan, "score", name)
         parts.append(Scored(list(scored), list(scored.values()), scores, offsets))
     if listed:
-        parts.append(Lists(list(listed), list(listed.values())))
+        parts.append(Lists(list(listed), list(listed.values()), given))
     return Ready(name, tuple(parts))
 
 

@@ -90,9 +90,8 @@ class TrecRun:
         return _places(self.source, query, doc)
 
 
-def trec_truth(path: str) -> Table:
+def trec_truth(source: TextSource) -> Table:
     """The judgments of a qrels file, grouped by query."""
-    source = TextSource(path)
     columns = _read_all(source, QRELS)
     return grouped(*columns, lambda query, doc: _places(source, query, doc))
 
@@ -210,10 +209,10 @@ def _by_hand(piece: Piece, layout: Layout) -> Columns:
                 mend="This is binary data, or UTF-16: TREC files are text in UTF-8.",
             )
         if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-            raise _wrong_columns(len(tokens), layout, where())
+            raise _wrong_columns(tokens, layout, where())
         queries.append(_text(tokens[0], where))
         docs.append(_text(tokens[2], where))
-        values.append(_number(tokens[at], layout, where))
+        values.append(_number(tokens, at, layout, where))
     return Columns(texts(queries), texts(docs), np.asarray(values, np.float64))
 
 
@@ -224,7 +223,8 @@ def _text(token: bytes, where: Callable[[], str]) -> str:
         raise KaratError(f"{shown(token)} is not UTF-8", where=where(), mend="Save the file as UTF-8.") from None
 
 
-def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
+def _number(tokens: list[bytes], at: int, layout: Layout, where: Callable[[], str]) -> float:
+    token = tokens[at]
     try:
         number = math.nan if b"_" in token else float(token)
         good = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
@@ -232,12 +232,21 @@ def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
         good = False
     if not good:
         text = token.decode(errors="replace")
-        raise KaratError(f"{layout.number} {shown(text)} is not a number", where=where(), mend=layout.mend)
+        raise KaratError(
+            f"{layout.number} {shown(text)} is not a number", where=where(), mend=layout.mend + _if_json(tokens)
+        )
     return number
 
 
-def _wrong_columns(count: int, layout: Layout, where: str) -> KaratError:
-    mend = layout.mend
+def _if_json(tokens: list[bytes]) -> str:
+    """A hint for who gives a file of results where a truth or a run belongs."""
+    if not tokens[0].startswith(b"{"):
+        return ""
+    return " This looks like results of RAG, which hold their own truth: karat evaluate results.jsonl."
+
+
+def _wrong_columns(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
+    count, mend = len(tokens), layout.mend + _if_json(tokens)
     if layout is QRELS and count >= len(RUN.columns):
         mend += " This looks like a run: are truth and run in the wrong order?"
     elif layout is RUN and count == len(QRELS.columns):

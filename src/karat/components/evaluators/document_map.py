@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
 from karat.errors import KaratError, shown
+from karat.matching.choice import Match
 from karat.names import did_you_mean
 
 Convention = Literal["found", "standard"]
@@ -28,11 +29,16 @@ class DocumentMAPEvaluator(DocumentMeasureEvaluator):
     0.16666666666666666
     """
 
-    def __init__(self, document_comparison_field: str = "content", convention: Convention = "found") -> None:
+    def __init__(
+        self,
+        document_comparison_field: str = "content",
+        convention: Convention = "found",
+        match: Match | None = None,
+    ) -> None:
         if convention not in get_args(Convention):
             near = did_you_mean(str(convention), get_args(Convention))
             raise KaratError(
                 f"convention {shown(convention)} is not one of {', '.join(get_args(Convention))}", mend=near
             )
-        super().__init__(_MEASURES[convention], document_comparison_field)
+        super().__init__(_MEASURES[convention], document_comparison_field, match)
         self.convention = convention

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
+from karat.matching.choice import Match
 
 
 @component
@@ -15,5 +16,5 @@ class DocumentMRREvaluator(DocumentMeasureEvaluator):
     {'score': 0.5, 'individual_scores': [0.5]}
     """
 
-    def __init__(self, document_comparison_field: str = "content") -> None:
-        super().__init__("RR", document_comparison_field)
+    def __init__(self, document_comparison_field: str = "content", match: Match | None = None) -> None:
+        super().__init__("RR", document_comparison_field, match)

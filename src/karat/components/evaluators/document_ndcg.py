@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
+from karat.matching.choice import Match
 
 
 @component
@@ -22,5 +23,5 @@ class DocumentNDCGEvaluator(DocumentMeasureEvaluator):
     0.8597186998521972
     """
 
-    def __init__(self, document_comparison_field: str = "content") -> None:
-        super().__init__("nDCG", document_comparison_field)
+    def __init__(self, document_comparison_field: str = "content", match: Match | None = None) -> None:
+        super().__init__("nDCG", document_comparison_field, match)

@@ -7,6 +7,7 @@ from enum import Enum
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
 from karat.errors import KaratError, shown
+from karat.matching.choice import Match
 from karat.names import did_you_mean
 
 
@@ -47,8 +48,11 @@ class DocumentRecallEvaluator(DocumentMeasureEvaluator):
     """
 
     def __init__(
-        self, mode: str | RecallMode = RecallMode.SINGLE_HIT, document_comparison_field: str = "content"
+        self,
+        mode: str | RecallMode = RecallMode.SINGLE_HIT,
+        document_comparison_field: str = "content",
+        match: Match | None = None,
     ) -> None:
         # Haystack's own RecallMode will do as well.
         self.mode = RecallMode.from_str(mode.value if isinstance(mode, Enum) else mode)
-        super().__init__(_MEASURES[self.mode], document_comparison_field)
+        super().__init__(_MEASURES[self.mode], document_comparison_field, match)

@@ -6,9 +6,11 @@ import logging
 
 from karat.components.evaluators.inputs import check_lengths, check_list
 from karat.components.sharing import shared
+from karat.evaluation.lists import match_documents
 from karat.findings import findings
 from karat.judged import Judged
-from karat.matching.lists import DocumentLists, Matched, match_lists
+from karat.matching.choice import Matcher
+from karat.matching.lists import DocumentLists, Matched
 from karat.ranking import Noticed
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
@@ -16,21 +18,21 @@ _WORTH_A_WARNING = ("empty-truths", "nothing-retrieved", "keyless-golds")
 _log = logging.getLogger(__name__)
 
 
-def judged(truth: DocumentLists, run: DocumentLists, field: str, graded: bool) -> Judged:
+def judged(truth: DocumentLists, run: DocumentLists, match: Matcher, graded: bool) -> Judged:
     """Where the gold documents of each question were ranked; if graded, their scores are their grades."""
-    matched = shared(_matched, truth, run, field=field)
+    matched = shared(_matched, truth, run, match=match)
     return matched.graded if graded else matched.binary
 
 
-def _matched(truth: DocumentLists, run: DocumentLists, field: str) -> Matched:
+def _matched(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matched:
     check_lengths(dict(zip(_NAMES, (truth, run), strict=True)))
     for name, lists in zip(_NAMES, (truth, run), strict=True):
         for query, documents in enumerate(lists):
             if type(documents) is not list:
                 check_list(documents, f"{name}, query {query}", "Give one list per question: [[doc, ...], [doc, ...]].")
-    matched = match_lists(truth, run, field, _NAMES)
+    matched = match_documents(truth, run, match, _NAMES)
     noticed = Noticed(keyless_golds=matched.keyless_golds, keyless=matched.keyless)
-    found = findings(matched.judged, noticed, (), "zero", field, shown=len(truth))
+    found = findings(matched.judged, noticed, (), "zero", match, shown=len(truth))
     if said := [str(finding) for finding in found if finding.code in _WORTH_A_WARNING]:
         _log.warning("karat: %s", " ".join(said))
     return matched

@@ -1,0 +1,96 @@
+"""Which texts share a run of characters: the cheap question that is asked before a costly comparison.
+
+The runs of a query's gold texts mark bits in a table, and the runs of the retrieved texts look them up, by two hashes
+each. What seems to be shared was then looked for as text: a hash is only ever a hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDTH = 12
+"""How many characters a shingle has."""
+
+_Hashes = NDArray[np.uint64]
+
+# A table of this many bytes stays in a core's own memory.
+_BITS = 20
+_GOLDS_AT_ONCE = 8
+_BASE = 0x9E3779B97F4A7C15
+_BASES = {step: np.uint64(pow(_BASE, step, 1 << 64)) for step in (1, 2, 4)}
+_PROBES = (np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0xD6E8FEB86659FD93))
+_SHIFT = np.uint64(64 - _BITS)
+
+
+def share(one: str, other: str) -> bool:
+    """Whether two texts share a shingle.
+
+    >>> share("the quick brown fox", "a quick brown fox"), share("quick brown", "quick brown")
+    (True, False)
+    """
+    short, long = sorted((one, other), key=len)
+    runs = {long[at : at + WIDTH] for at in range(len(long) - WIDTH + 1)}
+    return any(short[at : at + WIDTH] in runs for at in range(len(short) - WIDTH + 1))
+
+
+class Shingles:
+    """Finds the pairs that share a shingle, among the texts of one query at a time."""
+
+    @cached_property
+    def _table(self) -> NDArray[np.uint8]:
+        return np.zeros(1 << _BITS, np.uint8)
+
+    def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Which text shares a shingle with which gold, by their places in both lists."""
+        longest = max(map(len, texts), default=0), max(map(len, golds), default=0)
+        if min(longest) < WIDTH:
+            return
+        # No run across two texts is like one across two golds: they are kept apart by different characters.
+        probes = _probes("\0".join(texts))
+        starts = np.cumsum([0, *(len(text) + 1 for text in texts[:-1])])
+        for first in range(0, len(golds), _GOLDS_AT_ONCE):
+            some = golds[first : first + _GOLDS_AT_ONCE]
+            marked = self._marked(some, probes)
+            together = np.bitwise_or.reduceat(marked, starts)
+            for at in np.flatnonzero(together).tolist():
+                start, text = int(starts[at]), texts[at]
+                bits = marked[start : start + len(text)]
+                for gold, content in enumerate(some):
+                    places = np.flatnonzero(bits & np.uint8(1 << gold)).tolist() if together[at] >> gold & 1 else ()
+                    if any(place + WIDTH <= len(text) and text[place : place + WIDTH] in content for place in places):
+                        yield at, first + gold
+
+    def _marked(self, golds: Sequence[str], probes: tuple[_Hashes, ...]) -> NDArray[np.uint8]:
+        """For each place of the texts, one bit for each gold that seems to have the run that begins there."""
+        of_golds = [_probes(gold) for gold in golds]
+        for gold, places in enumerate(of_golds):
+            for probe in places:
+                self._table[probe] |= np.uint8(1 << gold)
+        marked = self._table[probes[0]]
+        marked &= self._table[probes[1]]
+        for places in of_golds:
+            for probe in places:
+                self._table[probe] = 0
+        return marked
+
+
+def _probes(text: str) -> tuple[_Hashes, ...]:
+    """Two places in the table for the run that begins at each character; the text is followed by nothing."""
+    hashes = _hashes(text + "\0" * (WIDTH - 1))
+    return tuple((hashes * factor) >> _SHIFT for factor in _PROBES)
+
+
+def _hashes(text: str) -> _Hashes:
+    """A hash of each run of WIDTH characters, made of those of its parts: 1, 2, 4, 8, and 8 + 4."""
+    if text.isascii():
+        one: _Hashes = np.frombuffer(text.encode(), np.uint8).astype(np.uint64)
+    else:
+        one = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
+    two = one[:-1] * _BASES[1] + one[1:]
+    four = two[:-2] * _BASES[2] + two[2:]
+    eight = four[:-4] * _BASES[4] + four[4:]
+    return eight[:-4] * _BASES[4] + four[8:]

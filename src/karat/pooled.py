@@ -1,0 +1,130 @@
+"""Retrieval metrics that are pooled over examples: recall, all-or-nothing recall, and nDCG of chunks.
+
+Each is a measure of the registry. `calculate_metric_scores` gives the mean over all examples, and each example's own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import ClassVar
+
+from karat.errors import KaratError, shown
+from karat.evaluation.lists import match_documents
+from karat.matching.choice import Match, matcher_of
+from karat.matching.containment import is_chunk_from_original
+from karat.matching.lists import DocumentLists
+from karat.measures import parse
+from karat.scores import Scores
+
+__all__ = ["RetrievalNDCGAny", "RetrievalRecall", "RetrievalRecallAll", "is_chunk_from_original"]
+
+PooledScores = tuple[dict[str, float], list[dict[str, float]]]
+_NAMES = ("gold_docs", "retrieved_docs")
+_DIGITS = 4
+_log = logging.getLogger(__name__)
+
+
+class _Pooled:
+    """A measure, what it is called here, and what counts as a hit unless something else is said."""
+
+    _measure: ClassVar[str]
+    _called: ClassVar[str]
+    _match: ClassVar[str]
+
+    def __init__(self, global_config: object = None, match: Match | None = None) -> None:
+        self.global_config = global_config
+        self.match = matcher_of(self._match if match is None else match)
+
+    def calculate_metric_scores(
+        self,
+        gold_docs: DocumentLists,
+        retrieved_docs: DocumentLists | None = None,
+        k_list: Iterable[int] = (1, 5, 10, 20),
+        *,
+        retrieved_chunks: DocumentLists | None = None,
+    ) -> PooledScores:
+        """The metric at each k: over all examples, rounded to four digits, and of each example.
+
+        Both inputs have one list per example: what should be found, and what was, best first. `retrieved_chunks` is
+        another name for the second one.
+        """
+        if (retrieved_docs is None) == (retrieved_chunks is None):
+            which = "neither" if retrieved_docs is None else "both"
+            raise KaratError(f"{which} of retrieved_docs and retrieved_chunks was given", mend="Give one of them.")
+        retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
+        depths = _depths(k_list)
+        _check(gold_docs, retrieved)
+        judged = match_documents(gold_docs, retrieved, self.match, _NAMES).binary
+        short = int((judged.retrieved < depths[-1]).sum())
+        if short:
+            _log.warning(
+                "karat: %d of %d examples retrieved fewer than %d documents", short, len(judged.queries), depths[-1]
+            )
+        measures = {k: parse(f"{self._measure}@{k}") for k in depths}
+        values = {f"{self._called}@{k}": measure.compute(judged) for k, measure in measures.items()}
+        pooled = {name: round(Scores(judged.queries, {name: column})[name], _DIGITS) for name, column in values.items()}
+        columns = {name: column.tolist() for name, column in values.items()}
+        return pooled, [{name: columns[name][at] for name in columns} for at in range(len(judged.queries))]
+
+
+class RetrievalRecall(_Pooled):
+    """Recall@k: the share of the gold documents that are in the top k, as exact texts or ids. `R@k` here.
+
+    >>> RetrievalRecall().calculate_metric_scores([["a", "b"]], [["a", "x", "b"]], k_list=[1, 3])
+    ({'Recall@1': 0.5, 'Recall@3': 1.0}, [{'Recall@1': 0.5, 'Recall@3': 1.0}])
+    """
+
+    _measure, _called, _match = "R", "Recall", "content"
+
+
+class RetrievalRecallAll(_Pooled):
+    """Recall_all@k: 1 where every gold document has a chunk of its text in the top k, else 0. `RecallAll@k` here.
+
+    >>> RetrievalRecallAll().calculate_metric_scores([["Gold is soft.", "Iron rusts."]], [["soft", "rusts"]], [1, 2])
+    ({'Recall_all@1': 0.0, 'Recall_all@2': 1.0}, [{'Recall_all@1': 0.0, 'Recall_all@2': 1.0}])
+    """
+
+    _measure, _called, _match = "RecallAll", "Recall_all", "chunk"
+
+
+class RetrievalNDCGAny(_Pooled):
+    """NDCG_any@k: how high the chunks stand that are from any gold document.
+
+    DCG is rel₁ + Σ relᵢ / log2(i), and the ideal sorts all that was retrieved:
+    `nDCG(discount=jk, ideal=retrieved, credit=rank)@k` here.
+
+    >>> RetrievalNDCGAny().calculate_metric_scores([["Gold is soft."]], [["Iron", "Silver", "soft"]], [3])[0]
+    {'NDCG_any@3': 0.6309}
+    """
+
+    _measure, _called, _match = "nDCG(discount=jk, ideal=retrieved, credit=rank)", "NDCG_any", "chunk"
+
+
+def _depths(k_list: Iterable[int]) -> list[int]:
+    """The cut-offs, each once, in order."""
+    mend = "Give whole numbers from 1 up, as [1, 5, 10]."
+    if isinstance(k_list, str | bytes) or not isinstance(k_list, Iterable):
+        raise KaratError(f"k_list is {shown(k_list)}", mend=mend)
+    depths = list(k_list)
+    for k in depths:
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise KaratError(f"k_list has {shown(k)}", mend=mend)
+    if not depths:
+        raise KaratError("k_list is empty", mend=mend)
+    return sorted({int(k) for k in depths})
+
+
+def _check(gold_docs: DocumentLists, retrieved: DocumentLists) -> None:
+    for name, lists in zip(_NAMES, (gold_docs, retrieved), strict=True):
+        if not isinstance(lists, Sequence) or isinstance(lists, str | bytes):
+            raise KaratError(f"{shown(lists)} is not a list", where=name, mend="Give one list per example.")
+        for at, docs in enumerate(lists):
+            if not isinstance(docs, Sequence) or isinstance(docs, str | bytes):
+                raise KaratError(f"{shown(docs)} is not a list", where=f"{name}[{at}]", mend="Give one per example.")
+    if len(gold_docs) != len(retrieved) or not gold_docs:
+        raise KaratError(
+            f"gold_docs has {len(gold_docs)} examples and retrieved_docs has {len(retrieved)}",
+            mend="Give one list per example to each, and at least one example.",
+        )

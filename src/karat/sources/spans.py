@@ -1,0 +1,197 @@
+"""Spans of documents as Python has them: tuples, mappings, and any framework's chunks that say where they start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from karat.document import identifier
+from karat.errors import KaratError, shown
+from karat.judged import Ints, place_in_query
+from karat.spans import LARGEST, Spans
+
+# What the parts of a span are called, here and in LangChain, LlamaIndex and Haystack. The first that is there counts.
+_DOCUMENT = ("document", "doc", "doc_id", "source_id", "ref_doc_id", "source")
+_START = ("start", "start_index", "start_char_idx", "split_idx_start")
+_END = ("end", "end_index", "end_char_idx")
+_CONTENT = ("content", "page_content", "text")
+_META = ("meta", "metadata")
+
+_FORMS = "Spans come in mappings or lists: {query: [(document, start, end), ...]} or [[(document, start, end), ...]]."
+_SPAN = (
+    "A span is (document, start, end), or something that has these by name, itself or in its metadata:"
+    f" {' | '.join(_DOCUMENT)}; {' | '.join(_START)}; {' | '.join(_END)}, or a content."
+)
+_POSITION = "Positions are whole numbers of characters, counted from 0."
+
+
+class Span(NamedTuple):
+    """The characters of a document from a start up to an end, which is not in it."""
+
+    document: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Read:
+    """The spans of a truth and a run; and by query, the documents that they are of, in the order of the spans.
+
+    A query of the run that the truth lacks is in `retrieved_documents` only; one that the run lacks is not in there.
+    """
+
+    spans: Spans
+    gold_documents: dict[str, list[str]]
+    retrieved_documents: dict[str, list[str]]
+
+
+def read_spans(truth: Any, run: Any, names: tuple[str, str] = ("the truth", "the run")) -> Read:
+    """The spans of a truth and a run, each a mapping by query or one list per query; `names` are for errors.
+
+    Lists of a run are matched with the queries of the truth by position.
+
+    >>> read = read_spans({"q": [("a", 0, 10)]}, {"q": [("b", 0, 5), {"doc": "a", "start": 5, "end": 15}]})
+    >>> read.retrieved_documents["q"], read.spans.characters().both.tolist()
+    (['b', 'a'], [5.0])
+    """
+    golds = _by_query(truth, None, names[0])
+    if not golds:
+        raise KaratError(f"{names[0]} is empty", mend=_FORMS)
+    found = _by_query(run, list(golds), names[1])
+    gold = {query: _spans(listed, f"{names[0]}, query {query}", "span") for query, listed in golds.items()}
+    retrieved = {query: _spans(listed, f"{names[1]}, query {query}", "rank") for query, listed in found.items()}
+    codes: dict[str, int] = {}
+    of_truth = _columns(gold.values(), codes)
+    of_run = _columns([retrieved.get(query, []) for query in gold], codes)
+    return Read(
+        Spans(
+            queries=tuple(gold),
+            gold_query=of_truth.query,
+            gold_document=of_truth.document,
+            gold_start=of_truth.start,
+            gold_end=of_truth.end,
+            retrieved_query=of_run.query,
+            retrieved_rank=place_in_query(of_run.query),
+            retrieved_document=of_run.document,
+            retrieved_start=of_run.start,
+            retrieved_end=of_run.end,
+        ),
+        {query: [span.document for span in spans] for query, spans in gold.items()},
+        {query: [span.document for span in spans] for query, spans in retrieved.items()},
+    )
+
+
+def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str, Any]:
+    """What is listed for each query. Lists are called like these queries, or 0, 1, 2, … as Python counts them."""
+    if isinstance(source, Mapping):
+        listed: dict[str, Any] = {}
+        for key, spans in source.items():
+            query = _id(key, name)
+            if query in listed:
+                raise KaratError(f"query {query} comes twice, once as text and once as a number", where=name)
+            listed[query] = spans
+        return listed
+    if not isinstance(source, Sequence) or isinstance(source, str | bytes):
+        what = "a data frame" if hasattr(source, "__arrow_c_stream__") else shown(source)
+        raise KaratError(f"spans cannot be read from {what}", where=name, mend=_FORMS)
+    if queries is not None and len(source) != len(queries):
+        raise KaratError(
+            f"the truth has {len(queries)} queries and {name} has {len(source)} lists",
+            mend="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
+        )
+    return dict(zip(queries or map(str, range(len(source))), source, strict=True))
+
+
+def _spans(listed: object, where: str, each: str) -> list[Span]:
+    if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
+        raise KaratError(f"{shown(listed)} is no list of spans", where=where, mend=_FORMS)
+    if isinstance(listed, set | frozenset):
+        if each == "rank":
+            raise KaratError("a set has no order", where=where, mend=_FORMS)
+        listed = sorted(listed, key=str)
+    return [_span(span, f"{where}, {each} {at}") for at, span in enumerate(listed, 1)]
+
+
+def _span(span: Any, where: str) -> Span:
+    # A named tuple is read by its names, whatever their order.
+    if isinstance(span, tuple | list) and not hasattr(span, "_fields"):
+        if len(span) != 3:
+            raise KaratError(f"{shown(span)} is no span", where=where, mend=_SPAN)
+        document, start, end = span
+    else:
+        document, start, end = _parts(span, where)
+    name, first, last = _id(document, where), _position(start, "start", where), _position(end, "end", where)
+    if not name:
+        raise KaratError("the document of a span has an empty name", where=where, mend=_SPAN)
+    if last < first:
+        raise KaratError(
+            f"a span ends at {last}, before its start at {first}", where=where, mend="Write (document, start, end)."
+        )
+    return Span(name, first, last)
+
+
+def _parts(span: Any, where: str) -> tuple[object, object, object]:
+    """Document, start and end of what has them by name; a chunk that has no end is as long as its text."""
+    # LlamaIndex's retrievers wrap a node, and pass on some of its fields only.
+    inner = getattr(span, "node", None)
+    chunk = span if inner is None else inner
+    holders = (chunk, *(_named(chunk, name) for name in _META))
+    document, start, end, content = (_first(holders, names) for names in (_DOCUMENT, _START, _END, _CONTENT))
+    if end is None and isinstance(content, str) and start is not None:
+        end = _position(start, "start", where) + len(content)
+    for part, value in (("document", document), ("start", start), ("end", end)):
+        if value is None:
+            raise KaratError(f"{shown(span)} is no span: it has no {part}", where=where, mend=_SPAN)
+    return document, start, end
+
+
+def _first(holders: Iterable[object], names: Sequence[str]) -> object:
+    values = (_named(holder, name) for holder in holders for name in names)
+    return next((value for value in values if value is not None), None)
+
+
+def _named(holder: object, name: str) -> object:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def _position(value: object, what: str, where: str) -> int:
+    # Most are plain integers, and asking for the abstract type takes longer than all the rest.
+    if type(value) is not int and (not isinstance(value, Integral) or isinstance(value, bool)):
+        raise KaratError(f"the {what} of a span is {shown(value)}, no whole number", where=where, mend=_POSITION)
+    position = int(value)
+    if position < 0:
+        mend = f"{_POSITION} LangChain has -1 for chunks that it did not find in their document."
+        raise KaratError(f"the {what} of a span is {shown(position)}", where=where, mend=mend)
+    if position > LARGEST:
+        raise KaratError(f"the {what} of a span is beyond 2**62", where=where, mend=_POSITION)
+    return position
+
+
+def _id(value: object, where: str) -> str:
+    """An id that can be written: a lone surrogate stands for nothing in any file or table."""
+    text = identifier(value, where)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise KaratError(f"an id is no Unicode text: {error.reason}", where=where, mend="Mend the ids.") from None
+    return text
+
+
+class _Columns(NamedTuple):
+    query: Ints
+    document: Ints
+    start: Ints
+    end: Ints
+
+
+def _columns(spans: Iterable[list[Span]], codes: dict[str, int]) -> _Columns:
+    """The spans of all queries, one list per query, in one table; each document gets a number when it first comes."""
+    listed = list(spans)
+    query = np.repeat(np.arange(len(listed)), [len(of_query) for of_query in listed])
+    rows = [(codes.setdefault(name, len(codes)), start, end) for name, start, end in chain.from_iterable(listed)]
+    return _Columns(query, *np.array(rows, np.int64).reshape(-1, 3).T)
