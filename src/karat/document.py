@@ -263,9 +263,14 @@ _NAMES = frozenset(_ALSO) | {name for names in _ALSO.values() for name in names}
 
 
 def _field(document: object, field: str) -> object:
-    """A field of a document; a dot goes into what the field holds (`meta.source`)."""
+    """A field of a document; a dot goes into what the field holds (`meta.source`).
+
+    What a mapping has beside its fields is metadata.
+    """
     first, *names = field.split(".")
     found = _value(document, first)
+    if names and first == "meta" and isinstance(document, Mapping) and names[0] not in _NAMES:
+        found = found if isinstance(found, Mapping) and names[0] in found else document
     for name in names:
         found = found.get(name) if isinstance(found, Mapping) else None
     return found

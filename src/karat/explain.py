@@ -68,7 +68,9 @@ class Explanation:
         scores = ", ".join(
             f"{name} {'null' if value is None else f'{value:.4f}'}" for name, value in self.scores.items()
         )
-        notes = (f"query {self.query}: {scores}", f"{self.retrieved:,} retrieved, matched by {self.match}")
+        hidden = self.retrieved - len({row.rank for row in self.rows if row.rank is not None})
+        left_out = f"; {hidden:,} further down are no hits and not shown" if hidden else ""
+        notes = (f"query {self.query}: {scores}", f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}")
         return Table(("rank", "retrieved", "gold", "grade", "how"), tuple(rows), notes, labels=5)
 
     def __str__(self) -> str:

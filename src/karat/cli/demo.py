@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 MEASURES = ("nDCG@10", "AP", "RR", "R@10")
+MATCHES = ("id", "content", "prefix", "chunk", "overlap", "overlap(threshold=0.3)")
+EXPLAINED = "q06"
 
 BEFORE = """\
 {questions} questions about gold, {passages} passages, three systems:
@@ -11,23 +13,45 @@ BEFORE = """\
   bm25-rm3   BM25 with stemming, weighted titles and relevance feedback
 
 """
+CHUNKS = """
+A RAG system cuts the passages into chunks, and logs each question with what it retrieved: results.jsonl.
+Its chunks are no passages, so the score depends on what counts as a hit:
+
+"""
+ONE = """
+One of the questions, rank by rank: {question}
+
+"""
 AFTER = """
 Try it yourself, then with your own files:
   cd {folder}
   karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m 'AP(rel=2)' --ci
   karat evaluate truth.qrels runs/bm25.trec --per-query
+  karat evaluate results.jsonl --match chunk --explain {explained}
   karat measures nDCG
 """
 
 
 def command() -> None:
-    """Evaluate three retrieval systems on the data set shipped with karat."""
+    """Evaluate three retrieval systems, and the chunks of a RAG system, on the data set shipped with karat."""
+    from dataclasses import replace
+
     from karat import demo
     from karat.cli.output import Request, deliver
-    from karat.cli.screen import say
-    from karat.evaluation import evaluate_runs
+    from karat.cli.screen import say, show
+    from karat.evaluation import evaluate_results, evaluate_runs
+    from karat.summary import by_system
 
-    say(BEFORE.format(questions=len(demo.questions()), passages=len(demo.corpus())))
+    questions = {question["query"]: question["text"] for question in demo.questions()}
+    say(BEFORE.format(questions=len(questions), passages=len(demo.corpus())))
     paths = {system: str(path) for system, path in demo.runs().items()}
     deliver(evaluate_runs(str(demo.TRUTH), paths, MEASURES), Request("table", None, False, 0.95))
-    say(AFTER.format(folder=demo.HERE))
+    say(CHUNKS)
+    scores = {match: evaluate_results(demo.RESULTS, MEASURES, match=match) for match in MATCHES}
+    table = by_system(scores)
+    # No choice is better than another: they answer different questions.
+    rows = tuple(tuple(replace(cell, best=False) for cell in row) for row in table.rows)
+    show(replace(table, header=("match", *table.header[1:]), rows=rows, notes=table.notes[:1]))
+    say(ONE.format(question=questions[EXPLAINED]))
+    show(scores["chunk"].explain(EXPLAINED, 6).table())
+    say(AFTER.format(folder=demo.HERE, explained=EXPLAINED))

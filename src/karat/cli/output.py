@@ -90,7 +90,9 @@ def _explain(scores: Mapping[str, Scores], query: str, request: Request) -> None
     elif request.form == "json":
         _put(_json({name: explanation.to_dict() for name, explanation in explained.items()}), request)
     else:
-        _put("\n".join(_drawn(table, request) for table in tables.values()), request)
+        comment = "% " if request.form == "latex" else ""
+        heads = {name: f"{comment}{printable(name)}\n\n" if len(tables) > 1 else "" for name in tables}
+        _put("\n".join(heads[name] + _drawn(table, request) for name, table in tables.items()), request)
 
 
 def _put(text: str, request: Request) -> None:

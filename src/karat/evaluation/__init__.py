@@ -12,7 +12,7 @@ from karat.findings import findings
 from karat.judged import Floats, Judged
 from karat.matching.choice import Match, Same, matcher_of
 from karat.measures import Measure, parse
-from karat.names import did_you_mean, spelling, split_names
+from karat.names import spelling, split_names
 from karat.options import Duplicates, Missing, Ties
 from karat.ranking import Noticed, Rules, judge
 from karat.scores import Scores
@@ -124,9 +124,7 @@ def _refuse_unknown_field(field: str, judged: Judged, noticed: Noticed, run: str
         (run, sum(noticed.keyless.values()), int(judged.retrieved.sum())),
     ):
         if field != "id" and 0 < keyless == whole:
-            near = did_you_mean(field, ("id", "content", "prefix", "chunk", "fuzzy", "overlap"))
-            mend = f"{near} match= names one of their fields, or says how texts are compared.".strip()
-            raise KaratError(f"no document has a {shown(field)}", where=name, mend=mend)
+            raise KaratError(f"no document has a {shown(field)}", where=name, mend="match= names one of their fields.")
 
 
 class Options(TypedDict, total=False):

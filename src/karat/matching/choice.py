@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
-from karat.document import DocumentLike
+from karat.document import DocumentLike, check_field
 from karat.errors import KaratError, shown
 from karat.key import Key, Whole
 from karat.matching.containment import FUZZY_FOLDS, Contained, unwrapped
@@ -40,10 +40,7 @@ class Matcher(ABC):
     normalize: Folds
 
     def __post_init__(self) -> None:
-        if not isinstance(self.field, str) or not all(self.field.split(".")):
-            raise KaratError(
-                f"{shown(self.field)} is no field of documents", mend="A field is id, content, or meta.name."
-            )
+        check_field(self.field)
         object.__setattr__(self, "normalize", folds_of(self.normalize))
 
     def __str__(self) -> str:
@@ -259,8 +256,7 @@ def matcher_of(match: Match) -> Matcher:
 
 def _named(text: str) -> Matcher:
     if "(" not in text:
-        # A field may be called anything; the parameters of what has some are left as they are.
-        return _MATCHERS[text]() if text in _MATCHERS else Same(text)
+        return _MATCHERS[text]() if text in _MATCHERS else _same(text)
     try:
         name, given, cutoff = spelling(text)
     except KaratError:
@@ -276,7 +272,16 @@ def _named(text: str) -> Matcher:
                 mend=f"{near} It takes {', '.join(takes)}.".strip(),
             )
     # Every choice converts what it is given.
-    return _MATCHERS[name](**given) if name in _MATCHERS else Same(name, **given)  # type: ignore[arg-type]
+    return _MATCHERS[name](**given) if name in _MATCHERS else _same(name, **given)  # type: ignore[arg-type]
+
+
+def _same(field: str, normalize: Folds = ()) -> Same:
+    try:
+        check_field(field)
+    except KaratError:
+        near = did_you_mean(field, [*_MATCHERS, "content", "id", f"meta.{field}"])
+        raise KaratError(f"{shown(field)} says not what counts as a hit", mend=f"{near} {_MEND}".strip()) from None
+    return Same(field, normalize)
 
 
 def _number(name: str, given: object, limits: Help) -> float:

@@ -1,0 +1,224 @@
+"""Results of RAG systems on the command line: one file alone, what counts as a hit, and why."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat import KaratError, Scores, demo, evaluate, evaluate_results
+
+KARAT = Path(sys.executable).with_name("karat")
+SOFT = "Pure gold is soft: it yields to a fingernail."
+HARD = "Alloys with copper are harder."
+RECORDS: list[dict[str, Any]] = [
+    {"query": "soft", "truth": [SOFT, HARD], "retrieved": ["Iron rusts.", "it yields to", "gold is soft"]},
+    {"query": "hard", "truth": [HARD], "retrieved": [{"id": "c7", "content": "copper are harder", "score": 0.9}]},
+]
+Done = subprocess.CompletedProcess[str]
+
+
+def run(folder: Path, *words: str | Path, stdin: bytes = b"") -> Done:
+    done = subprocess.run([KARAT, *map(str, words)], cwd=folder, input=stdin, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def good(folder: Path, *words: str | Path, stdin: bytes = b"") -> str:
+    done = run(folder, *words, stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def mistake(folder: Path, *words: str | Path, stdin: bytes = b"") -> str:
+    done = run(folder, *words, stdin=stdin)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "results.jsonl").write_text(lines(RECORDS))
+    (tmp_path / "truth.qrels").write_text("soft 0 d1 1\n")
+    (tmp_path / "run.trec").write_text("soft Q0 d1::2 1 3 t\nsoft Q0 d9 2 2 t\n")
+    return tmp_path
+
+
+def test_a_file_of_results_is_evaluated_alone(folder: Path) -> None:
+    whole = json.loads(
+        good(folder, "evaluate", "results.jsonl", "--match", "chunk", "-m", "R", "-m", "RR", "--output", "json")
+    )
+    assert whole["means"] == {"R": 0.75, "RR": 0.75}
+    assert [row["query"] for row in whole["queries"]] == ["soft", "hard"]
+
+
+def test_the_numbers_are_those_of_python(folder: Path) -> None:
+    printed = json.loads(
+        good(folder, "evaluate", "results.jsonl", "--match", "overlap(threshold=0.4)", "--output", "json")
+    )
+    scores = evaluate_results(folder / "results.jsonl", match="overlap(threshold=0.4)")
+    assert printed["means"] == scores.means
+
+
+def test_results_come_through_a_pipe_and_out_of_gzip(folder: Path) -> None:
+    (folder / "packed.jsonl.gz").write_bytes(gzip.compress(lines(RECORDS).encode()))
+    plain = good(folder, "evaluate", "results.jsonl", "--match", "chunk", "--output", "markdown")
+    piped = good(folder, "evaluate", "-", "--match", "chunk", "--output", "markdown", stdin=lines(RECORDS).encode())
+    packed = good(folder, "evaluate", "packed.jsonl.gz", "--match", "chunk", "--output", "markdown")
+    assert plain == piped.replace("stdin", "results") == packed.replace("packed", "results")
+
+
+def test_several_files_of_results_are_compared_each_by_its_own_truth(folder: Path) -> None:
+    better = [{**RECORDS[0], "retrieved": [SOFT, HARD]}, RECORDS[1]]
+    (folder / "better.jsonl").write_text(lines(better))
+    options = ("--match", "chunk", "-m", "R", "--output", "csv")
+    table = run(folder, "evaluate", "results.jsonl", "better.jsonl", *options).stdout.splitlines()
+    assert table == ["run,R", "results,0.75", "better,1.0"]
+
+
+def test_fields_that_are_called_otherwise_are_named(folder: Path) -> None:
+    theirs = [
+        {
+            "question": "soft",
+            "gold": {"docs": [SOFT]},
+            "source_nodes": [{"node": {"text": "is soft", "id_": "n1"}, "score": 1}],
+        }
+    ]
+    (folder / "theirs.jsonl").write_text(lines(theirs))
+    options = ("--field", "query=question", "--field", "truth=gold.docs", "--field", "retrieved=source_nodes")
+    whole = json.loads(
+        good(folder, "evaluate", "theirs.jsonl", *options, "--match", "chunk", "-m", "R", "--output", "json")
+    )
+    assert whole["means"] == {"R": 1.0}
+
+
+def test_a_field_that_is_not_there_is_an_error_with_the_option_that_mends_it(folder: Path) -> None:
+    (folder / "theirs.jsonl").write_text(lines([{"query": "soft", "truth": [SOFT], "source_nodes": []}]))
+    assert "--field retrieved=source_nodes" in mistake(folder, "evaluate", "theirs.jsonl")
+
+
+@pytest.mark.parametrize("option", ["retrieved", "=x", "retrieved=", "retreived=x"])
+def test_an_option_for_fields_that_says_nothing_is_an_error(folder: Path, option: str) -> None:
+    assert "retrieved" in mistake(folder, "evaluate", "results.jsonl", "--field", option)
+
+
+def test_a_field_named_twice_is_an_error(folder: Path) -> None:
+    said = mistake(folder, "evaluate", "results.jsonl", "--field", "query=a", "--field", "query=b")
+    assert "twice" in said
+
+
+def test_nothing_found_by_id_says_how_texts_are_matched(folder: Path) -> None:
+    table = good(folder, "evaluate", "results.jsonl", "-m", "R")
+    assert "no judged document is in the run" in table
+    assert "chunk" in table
+
+
+def test_what_counted_as_a_hit_is_said_under_the_table(folder: Path) -> None:
+    assert "note: matched by chunk(normalize=space)." in good(
+        folder, "evaluate", "results.jsonl", "--match", "chunk(normalize=space)"
+    )
+    assert "matched by" not in good(folder, "evaluate", "results.jsonl")
+
+
+def test_ids_of_chunks_in_trec_files_belong_to_documents(folder: Path) -> None:
+    by_id = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--output", "json")
+    by_prefix = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--match", "prefix", "--output", "json")
+    assert (json.loads(by_id)["means"], json.loads(by_prefix)["means"]) == ({"R": 0.0}, {"R": 1.0})
+
+
+@pytest.mark.parametrize("match", ["chunk", "fuzzy", "overlap", "content", "meta.source"])
+def test_texts_cannot_be_compared_in_files_of_ids(folder: Path, match: str) -> None:
+    assert "ids alone" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--match", match)
+
+
+@pytest.mark.parametrize(
+    ("match", "mend"),
+    [
+        ("chnk", "Did you mean chunk or"),
+        ("fuzzy(treshold=80)", "Did you mean threshold?"),
+        ("fuzzy(threshold=many)", "between 0 and 100"),
+        ("content(normalize=cases)", "Did you mean case?"),
+        ("fuzzy(", "A match is"),
+        ("", "A match is"),
+    ],
+)
+def test_a_match_that_is_none_is_an_error_with_its_mend(folder: Path, match: str, mend: str) -> None:
+    assert mend in mistake(folder, "evaluate", "results.jsonl", "--match", match)
+
+
+def test_a_truth_alone_and_files_in_each_others_place_are_errors(folder: Path) -> None:
+    assert "Name a run after it" in mistake(folder, "evaluate", "truth.qrels")
+    assert "evaluate results.jsonl" in mistake(folder, "evaluate", "truth.qrels", "results.jsonl")
+    assert "run.trec:1" in mistake(folder, "evaluate", "results.jsonl", "run.trec")
+    assert "--field" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--field", "query=id")
+
+
+def test_a_query_is_explained_rank_by_rank(folder: Path) -> None:
+    shown = good(folder, "evaluate", "results.jsonl", "--match", "chunk", "--explain", "soft", "-m", "R").splitlines()
+    assert [line.split()[0] for line in shown[2:6]] == ["1", "2", "3", "–"]
+    assert shown[3].endswith("contained")
+    assert shown[4].endswith("contained (again)")
+    assert shown[5].endswith("not retrieved")
+    assert shown[6:] == ["query soft: R 0.5000", "3 retrieved, matched by chunk"]
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "json", "table"])
+def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path, form: str) -> None:
+    command = ("evaluate", "results.jsonl", "--match", "chunk", "--explain", "soft", "--output", form)
+    printed = good(folder, *command)
+    assert good(folder, *command, "-o", "why.txt") == ""
+    assert (folder / "why.txt").read_text() == printed
+    if form == "json":
+        assert json.loads(printed)["rows"][1]["how"] == "contained"
+
+
+def test_an_explanation_of_several_runs_says_whose_it_is(folder: Path) -> None:
+    (folder / "other.jsonl").write_text(lines(RECORDS))
+    shown = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--match", "chunk", "--explain", "hard")
+    assert [line for line in shown.splitlines() if line in ("results", "other")] == ["results", "other"]
+    both = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--explain", "hard", "--output", "json")
+    assert list(json.loads(both)["runs"]) == ["results", "other"]
+    drawn = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--explain", "hard", "--output", "markdown")
+    assert "results" in drawn
+    assert "other" in drawn
+
+
+def test_a_file_of_a_trec_run_is_read_again_to_explain_it(folder: Path) -> None:
+    shown = good(folder, "evaluate", "truth.qrels", "run.trec", "--match", "prefix", "--explain", "soft")
+    assert shown.splitlines()[2].split() == ["1", "d1::2", "d1", "1", "belongs", "to", "it"]
+
+
+def test_what_cannot_be_explained_is_an_error(folder: Path) -> None:
+    assert "Did you mean soft" in mistake(folder, "evaluate", "results.jsonl", "--explain", "sofd")
+    assert "csv" in mistake(folder, "evaluate", "results.jsonl", "--explain", "soft", "--output", "csv")
+
+
+def test_a_run_that_changed_is_not_explained(folder: Path) -> None:
+    scores = evaluate(folder / "truth.qrels", folder / "run.trec", "R")
+    (folder / "run.trec").write_text("soft Q0 d1 1 3 t\n")
+    with pytest.raises(KaratError, match="changed since"):
+        scores.explain("soft")
+
+
+def test_scores_that_were_saved_have_nothing_behind_them(folder: Path) -> None:
+    scores = evaluate_results(folder / "results.jsonl", "R", match="chunk")
+    scores.to_json(folder / "scores.json")
+    with pytest.raises(KaratError, match="numbers alone"):
+        Scores.load(folder / "scores.json").explain("soft")
+
+
+def test_the_demo_has_a_file_whose_chunks_are_found_by_prefix_and_by_text_alike() -> None:
+    by_prefix = evaluate_results(demo.RESULTS, ["R@10", "nDCG@10"], match="prefix")
+    by_text = evaluate_results(demo.RESULTS, ["R@10", "nDCG@10"], match="chunk")
+    assert by_prefix.per_query == by_text.per_query
+    assert 0.4 < by_text["R@10"] < 0.6
