@@ -21,6 +21,7 @@ lint: .venv/linted
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python scripts/build_demo.py --check
+	@$(BIN)/python scripts/draw_hits.py --check
 
 bench: .venv-bench/installed
 	@.venv-bench/bin/python benchmarks/run.py

@@ -47,7 +47,10 @@ class Evidence:
                 if isinstance(batch, Lists):
                     listed += batch.documents[at]
                 for doc, score in _rows(batch, at):
-                    scores[doc] = max(score, scores.get(doc, score))
+                    if doc not in scores or score > scores[doc]:
+                        # Of a document that comes twice the one with the higher score counts, where it stands.
+                        scores.pop(doc, None)
+                        scores[doc] = score
         documents: list[DocumentLike] = listed or list(scores)
         if self.rules.ignore_identical_ids:
             names = keys(documents, "id", self.run.name)

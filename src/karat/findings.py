@@ -91,9 +91,13 @@ def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:
     """Not one judged document in the whole run is mostly a matter of how ids are written."""
     if len(judged.hit_rank) or not len(judged.gold_grade) or not judged.retrieved.any():
         return None
-    mend = "Compare the ids of both: are they written alike? Texts match by content, their chunks by chunk: match=."
-    if match != _BY_ID:
-        mend = "Look at a document of both: is that what should be compared?"
+    mend = "Look at a document of both: is that what should be compared?"
+    if match == _BY_ID:
+        mend = (
+            "Are the ids of both written alike? Ids of chunks match by prefix, texts by content or chunk: see match=."
+        )
+    elif isinstance(match, Same) and match.field == "content":
+        mend = "Only the same text matches by content; a part of it matches by chunk: see match=."
     return Finding("nothing-found", "no judged document is in the run", 0, mend)
 
 

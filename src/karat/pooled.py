@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import ClassVar
 
 from karat.errors import KaratError, shown
-from karat.evaluation.lists import match_documents
+from karat.evaluation.lists import match_documents, warnings
 from karat.matching.choice import Match, matcher_of
 from karat.matching.containment import is_chunk_from_original
 from karat.matching.lists import DocumentLists
@@ -56,12 +56,13 @@ class _Pooled:
         retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
         depths = _depths(k_list)
         _check(gold_docs, retrieved)
-        judged = match_documents(gold_docs, retrieved, self.match, _NAMES).binary
-        short = int((judged.retrieved < depths[-1]).sum())
-        if short:
-            _log.warning(
-                "karat: %d of %d examples retrieved fewer than %d documents", short, len(judged.queries), depths[-1]
-            )
+        matched = match_documents(gold_docs, retrieved, self.match, _NAMES)
+        judged = matched.binary
+        said = warnings(matched, self.match)
+        if short := int((judged.retrieved < depths[-1]).sum()):
+            said += f" {short} of {len(judged.queries)} examples retrieved fewer than {depths[-1]} documents."
+        if said:
+            _log.warning("karat: %s", said.strip())
         measures = {k: parse(f"{self._measure}@{k}") for k in depths}
         values = {f"{self._called}@{k}": measure.compute(judged) for k, measure in measures.items()}
         pooled = {name: round(Scores(judged.queries, {name: column})[name], _DIGITS) for name, column in values.items()}

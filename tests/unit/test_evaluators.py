@@ -264,8 +264,13 @@ def test_a_pipeline_warns_once_for_all_its_evaluators(caplog: pytest.LogCaptureF
 
 def test_nothing_is_said_of_data_that_is_whole(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        DocumentRecallEvaluator().run([["a"]], [["x"]])
+        DocumentRecallEvaluator().run([["a"], ["b"]], [["x"], ["b"]])
     assert not caplog.records
+
+
+def test_where_nothing_at_all_is_found_the_warning_names_the_match_for_chunks(caplog: pytest.LogCaptureFixture) -> None:
+    DocumentRecallEvaluator().run([["Gold is soft."]], [["is soft"]])
+    assert "matches by chunk" in caplog.text
 
 
 @each_evaluator

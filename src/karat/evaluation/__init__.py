@@ -10,7 +10,7 @@ from karat.evaluation.eval_run_result import EvaluationRunResult as EvaluationRu
 from karat.evidence import Evidence
 from karat.findings import findings
 from karat.judged import Floats, Judged
-from karat.matching.choice import Match, Same, matcher_of
+from karat.matching.choice import Match, Matcher, Same, matcher_of
 from karat.measures import Measure, parse
 from karat.names import spelling, split_names
 from karat.options import Duplicates, Missing, Ties
@@ -77,15 +77,13 @@ def evaluate(
         if matcher == Same():
             # A span's id is its document's.
             truth, run = read.gold_documents, read.retrieved_documents
-    judgments = read_truth(truth, columns=truth_columns, key=matcher.key)
+    judgments = read_truth(truth, columns=truth_columns, key=matcher.gold_key)
     source = read_run(run, judgments, columns=run_columns, key=matcher.key, progress=progress, name=name or "the run")
     rules = Rules(ties, duplicates, ignore_identical_ids)
     judged, noticed = judge(judgments, source, rules, matcher)
-    _refuse_unknown_field(matcher.key.field, judged, noticed, source.name)
-    graded = judged
-    if any(measure.definition.graded for measure in chosen):
-        graded = _with_scores(judged, judgments)
-    evidence = Evidence(graded, judgments, source, rules, matcher)
+    _refuse_unknown_field(matcher, judged, noticed, source.name)
+    graded = _with_scores(judged, judgments, any(measure.definition.graded for measure in chosen))
+    evidence = Evidence(graded, judgments, source.again(), rules, matcher)
     kept = judged.answered
     if missing == "skip":
         judged, graded = judged.select(kept), graded.select(kept)
@@ -110,21 +108,26 @@ def _of_spans(measures: Iterable[Measure]) -> bool:
     return any(measure.definition.takes == "spans" for measure in measures)
 
 
-def _with_scores(judged: Judged, truth: Truth) -> Judged:
+def _with_scores(judged: Judged, truth: Truth, needed: bool) -> Judged:
     """For graded measures: where gold documents were listed with scores, these are their grades."""
     if isinstance(truth.scores, KaratError):
-        raise truth.scores
+        if needed:
+            raise truth.scores
+        return judged
     return judged if truth.scores is None else judged.regraded(truth.scores)
 
 
-def _refuse_unknown_field(field: str, judged: Judged, noticed: Noticed, run: str) -> None:
+def _refuse_unknown_field(match: Matcher, judged: Judged, noticed: Noticed, run: str) -> None:
     """A field that not one document has is a slip of the pen."""
-    for name, keyless, whole in (
-        ("the truth", noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
-        (run, sum(noticed.keyless.values()), int(judged.retrieved.sum())),
+    for name, field, keyless, whole in (
+        ("the truth", match.gold_key.field, noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
+        (run, match.key.field, sum(noticed.keyless.values()), int(judged.retrieved.sum())),
     ):
         if field != "id" and 0 < keyless == whole:
-            raise KaratError(f"no document has a {shown(field)}", where=name, mend="match= names one of their fields.")
+            mend = "match= names one of their fields."
+            if name == "the truth" and match == Same(field):
+                mend += f" Where it names the id of a gold document, write {field}(gold=id)."
+            raise KaratError(f"no document has a {shown(field)}", where=name, mend=mend)
 
 
 class Options(TypedDict, total=False):
@@ -159,7 +162,7 @@ def evaluate_runs(
     chosen = chosen_measures(measures, rel)
     judgments = truth
     if not _of_spans(chosen):
-        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(options.get("match", "id")).key)
+        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(options.get("match", "id")).gold_key)
     return {name: evaluate(judgments, run, chosen, name=name, **options) for name, run in runs.items()}
 
 

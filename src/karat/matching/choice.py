@@ -56,6 +56,11 @@ class Matcher(ABC):
         """What is read of a document."""
         return Key(self.field, () if self.of_texts else self.normalize)
 
+    @property
+    def gold_key(self) -> Key:
+        """What is read of a gold document."""
+        return self.key
+
     def comparing(self) -> Comparing | None:
         """What compares texts, if this is not a matter of keys alone."""
         return None
@@ -67,16 +72,31 @@ class Matcher(ABC):
 
 @dataclass(frozen=True)
 class Same(Matcher):
-    """The same id, content or field: `id`, `content`, `meta.source`, and `content(normalize=case+space)`."""
+    """The same id, content or field: `id`, `content`, `meta.source`, and `content(normalize=case+space)`.
+
+    `meta.source_id(gold=id)` compares the source of what was retrieved with the id of a gold document.
+    """
 
     field: str = "id"
     normalize: Folds = ()
+    gold: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gold is not None:
+            check_field(self.gold)
 
     def __str__(self) -> str:
-        return spelled(self.field, [("normalize", folds_text(self.normalize))] if self.normalize else [])
+        normalize = [("normalize", folds_text(self.normalize))] if self.normalize else []
+        return spelled(self.field, [*normalize, *([("gold", self.gold)] if self.gold else [])])
+
+    @property
+    def gold_key(self) -> Key:
+        return Key(self.gold or self.field, self.normalize)
 
     def how(self, retrieved: str, gold: str) -> str:  # noqa: ARG002  # nothing else makes a hit
-        return f"same {self.field}" + (f" ({folds_text(self.normalize)} folded)" if self.normalize else "")
+        field = f"{self.field} is its {self.gold}" if self.gold else f"same {self.field}"
+        return field + (f", {folds_text(self.normalize)} folded" if self.normalize else "")
 
 
 @dataclass(frozen=True)
@@ -261,7 +281,7 @@ def _named(text: str) -> Matcher:
         name, given, cutoff = spelling(text)
     except KaratError:
         raise KaratError(f"{shown(text)} says not what counts as a hit", mend=_MEND) from None
-    takes = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize"]
+    takes = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]
     if cutoff is not None:
         raise KaratError(f"{shown(text)}: a match takes no cut-off", mend=_MEND)
     for parameter in given:
@@ -275,19 +295,28 @@ def _named(text: str) -> Matcher:
     return _MATCHERS[name](**given) if name in _MATCHERS else _same(name, **given)  # type: ignore[arg-type]
 
 
-def _same(field: str, normalize: Folds = ()) -> Same:
+def _same(field: str, normalize: Folds = (), gold: str | None = None) -> Same:
     try:
         check_field(field)
     except KaratError:
         near = did_you_mean(field, [*_MATCHERS, "content", "id", f"meta.{field}"])
         raise KaratError(f"{shown(field)} says not what counts as a hit", mend=f"{near} {_MEND}".strip()) from None
-    return Same(field, normalize)
+    return Same(field, normalize, gold)
 
 
 def _number(name: str, given: object, limits: Help) -> float:
-    return Parameter("threshold", float, None, help=limits).value(given, name)  # type: ignore[return-value]  # a float
+    number = Parameter("threshold", float, None, help=limits).value(given, name)
+    assert isinstance(number, float)  # noqa: S101  # that is its kind
+    if limits is _PERCENT and 0 < number <= 1:
+        raise KaratError(
+            f"{name}: a threshold of {number:g} would take nearly anything",
+            mend=f"It is a percentage, from 0 to 100: write {100 * number:g}.",
+        )
+    return number
 
 
 def _partial(retrieved: str, gold: str, folds: Folds) -> str:
     one, other = normalized(retrieved, folds), normalized(gold, folds)
-    return "the same text" if one == other else f"partial ratio {ratio(one, other):.1f}"
+    if one == other:
+        return "the same text"
+    return "contained" if one in other or other in one else f"partial ratio {ratio(one, other):.1f}"

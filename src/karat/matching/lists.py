@@ -46,7 +46,7 @@ class Matched:
         return self.judged
 
 
-def match_lists(truth: DocumentLists, run: DocumentLists, key: Key, names: tuple[str, str]) -> Matched:
+def match_lists(truth: DocumentLists, run: DocumentLists, gold_key: Key, key: Key, names: tuple[str, str]) -> Matched:
     """Which retrieved documents are gold documents, by their keys; `names` are what errors call both inputs.
 
     A gold document that is listed twice counts once, with its larger grade. Both lists of a query are read, compared
@@ -62,7 +62,7 @@ def match_lists(truth: DocumentLists, run: DocumentLists, key: Key, names: tuple
     wrong_score: KaratError | None = None
     for query, gold_documents, documents in zip(queries, truth, run, strict=True):
         where = f"{names[0]}, query {query}"
-        listed = key.of(gold_documents, where)
+        listed = gold_key.of(gold_documents, where)
         different = set(listed)
         if not different.isdisjoint(_NO_KEYS):
             # What has no key can never be found.

@@ -146,6 +146,9 @@ class Run(Protocol):
     def empty(self) -> Exception | None:
         """What is wrong with a run that holds nothing; None where that may be meant."""
 
+    def again(self) -> Run:
+        """The same run, to be looked at once more in silence."""
+
 
 @dataclass(frozen=True)
 class Ready:
@@ -163,3 +166,7 @@ class Ready:
 
     def empty(self) -> None:
         """An empty mapping says that the system answered nothing."""
+
+    def again(self) -> Ready:
+        """Itself."""
+        return self

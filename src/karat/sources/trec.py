@@ -83,6 +83,10 @@ class TrecRun:
         """The error for a file without a line of data."""
         return _empty(self.source, RUN)
 
+    def again(self) -> TrecRun:
+        """The same file, to be read without telling how far it is."""
+        return TrecRun(self.source)
+
     def _batch(self, piece: Piece) -> Table:
         return in_groups(*_read(piece, RUN), self._places)
 

@@ -6,15 +6,12 @@ import logging
 
 from karat.components.evaluators.inputs import check_lengths, check_list
 from karat.components.sharing import shared
-from karat.evaluation.lists import match_documents
-from karat.findings import findings
+from karat.evaluation.lists import match_documents, warnings
 from karat.judged import Judged
 from karat.matching.choice import Matcher
 from karat.matching.lists import DocumentLists, Matched
-from karat.ranking import Noticed
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
-_WORTH_A_WARNING = ("empty-truths", "nothing-retrieved", "keyless-golds")
 _log = logging.getLogger(__name__)
 
 
@@ -31,8 +28,6 @@ def _matched(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matche
             if type(documents) is not list:
                 check_list(documents, f"{name}, query {query}", "Give one list per question: [[doc, ...], [doc, ...]].")
     matched = match_documents(truth, run, match, _NAMES)
-    noticed = Noticed(keyless_golds=matched.keyless_golds, keyless=matched.keyless)
-    found = findings(matched.judged, noticed, (), "zero", match, shown=len(truth))
-    if said := [str(finding) for finding in found if finding.code in _WORTH_A_WARNING]:
-        _log.warning("karat: %s", " ".join(said))
+    if said := warnings(matched, match):
+        _log.warning("karat: %s", said)
     return matched
