@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -68,8 +67,8 @@ def holds(column: Column, text: str) -> Bools:
 
 
 def before_last(column: Column, text: str) -> Column:
-    """The values of a column up to the last time that they hold this text."""
-    return pc.replace_substring_regex(column, rf"(?s)^(.*){re.escape(text)}.*$", r"\1")
+    """The values of a column up to the last time that they hold this text, which all of them do."""
+    return pc.list_element(pc.split_pattern(column, text, max_splits=1, reverse=True), 0)
 
 
 def followed_by(column: Column, text: str) -> Column:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from karat.normalization import Folds, normalized
 
 # Chinese, Japanese and Korean write no blanks between words: there, each character is a token.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_ASCII_WORDS = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
+# The texts of some forty queries: one that is retrieved for several is cut into words once, and memory stays flat.
+_REMEMBERED = 4_096
+
+Occurrences = AbstractSet[str | tuple[str, int]]
+"""The tokens of a text, each occurrence a thing of its own: the word, and (word, 2) where it comes again."""
 
 
 def tokens(text: str) -> list[str]:
@@ -20,17 +26,28 @@ def tokens(text: str) -> list[str]:
     >>> tokens("It's 3.5 kg, 金は重い")
     ['It', 's', '3', '5', 'kg', '金', 'は', '重', 'い']
     """
-    return _TOKEN.findall(text)
+    return text.translate(_ASCII_WORDS).split() if text.isascii() else _TOKEN.findall(text)
 
 
 def coverage(text: str, gold: str) -> float:
     """The share of the gold's tokens that the text has, each as often as both have it; 0 where the gold has none."""
-    return _covered(Counter(tokens(text)), Counter(tokens(gold)))
+    whole = _occurrences(tokens(gold))
+    return len(whole & _occurrences(tokens(text))) / len(whole) if whole else 0.0
 
 
-def _covered(text: Counter[str], gold: Counter[str]) -> float:
-    whole = gold.total()
-    return sum(min(count, text[token]) for token, count in gold.items() if token in text) / whole if whole else 0.0
+def _occurrences(words: Sequence[str]) -> Occurrences:
+    different = set(words)
+    if len(different) == len(words):
+        return different
+    all_of_them: set[str | tuple[str, int]] = set()
+    times: dict[str, int] = {}
+    for word in words:
+        if word in all_of_them:
+            times[word] = times.get(word, 1) + 1
+            all_of_them.add((word, times[word]))
+        else:
+            all_of_them.add(word)
+    return all_of_them
 
 
 class Covering:
@@ -38,25 +55,28 @@ class Covering:
 
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
-        self._counted = cache(lambda text: Counter(tokens(normalized(text, folds))))
+        self._words = lru_cache(_REMEMBERED)(lambda text: _occurrences(tokens(normalized(text, folds))))
         self._folds = folds
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Which text covers enough of which gold, or is equal to it."""
-        in_golds = [self._counted(gold) for gold in golds]
-        where: dict[str, list[int]] = {}
-        for gold, counts in enumerate(in_golds):
-            for token in counts:
-                where.setdefault(token, []).append(gold)
-        equal: dict[str, list[int]] = {}
-        for gold, content in enumerate(golds):
-            equal.setdefault(normalized(content, self._folds), []).append(gold)
+        in_golds = list(map(self._words, golds))
+        wholes = [(gold, words, len(words)) for gold, words in enumerate(in_golds) if words]
+        smallest = min((size for _, _, size in wholes), default=0)
+        anywhere: Occurrences = set().union(*in_golds)
+        # What is equal to a gold covers it; only one without words has to be compared as text.
+        wordless = [(gold, normalized(golds[gold], self._folds)) for gold, words in enumerate(in_golds) if not words]
         for at, text in enumerate(texts):
-            counts = self._counted(text)
-            common = Counter[int]()
-            for token in counts.keys() & where.keys():
-                for gold in where[token]:
-                    common[gold] += min(counts[token], in_golds[gold][token])
-            enough = {gold for gold, count in common.items() if count / in_golds[gold].total() >= self._threshold}
-            form = normalized(text, self._folds)
-            yield from ((at, gold) for gold in sorted(enough.union(equal.get(form, ()) if form else ())))
+            if wordless:
+                form = normalized(text, self._folds)
+                yield from ((at, gold) for gold, content in wordless if content and content == form)
+            # Words are kept apart by something: most texts are too short to cover half of a long gold.
+            if not smallest or (text.isascii() and (len(text) + 1) // 2 / smallest < self._threshold):
+                continue
+            known = self._words(text) & anywhere
+            most = len(known)
+            if most / smallest < self._threshold:
+                continue
+            for gold, whole, size in wholes:
+                if most / size >= self._threshold and len(known & whole) / size >= self._threshold:
+                    yield at, gold

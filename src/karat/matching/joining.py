@@ -132,8 +132,7 @@ class Joiner:
         if different and golds:
             for at, which in comparing.pairs(different, self._truth.docs[golds.start : golds.stop]):
                 hits.setdefault(different[at], []).append(golds[which])
-        for at, doc in enumerate(docs):
-            yield from ((at, gold) for gold in hits.get(doc, ()))
+        yield from ((at, gold) for at, doc in enumerate(docs) if doc in hits for gold in hits[doc])
 
 
 def _belongs_to(doc: str | None, separator: str, golds: dict[str, int]) -> Iterator[str]:

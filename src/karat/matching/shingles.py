@@ -1,7 +1,7 @@
 """Which texts share a run of characters: the cheap question that is asked before a costly comparison.
 
 The runs of a query's gold texts mark bits in a table, and the runs of the retrieved texts look them up, by two hashes
-each. What seems to be shared was then looked for as text: a hash is only ever a hint.
+each. A hash is only ever a hint: whether a run is really shared is for the caller to look up.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ WIDTH = 12
 """How many characters a shingle has."""
 
 _Hashes = NDArray[np.uint64]
+_Places = NDArray[np.int64]
 
 # A table of this many bytes stays in a core's own memory.
 _BITS = 20
@@ -33,55 +34,53 @@ def share(one: str, other: str) -> bool:
     (True, False)
     """
     short, long = sorted((one, other), key=len)
-    runs = {long[at : at + WIDTH] for at in range(len(long) - WIDTH + 1)}
-    return any(short[at : at + WIDTH] in runs for at in range(len(short) - WIDTH + 1))
+    # Looked up in a set: a search for each run would take the product of both lengths.
+    runs = {short[at : at + WIDTH] for at in range(len(short) - WIDTH + 1)}
+    return bool(runs) and any(long[at : at + WIDTH] in runs for at in range(len(long) - WIDTH + 1))
 
 
 class Shingles:
-    """Finds the pairs that share a shingle, among the texts of one query at a time."""
+    """Finds the pairs that may share a shingle, among the texts of one query at a time."""
 
     @cached_property
     def _table(self) -> NDArray[np.uint8]:
         return np.zeros(1 << _BITS, np.uint8)
 
-    def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Which text shares a shingle with which gold, by their places in both lists."""
+    def hints(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Which text seems to share a shingle with which gold: all that do, and by chance of their hashes others."""
         longest = max(map(len, texts), default=0), max(map(len, golds), default=0)
         if min(longest) < WIDTH:
             return
-        # No run across two texts is like one across two golds: they are kept apart by different characters.
-        probes = _probes("\0".join(texts))
+        probes = _probes("\0".join(texts) + "\0")
         starts = np.cumsum([0, *(len(text) + 1 for text in texts[:-1])])
         for first in range(0, len(golds), _GOLDS_AT_ONCE):
-            some = golds[first : first + _GOLDS_AT_ONCE]
-            marked = self._marked(some, probes)
+            marked = self._marked(golds[first : first + _GOLDS_AT_ONCE], probes)
             together = np.bitwise_or.reduceat(marked, starts)
             for at in np.flatnonzero(together).tolist():
-                start, text = int(starts[at]), texts[at]
-                bits = marked[start : start + len(text)]
-                for gold, content in enumerate(some):
-                    places = np.flatnonzero(bits & np.uint8(1 << gold)).tolist() if together[at] >> gold & 1 else ()
-                    if any(place + WIDTH <= len(text) and text[place : place + WIDTH] in content for place in places):
-                        yield at, first + gold
+                bits = int(together[at])
+                yield from ((at, first + gold) for gold in range(_GOLDS_AT_ONCE) if bits >> gold & 1)
 
-    def _marked(self, golds: Sequence[str], probes: tuple[_Hashes, ...]) -> NDArray[np.uint8]:
+    def _marked(self, golds: Sequence[str], probes: tuple[_Places, ...]) -> NDArray[np.uint8]:
         """For each place of the texts, one bit for each gold that seems to have the run that begins there."""
         of_golds = [_probes(gold) for gold in golds]
         for gold, places in enumerate(of_golds):
             for probe in places:
                 self._table[probe] |= np.uint8(1 << gold)
-        marked = self._table[probes[0]]
-        marked &= self._table[probes[1]]
+        marked = self._table.take(probes[0])
+        # Few runs pass the first probe.
+        passed = np.flatnonzero(marked)
+        marked[passed] &= self._table.take(probes[1].take(passed))
         for places in of_golds:
             for probe in places:
                 self._table[probe] = 0
         return marked
 
 
-def _probes(text: str) -> tuple[_Hashes, ...]:
+def _probes(text: str) -> tuple[_Places, ...]:
     """Two places in the table for the run that begins at each character; the text is followed by nothing."""
     hashes = _hashes(text + "\0" * (WIDTH - 1))
-    return tuple((hashes * factor) >> _SHIFT for factor in _PROBES)
+    # NumPy converts unsigned indices, and takes three times as long.
+    return tuple(((hashes * factor) >> _SHIFT).view(np.int64) for factor in _PROBES)
 
 
 def _hashes(text: str) -> _Hashes:

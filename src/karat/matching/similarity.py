@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from importlib import import_module
 from math import floor
-from typing import Any
+from typing import NamedTuple
 
 from karat.errors import KaratError
-from karat.matching.shingles import Shingles, share
+from karat.matching.shingles import WIDTH, Shingles, share
 from karat.normalization import Folds, normalized
+
+
+class Rapidfuzz(NamedTuple):
+    """The functions of rapidfuzz that are used here."""
+
+    partial_ratio: Callable[..., float]
+    subsequence: Callable[..., int]
+    best_of: Callable[..., tuple[str, float, int] | None]
+
+
+_HIGH = 85
 
 
 def require_rapidfuzz() -> None:
@@ -19,16 +29,19 @@ def require_rapidfuzz() -> None:
 
 
 @cache
-def _rapidfuzz() -> tuple[Any, Any]:
+def _rapidfuzz() -> Rapidfuzz:
+    """What is used of rapidfuzz, where it is installed."""
     try:
-        return import_module("rapidfuzz.fuzz"), import_module("rapidfuzz.distance.LCSseq")
+        from rapidfuzz import fuzz, process
+        from rapidfuzz.distance import LCSseq
     except ModuleNotFoundError:
         raise KaratError("fuzzy matching needs rapidfuzz", mend='pip install "karat[chunks]"') from None
+    return Rapidfuzz(fuzz.partial_ratio, LCSseq.similarity, process.extractOne)
 
 
 def ratio(one: str, other: str) -> float:
     """How much of the shorter text is in the best matching piece of the longer one, from 0 to 100."""
-    return float(_rapidfuzz()[0].partial_ratio(one, other))
+    return _rapidfuzz().partial_ratio(one, other)
 
 
 def similar(one: str, other: str, threshold: float) -> bool:
@@ -55,31 +68,35 @@ class Similar:
                 equal.setdefault(form, []).append(gold)
         for at, form in enumerate(forms):
             yield from ((at, gold) for gold in equal.get(form, ()))
-        for at, gold in self._shingles.pairs(forms, gold_forms):
+        for at, gold in self._shingles.hints(forms, gold_forms):
             if forms[at] != gold_forms[gold] and self._reaches(forms[at], gold_forms[gold]):
                 yield at, gold
 
     def _compared(self, one: str, other: str) -> bool:
-        """Whether the ratio of two texts reaches the threshold."""
+        """Whether the ratio of two texts reaches the threshold, and they share a shingle."""
         short, long = sorted((one, other), key=len)
+        # Long stretches take less time, and tell of most pairs where the threshold is high.
+        for steps in (2, 1) if self._threshold >= _HIGH else (1,):
+            if not _may_reach(short, long, self._threshold / 100, steps):
+                return False
         if short in long:
-            return True
-        if not _may_reach(short, long, self._threshold / 100):
-            return False
-        return bool(_rapidfuzz()[0].partial_ratio(short, long, score_cutoff=self._threshold) >= self._threshold)
+            return len(short) >= WIDTH
+        high = _rapidfuzz().partial_ratio(short, long, score_cutoff=self._threshold) >= self._threshold
+        return high and share(short, long)
 
 
-def _may_reach(short: str, long: str, share_of: float) -> bool:
+def _may_reach(short: str, long: str, share_of: float, steps: int) -> bool:
     """Whether any piece of the longer text could be like the shorter one.
 
     The ratio of a text of m characters and a piece of w ≤ m is 2·L/(m + w), L being their longest common subsequence,
     which has at most w characters. To reach t, L must be at least t·m/(2 − t). Every piece lies in one of the
-    stretches of 2·m characters that begin at every m-th one, and has no longer subsequence than its stretch.
+    stretches of (s + 1)·m characters that begin at every s·m-th one, and has no longer subsequence than its stretch.
+    Shorter stretches tell more.
     """
     size = len(short)
     least = floor(share_of * size / (2 - share_of) - 1e-9)
-    subsequence = _rapidfuzz()[1].similarity
-    return least <= 0 or any(
-        subsequence(short, long[start : start + 2 * size], score_cutoff=least) >= least
-        for start in range(0, len(long), size)
-    )
+    if least <= 0:
+        return True
+    stretches = [long[start : start + (steps + 1) * size] for start in range(0, len(long), steps * size)]
+    rapidfuzz = _rapidfuzz()
+    return rapidfuzz.best_of(short, stretches, scorer=rapidfuzz.subsequence, score_cutoff=least) is not None
