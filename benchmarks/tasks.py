@@ -1,6 +1,6 @@
 """One task of the benchmark, timed in a process of its own: python benchmarks/tasks.py NAME SIZE.
 
-The tasks on documents and evaluators are in component_tasks.py.
+The tasks on documents and evaluators are in component_tasks.py, those on chunks in matching_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. But for the tasks called "first",
 everything is then warm, for karat and its peers alike: the file is in the page cache, and each has done the same
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import component_tasks
+import matching_tasks
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
@@ -31,6 +32,9 @@ def main(name: str, size: Size) -> None:
         seconds, means = clocked(lambda: import_only(library))
     elif kind in component_tasks.TASKS:
         seconds, means = clocked(component_tasks.prepared(library, kind, size))
+    elif kind in matching_tasks.TASKS:
+        seconds, means = clocked(matching_tasks.prepared(library, kind, size))
+        seconds *= matching_tasks.scale(library, kind, size)
     elif kind == "dict":
         seconds, means = evaluate_dicts(DICTS[library](), size)
     else:
