@@ -21,7 +21,8 @@ Column = Any
 
 def texts(values: Sequence[str]) -> Column:
     """Strings as a column."""
-    encoded = [value.encode() for value in values]
+    # Half a character, which no file can hold, is like nothing in any of them.
+    encoded = [value.encode("utf-8", "surrogatepass") for value in values]
     sizes = np.fromiter(chain((0,), map(len, encoded)), np.int64, len(encoded) + 1)
     buffers = [None, pa.py_buffer(np.cumsum(sizes)), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
@@ -78,3 +79,10 @@ def followed_by(column: Column, text: str) -> Column:
         if text
         else column
     )
+
+
+def up_to(column: Column, length: int) -> Column:
+    """The values of a column, cut to so many characters; untouched where none is longer."""
+    if not len(column) or pc.max(pc.utf8_length(column)).as_py() <= length:
+        return column
+    return pc.utf8_slice_codeunits(column, 0, length)

@@ -56,12 +56,19 @@ class Evidence:
             names = keys(documents, "id", self.run.name)
             documents = [each for each, name in zip(documents, names, strict=True) if name != query]
         if len(documents) != self.judged.retrieved[place]:
-            raise KaratError("the run has changed since it was evaluated", where=self.run.name, mend="Evaluate again.")
+            raise self._changed()
         hits = self._hits(place, documents)
         if scores:
             documents = self._in_order(documents, scores, hits)
             hits = self._hits(place, documents)
+        of_query = self.judged.hit_query == place
+        judged = zip(self.judged.hit_rank[of_query].tolist(), self.judged.hit_gold[of_query].tolist(), strict=True)
+        if [(hit.rank, hit.gold) for hit in hits] != sorted(judged):
+            raise self._changed()
         return documents, hits
+
+    def _changed(self) -> KaratError:
+        return KaratError("the run has changed since it was evaluated", where=self.run.name, mend="Evaluate again.")
 
     def _hits(self, place: int, documents: list[DocumentLike]) -> list[Hit]:
         query = self.truth.queries[place]

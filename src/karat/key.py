@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from karat.document import DocumentLike, keys
+from karat.document import DocumentLike, key, keys
 from karat.normalization import Folds, normalized
 
 Keys = list[str | None]
@@ -34,7 +34,7 @@ class Key:
 
     def folded(self, found: Sequence[str | None]) -> Keys:
         """Keys that were taken as they are, normalised."""
-        return [normalized(key, self.folds) if key else key for key in found]
+        return [normalized(text, self.folds) if text else text for text in found]
 
 
 @dataclass(frozen=True)
@@ -43,27 +43,30 @@ class Whole(Key):
 
     def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # nothing can be wrong with them
         """Which of the documents it equals first, counted from 0."""
-        first: list[DocumentLike] = []
-        numbers: Keys = []
-        at: dict[object, int] = {}
-        for document in documents:
-            number = _place(document, first, at)
-            if number == len(first):
-                first.append(document)
-            numbers.append(str(number))
-        return numbers
+        seen: dict[object, list[tuple[int, DocumentLike]]] = {}
+        places: Keys = []
+        for at, document in enumerate(documents):
+            alike = seen.setdefault(_bucket(document), [])
+            place = next((place for place, other in alike if _equal(document, other)), at)
+            if place == at:
+                alike.append((at, document))
+            places.append(None if document is None else str(place))
+        return places
 
     def of_retrieved(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # as above
-        """Something: it is not by this that they are told apart."""
-        return ["\0" for _ in documents]
+        """Whether there is anything: it is not by their keys that they are told apart."""
+        return [None if document is None else _SOMETHING for document in documents]
 
 
-def _place(document: object, known: list[object], by_value: dict[object, int]) -> int:
-    """Where an equal document stands already, or the next place."""
+_SOMETHING = "\0"
+
+
+def _bucket(document: object) -> object:
+    """Something that equal documents have in common, and most others have not."""
     try:
-        return by_value.setdefault(document, len(known))
-    except TypeError:  # it has no hash: compare it with each
-        return next((at for at, other in enumerate(known) if _equal(document, other)), len(known))
+        return key(document, "id", "")
+    except Exception:  # it is a document to the function alone
+        return None
 
 
 def _equal(one: object, other: object) -> bool:

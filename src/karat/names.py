@@ -17,7 +17,7 @@ _SHAPE = re.compile(
     r"(?:@\s*(?P<cutoff>[^\s()@,=]+))?\s*"
 )
 _COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")
-_SPECIAL = re.compile(r"[\s(),=@'\"]")
+SPECIAL = re.compile(r"[\s(),=@'\"]")
 _MEND = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
 
 
@@ -72,7 +72,7 @@ def value_text(value: Value) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     text = str(value)
-    if not _SPECIAL.search(text):
+    if not SPECIAL.search(text):
         return text
     return f'"{text}"' if '"' not in text else f"'{text}'"
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from karat.errors import KaratError
-from karat.names import Value, value_text
+from karat.names import SPECIAL, Value, value_text
 
 REQUIRED: Any = inspect.Parameter.empty
 
@@ -55,7 +54,7 @@ class Parameter:
             return {"true": True, "false": False}[str(given).lower()]
         if self.kind is str:
             text = str(given)
-            if re.search(r"[\s(),=@'\"]", text) or text == "none" or not text:
+            if SPECIAL.search(text) or text == "none" or not text:
                 raise ValueError
             return text
         if isinstance(given, bool) or (isinstance(given, str) and "_" in given):

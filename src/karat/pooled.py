@@ -33,7 +33,7 @@ class _Pooled:
     _called: ClassVar[str]
     _match: ClassVar[str]
 
-    def __init__(self, global_config: object = None, match: Match | None = None) -> None:
+    def __init__(self, global_config: object = None, *, match: Match | None = None) -> None:
         self.global_config = global_config
         self.match = matcher_of(self._match if match is None else match)
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -195,14 +196,15 @@ class _Kernel:
         return np.fromiter((place.get(query, -1) for query in queries), np.int64, len(queries))
 
     def _order(self, segment: Ints, names: Sequence[str], gold: Ints) -> Order:
-        def grades(wanted: int) -> dict[str, float]:
-            best: dict[str, float] = {}
-            for hit in np.flatnonzero(segment == wanted).tolist():
-                grade = float(self.truth.grades[gold[hit]])
-                best[names[hit]] = max(grade, best.get(names[hit], grade))
+        @cache
+        def grades() -> dict[int, dict[str, float]]:
+            best: dict[int, dict[str, float]] = {}
+            for at, name, grade in zip(segment.tolist(), names, self.truth.grades[gold].tolist(), strict=True):
+                of_query = best.setdefault(at, {})
+                of_query[name] = max(grade, of_query.get(name, grade))
             return best
 
-        return Order(self.rules.ties, grades)
+        return Order(self.rules.ties, lambda wanted: grades().get(wanted, {}))
 
     def _part(
         self,

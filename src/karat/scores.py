@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Scores:
     """One table: a row per query, a column per measure, named by the measure's canonical name.
 
     A cell may be NaN, which means null: what could not be judged is counted, shown and left out of the mean.
+    `evidence` is what stands behind the numbers: a run in memory stays there for it, until `alone()` lets go of it.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -171,12 +172,18 @@ class Scores:
         """
         from karat.explain import explain
 
+        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+            raise KaratError(f"k={shown(k)} is no number of ranks", mend="Give a whole number, as k=20.")
         if self.evidence is None:
             raise KaratError(
                 "these scores are numbers alone, with nothing behind them to explain",
                 mend="Evaluate again: scores that were saved, or that evaluators made, do not hold their run.",
             )
         return explain(self.evidence, str(query), self.per_query.get(str(query), {}), k)
+
+    def alone(self) -> Scores:
+        """The same numbers without the evidence behind them."""
+        return replace(self, evidence=None)
 
     def to_arrow(self) -> pa.Table:
         """The table in Arrow; what was noticed rides in its metadata."""

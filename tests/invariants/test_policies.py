@@ -82,6 +82,14 @@ def test_importing_karat_loads_nothing_heavy() -> None:
         assert f"'{heavy}'" not in loaded
 
 
+def test_evaluating_mappings_and_lists_loads_numpy_alone() -> None:
+    code = "import sys, karat; karat.evaluate({'q': ['a']}, {'q': ['a']}, 'R'); print(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "'numpy'" in loaded
+    for heavy in ("pyarrow", "scipy", "rich", "typer", "pandas", "rapidfuzz"):
+        assert f"'{heavy}'" not in loaded
+
+
 def test_asking_for_help_loads_no_numbers_and_no_tables() -> None:
     code = "import sys; sys.argv = ['karat', '--help']\nimport atexit\n" \
         "atexit.register(lambda: print(sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr))\n" \

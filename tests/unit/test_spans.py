@@ -23,7 +23,7 @@ from llama_index.core.schema import Document as LlamaIndexDocument
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from typer.testing import CliRunner
 
-from karat import Document, KaratError, parse
+from karat import Document, KaratError, evaluate, evaluate_results, evaluate_runs, parse
 from karat.measures import R, SpanIoU, SpanPrecision, SpanRecall, definitions
 from karat.sources.spans import Read, read_spans
 from karat.spans import Spans
@@ -553,3 +553,28 @@ def test_errors_call_truth_and_run_as_they_are_called() -> None:
         read_spans({"q": []}, {"q": [5]}, ("gold", "bm25"))
     with pytest.raises(KaratError, match=r"the truth has 1 queries and bm25 has 2 lists"):
         read_spans([[]], [[], []], ("gold", "bm25"))
+
+
+def test_what_can_be_read_once_is_read_once() -> None:
+    span = ("a", 0, 10)
+    once = {"q": iter([span])}
+    both = evaluate_runs(once, {"one": {"q": [span]}, "other": {"q": iter([span])}}, ["SpanRecall", "R"])
+    assert [dict(scores) for scores in both.values()] == [{"SpanRecall": 1.0, "R": 1.0}] * 2
+
+
+def test_spans_of_a_document_with_the_querys_own_id_can_be_left_out() -> None:
+    run = {"q": [("q", 0, 10), ("a", 0, 10)]}
+    scores = evaluate({"q": [("a", 0, 10)]}, run, ["SpanPrecision", "SpanRecall@1", "P@1"], ignore_identical_ids=True)
+    assert dict(scores) == {"SpanPrecision": 1.0, "SpanRecall@1": 1.0, "P@1": 1.0}
+    assert "identical-ids" in {finding.code for finding in scores.findings}
+
+
+def test_spans_in_results_are_lists_of_three() -> None:
+    record = {"query": "q", "truth": [["a", 0, 10]], "retrieved": [["a", 5, 15]]}
+    assert evaluate_results([record], "SpanRecall")["SpanRecall"] == 0.5
+
+
+def test_a_missing_query_is_left_out_of_spans_too() -> None:
+    truth = {"q": [("a", 0, 10)], "r": [("a", 0, 10)]}
+    scores = evaluate(truth, {"r": [("a", 0, 5)]}, ["SpanRecall", "R"], missing="skip")
+    assert scores.per_query == {"r": {"SpanRecall": 0.5, "R": 1.0}}

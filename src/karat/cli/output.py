@@ -48,6 +48,8 @@ def refuse(request: Request, inputs: Sequence[str]) -> None:
     """Say what cannot be done before any work is done."""
     if request.explain is not None and request.form in _WITHOUT_NOTES:
         raise KaratError(f"there is no {request.form} of an explanation", mend="Take a table, markdown, latex or json.")
+    if request.explain is not None and (request.per_query or request.level is not None):
+        raise KaratError("an explanation is of one query", mend="Leave out --per-query and --ci.")
     numbers_alone = request.form == "parquet" or (request.per_query and request.form in _WITHOUT_NOTES)
     if request.level is not None and numbers_alone:
         raise KaratError(f"there is no place for intervals in {request.form} of every query", mend="Leave out --ci.")

@@ -19,7 +19,7 @@ from karat.scores import Scores
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.pieces import Progress
 from karat.sources.results import read_results
-from karat.sources.spans import read_spans
+from karat.sources.spans import listed, read_spans
 from karat.spans import Spans
 
 Measures = str | Measure | Iterable[str | Measure]
@@ -72,7 +72,8 @@ def evaluate(
     matcher = matcher_of(match)
     spans: Spans | None = None
     if _of_spans(chosen):
-        read = read_spans(truth, run, ("the truth", name or "the run"))
+        truth, run = listed(truth), listed(run)
+        read = read_spans(truth, run, ("the truth", name or "the run"), ignore_identical_ids)
         spans = read.spans
         if matcher == Same():
             # A span's id is its document's.
@@ -123,7 +124,8 @@ def _refuse_unknown_field(match: Matcher, judged: Judged, noticed: Noticed, run:
         ("the truth", match.gold_key.field, noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
         (run, match.key.field, sum(noticed.keyless.values()), int(judged.retrieved.sum())),
     ):
-        if field != "id" and 0 < keyless == whole:
+        # What is there may still be folded to nothing.
+        if field != "id" and not match.key.folds and 0 < keyless == whole:
             mend = "match= names one of their fields."
             if name == "the truth" and match == Same(field):
                 mend += f" Where it names the id of a gold document, write {field}(gold=id)."
@@ -138,6 +140,7 @@ class Options(TypedDict, total=False):
     duplicates: Duplicates
     ignore_identical_ids: bool
     match: Match
+    truth_columns: Mapping[str, str] | None
     run_columns: Mapping[str, str] | None
     progress: Progress | None
 
@@ -148,7 +151,6 @@ def evaluate_runs(
     measures: Measures = DEFAULT_MEASURES,
     *,
     rel: float | None = None,
-    truth_columns: Mapping[str, str] | None = None,
     **options: Unpack[Options],
 ) -> dict[str, Scores]:
     """Measure several runs against one truth, which is read once. The options are those of `evaluate`.
@@ -160,9 +162,11 @@ def evaluate_runs(
     if not isinstance(runs, Mapping) or not runs:
         raise KaratError(f"{shown(runs)} are no runs", mend='Give them by name: {"bm25": run, "dense": run}.')
     chosen = chosen_measures(measures, rel)
-    judgments = truth
-    if not _of_spans(chosen):
-        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(options.get("match", "id")).gold_key)
+    if _of_spans(chosen):
+        judgments = listed(truth)
+    else:
+        columns = options.pop("truth_columns", None)
+        judgments = read_truth(truth, columns=columns, key=matcher_of(options.get("match", "id")).gold_key)
     return {name: evaluate(judgments, run, chosen, name=name, **options) for name, run in runs.items()}
 
 
@@ -185,7 +189,12 @@ def evaluate_results(
     0.5
     """
     read = read_results(results, fields)
-    return evaluate(read.truth, read.run, measures, rel=rel, name=name, **options)
+    try:
+        return evaluate(read.truth, read.run, measures, rel=rel, name=name, **options)
+    except KaratError as error:
+        if error.where is None:
+            raise
+        raise KaratError(error.what, where=f"{read.name}, {error.where}", mend=error.mend) from error.__cause__
 
 
 def chosen_measures(measures: Measures, rel: float | None = None) -> list[Measure]:

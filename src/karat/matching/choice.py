@@ -5,6 +5,7 @@ Keys are exact and cheap, and taken where documents are read. Pairs compare text
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +17,7 @@ from karat.key import Key, Whole
 from karat.matching.containment import FUZZY_FOLDS, Contained, unwrapped
 from karat.matching.coverage import Covering, coverage
 from karat.matching.functions import Asked, Function, name_of
-from karat.matching.similarity import Similar, ratio, require_rapidfuzz
+from karat.matching.similarity import Similar, percentage, ratio
 from karat.names import did_you_mean, spelled, spelling
 from karat.normalization import Folds, folds_of, folds_text, normalized
 from karat.parameters import Help, Parameter
@@ -118,6 +119,10 @@ class Prefix(Matcher):
         super().__post_init__()
         if not isinstance(self.separator, str) or not self.separator:
             raise KaratError(f"prefix: separator={shown(self.separator)} separates nothing", mend='Write "::" or "#".')
+        if {"'", '"'} <= set(self.separator):
+            raise KaratError(
+                "prefix: a separator cannot have both kinds of quotation marks", mend="Match by a function."
+            )
         if not self.folded_separator:
             raise KaratError(
                 f"prefix: normalize={folds_text(self.normalize)} leaves nothing of the separator",
@@ -126,11 +131,11 @@ class Prefix(Matcher):
 
     @property
     def folded_separator(self) -> str:
-        """The separator as it is in normalised ids."""
-        return normalized(self.separator, self.normalize)
+        """The separator as it is in normalised ids, between two other characters."""
+        return normalized(f"x{self.separator}x", self.normalize)[1:-1]
 
     def how(self, retrieved: str, gold: str) -> str:
-        return "same id" if retrieved == gold else "belongs to it"
+        return f"same {self.field}" if retrieved == gold else "belongs to it"
 
 
 @dataclass(frozen=True)
@@ -154,8 +159,7 @@ class Chunk(Matcher):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.threshold is not None:
-            object.__setattr__(self, "threshold", _number(self.name, self.threshold, _PERCENT))
-            require_rapidfuzz()
+            object.__setattr__(self, "threshold", percentage(self.name, self.threshold))
 
     def comparing(self) -> Contained:
         return Contained(self.normalize, self.threshold)
@@ -182,8 +186,7 @@ class Fuzzy(Matcher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", _number(self.name, self.threshold, _PERCENT))
-        require_rapidfuzz()
+        object.__setattr__(self, "threshold", percentage(self.name, self.threshold))
 
     def comparing(self) -> Similar:
         return Similar(self.threshold, self.normalize)
@@ -211,7 +214,8 @@ class Overlap(Matcher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", _number(self.name, self.threshold, _SHARE))
+        share = Parameter("threshold", float, None, help=Help("", low=0, high=1))
+        object.__setattr__(self, "threshold", share.value(self.threshold, self.name))
         if not self.threshold:
             raise KaratError("overlap: a threshold of 0 would make everything a hit", mend="Take a larger one.")
 
@@ -223,13 +227,19 @@ class Overlap(Matcher):
         return f"covers {100 * share:.0f}% of its words" if share >= self.threshold else "the same text"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Own(Matcher):
     """Whatever a function of yours says: it takes a retrieved and a gold document as they were given."""
 
     function: Function
     field: str = "id"
     normalize: Folds = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Own) and self.function is other.function
+
+    def __hash__(self) -> int:
+        return hash((Own, id(self.function)))
 
     def __str__(self) -> str:
         return name_of(self.function)
@@ -255,8 +265,6 @@ _MEND = (
     "A match is id, content, meta.name, prefix, chunk, fuzzy(threshold=90), overlap(threshold=0.5),"
     " or a function of a retrieved and a gold document."
 )
-_PERCENT = Help("", low=0, high=100)
-_SHARE = Help("", low=0, high=1)
 
 
 def matcher_of(match: Match) -> Matcher:
@@ -269,16 +277,22 @@ def matcher_of(match: Match) -> Matcher:
         return match
     if isinstance(match, str):
         return _named(match)
+    if isinstance(match, type) and match in (Same, *_MATCHERS.values()):
+        # match=chunk instead of match=chunk().
+        return match()
     if callable(match):
         return Own(match)
     raise KaratError(f"{shown(match)} says not what counts as a hit", mend=_MEND)
 
 
 def _named(text: str) -> Matcher:
-    if "(" not in text:
-        return _MATCHERS[text]() if text in _MATCHERS else _same(text)
+    # The name of a field may hold nearly anything: it is what follows it that is taken apart.
+    shape = re.fullmatch(r"\s*([^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)", text, re.DOTALL)
+    if shape is None:
+        return _MATCHERS[text.strip()]() if text.strip() in _MATCHERS else _same(text)
+    name, parameters = shape.groups()
     try:
-        name, given, cutoff = spelling(text)
+        _, given, cutoff = spelling(f"match{parameters}")
     except KaratError:
         raise KaratError(f"{shown(text)} says not what counts as a hit", mend=_MEND) from None
     takes = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]
@@ -302,17 +316,6 @@ def _same(field: str, normalize: Folds = (), gold: str | None = None) -> Same:
         near = did_you_mean(field, [*_MATCHERS, "content", "id", f"meta.{field}"])
         raise KaratError(f"{shown(field)} says not what counts as a hit", mend=f"{near} {_MEND}".strip()) from None
     return Same(field, normalize, gold)
-
-
-def _number(name: str, given: object, limits: Help) -> float:
-    number = Parameter("threshold", float, None, help=limits).value(given, name)
-    assert isinstance(number, float)  # noqa: S101  # that is its kind
-    if limits is _PERCENT and 0 < number <= 1:
-        raise KaratError(
-            f"{name}: a threshold of {number:g} would take nearly anything",
-            mend=f"It is a percentage, from 0 to 100: write {100 * number:g}.",
-        )
-    return number
 
 
 def _partial(retrieved: str, gold: str, folds: Folds) -> str:

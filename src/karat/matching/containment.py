@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 
-from karat.matching.similarity import Similar, require_rapidfuzz, similar
+from karat.errors import KaratError, shown
+from karat.matching.similarity import REMEMBERED, Similar, percentage
 from karat.normalization import Folds, normalized
 
 FUZZY_FOLDS: Folds = ("unicode", "case", "space")
@@ -26,13 +27,11 @@ def is_chunk_from_original(chunk: str, original: str, threshold: float | None = 
     >>> is_chunk_from_original("Date: 2024-05-01\nuser: I said: hello", "He wrote: I said: hello, twice.")
     True
     """
-    text = unwrapped(chunk)
-    if any(form in original for form in _forms(text)):
-        return bool(text.strip())
-    if threshold is None:
-        return False
-    require_rapidfuzz()
-    return similar(normalized(text, FUZZY_FOLDS), normalized(original, FUZZY_FOLDS), threshold)
+    for text in (chunk, original):
+        if not isinstance(text, str):
+            raise KaratError(f"{shown(text)} is not text", mend="Give a chunk and a document as texts.")
+    least = None if threshold is None else percentage("is_chunk_from_original", threshold)
+    return any(True for _ in Contained((), least).pairs([chunk], [original]))
 
 
 def unwrapped(chunk: str) -> str:
@@ -58,7 +57,7 @@ class Contained:
     def __init__(self, folds: Folds, threshold: float | None) -> None:
         self._folds = folds
         self._similar = Similar(threshold, folds or FUZZY_FOLDS) if threshold is not None else None
-        self._folded = cache(lambda text: normalized(text, folds)) if folds else str
+        self._folded = lru_cache(REMEMBERED)(lambda text: normalized(text, folds)) if folds else str
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Which text is contained in which gold."""
@@ -75,11 +74,11 @@ class Contained:
         if self._similar:
             yield from (pair for pair in self._similar.pairs(cut, golds) if pair not in found)
 
-    def _forms(self, text: str) -> Iterator[str]:
-        for form in _forms(text):
-            folded = self._folded(form)
-            if folded and not folded.isspace():
-                yield folded
+    def _forms(self, text: str) -> list[str]:
+        # What has no text left is contained in everything, and so in nothing; its JSON form may have letters.
+        if not self._folded(text).strip():
+            return []
+        return [folded for form in _forms(text) if (folded := self._folded(form)).strip()]
 
     def how(self, text: str, gold: str) -> str:
         """In which form a text is contained in a gold; nothing where it is not."""

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import re
+import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from karat.matching.similarity import REMEMBERED
 from karat.normalization import Folds, normalized
 
-# Chinese, Japanese and Korean write no blanks between words: there, each character is a token.
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-_TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+# Chinese and Japanese write no blanks between words: there, each character is a token.
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _ASCII_WORDS = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
-# The texts of some forty queries: one that is retrieved for several is cut into words once, and memory stays flat.
-_REMEMBERED = 4_096
 
 Occurrences = AbstractSet[str | tuple[str, int]]
 """The tokens of a text, each occurrence a thing of its own: the word, and (word, 2) where it comes again."""
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text: letters and digits that stand together; of CJK scripts, each character.
+    """The words of a text: letters and digits that stand together; of Chinese and Japanese, each character.
 
     >>> tokens("It's 3.5 kg, 金は重い")
     ['It', 's', '3', '5', 'kg', '金', 'は', '重', 'い']
     """
-    return text.translate(_ASCII_WORDS).split() if text.isascii() else _TOKEN.findall(text)
+    return text.translate(_ASCII_WORDS).split() if text.isascii() else _token().findall(text)
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """A token. Accents and vowel signs that are characters of their own belong to the letter before them."""
+    signs = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("M"))
+    return re.compile(rf"[{_CJK}]|(?:[^\W{_CJK}][{re.escape(''.join(signs))}]*)+")
 
 
 def coverage(text: str, gold: str) -> float:
@@ -55,7 +62,7 @@ class Covering:
 
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
-        self._words = lru_cache(_REMEMBERED)(lambda text: _occurrences(tokens(normalized(text, folds))))
+        self._words = lru_cache(REMEMBERED)(lambda text: _occurrences(tokens(normalized(text, folds))))
         self._folds = folds
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:

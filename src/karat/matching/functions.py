@@ -14,7 +14,8 @@ Function = Callable[[Any, Any], bool]
 
 def name_of(function: Function) -> str:
     """What to call a function in a sentence."""
-    return getattr(function, "__name__", None) or type(function).__name__
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) and name else type(function).__name__
 
 
 class Asked:
@@ -30,6 +31,9 @@ class Asked:
         names, gold_names = [self._name(text) for text in texts], [self._name(gold) for gold in golds]
         for at, text in enumerate(texts):
             for which, gold in enumerate(golds):
+                if text is None or gold is None:
+                    # None never matches, whoever is asked.
+                    continue
                 pair = names[at], gold_names[which]
                 if pair not in self._said:
                     self._said[pair] = self._ask(text, gold)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.hashing import Hashes, row_hashes
 from karat.judged import Ints
 from karat.matching.choice import Comparing, Matcher, Own, Prefix, Same
 from karat.sources.forms import Lists, Scored, Table, Truth
 
 if TYPE_CHECKING:
+    from karat.hashing import Hashes
     from karat.matching.rows import Finder
 
 
@@ -78,6 +78,7 @@ class Joiner:
     def _rows_by_key(self, batch: Table, places: Ints) -> tuple[Ints, Ints]:
         """Rows by normalised ids, and by what stands before each separator in them, the last one first."""
         from karat import arrays
+        from karat.hashing import row_hashes
 
         left = np.arange(len(batch.scores))
         if self._match.normalize:
@@ -87,6 +88,10 @@ class Joiner:
         rows, golds = self._finder.find(batch, row_hashes(batch), places)
         all_rows, all_golds = [rows], [golds]
         separator = self._match.folded_separator if isinstance(self._match, Prefix) else None
+        if separator:
+            # What is longer than any gold belongs to none: an id may have any number of separators.
+            longest = max(map(len, self._truth.docs), default=0)
+            batch = replace(batch, docs=arrays.up_to(batch.docs, longest + len(separator)))
         while separator and len(left):
             has_one = arrays.holds(batch.docs, separator)
             batch, left = batch.where(has_one), left[has_one]
@@ -104,12 +109,19 @@ class Joiner:
 
     def _find(self, lists: Sequence[Sequence[Any]], places: Ints) -> tuple[Ints, Ints, Ints]:
         comparing = self._match.comparing()
-        found: list[tuple[int, int, int]] = []
-        for segment, (query, docs) in enumerate(zip(places.tolist(), lists, strict=True)):
+        sizes: list[int] = []
+        places_in_list: list[int] = []
+        golds: list[int] = []
+        for query, docs in zip(places.tolist(), lists, strict=True):
+            before = len(golds)
             if query >= 0:
                 hits = self._by_key(query, docs) if comparing is None else self._by_pairs(query, docs, comparing)
-                found += [(segment, at, gold) for at, gold in hits]
-        return _column(found, 0), _column(found, 1), _column(found, 2)
+                for at, gold in hits:
+                    places_in_list.append(at)
+                    golds.append(gold)
+            sizes.append(len(golds) - before)
+        segments = np.repeat(np.arange(len(sizes)), sizes)
+        return segments, np.asarray(places_in_list, np.int64), np.asarray(golds, np.int64)
 
     def _by_key(self, query: int, docs: Sequence[str | None]) -> Iterator[tuple[int, int]]:
         index = self._truth.index(query)

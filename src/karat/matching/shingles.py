@@ -21,6 +21,7 @@ _Places = NDArray[np.int64]
 # A table of this many bytes stays in a core's own memory.
 _BITS = 20
 _GOLDS_AT_ONCE = 8
+_CHARACTERS_AT_ONCE = 1 << 20
 _BASE = 0x9E3779B97F4A7C15
 _BASES = {step: np.uint64(pow(_BASE, step, 1 << 64)) for step in (1, 2, 4)}
 _PROBES = (np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0xD6E8FEB86659FD93))
@@ -51,14 +52,15 @@ class Shingles:
         longest = max(map(len, texts), default=0), max(map(len, golds), default=0)
         if min(longest) < WIDTH:
             return
-        probes = _probes("\0".join(texts) + "\0")
-        starts = np.cumsum([0, *(len(text) + 1 for text in texts[:-1])])
-        for first in range(0, len(golds), _GOLDS_AT_ONCE):
-            marked = self._marked(golds[first : first + _GOLDS_AT_ONCE], probes)
-            together = np.bitwise_or.reduceat(marked, starts)
-            for at in np.flatnonzero(together).tolist():
-                bits = int(together[at])
-                yield from ((at, first + gold) for gold in range(_GOLDS_AT_ONCE) if bits >> gold & 1)
+        for start, stop in _slices(texts):
+            probes = _probes("\0".join(texts[start:stop]) + "\0")
+            starts = np.cumsum([0, *(len(text) + 1 for text in texts[start : stop - 1])])
+            for first in range(0, len(golds), _GOLDS_AT_ONCE):
+                marked = self._marked(golds[first : first + _GOLDS_AT_ONCE], probes)
+                together = np.bitwise_or.reduceat(marked, starts)
+                for at in np.flatnonzero(together).tolist():
+                    bits = int(together[at])
+                    yield from ((start + at, first + gold) for gold in range(_GOLDS_AT_ONCE) if bits >> gold & 1)
 
     def _marked(self, golds: Sequence[str], probes: tuple[_Places, ...]) -> NDArray[np.uint8]:
         """For each place of the texts, one bit for each gold that seems to have the run that begins there."""
@@ -74,6 +76,17 @@ class Shingles:
             for probe in places:
                 self._table[probe] = 0
         return marked
+
+
+def _slices(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Texts that are hashed together: as many as memory for their hashes should be spent on."""
+    start = size = 0
+    for at, text in enumerate(texts):
+        if size and size + len(text) > _CHARACTERS_AT_ONCE:
+            yield start, at
+            start, size = at, 0
+        size += len(text)
+    yield start, len(texts)
 
 
 def _probes(text: str) -> tuple[_Places, ...]:

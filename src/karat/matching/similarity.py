@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import floor
 from typing import NamedTuple
 
 from karat.errors import KaratError
 from karat.matching.shingles import WIDTH, Shingles, share
 from karat.normalization import Folds, normalized
+from karat.parameters import Help, Parameter
+
+REMEMBERED = 4_096
+"""So many normalised texts are kept: those that several queries share are normalised once, and memory stays flat."""
+_PAIRS_REMEMBERED = 1 << 18
 
 
 class Rapidfuzz(NamedTuple):
     """The functions of rapidfuzz that are used here."""
 
+    ratio: Callable[..., float]
     partial_ratio: Callable[..., float]
     subsequence: Callable[..., int]
     best_of: Callable[..., tuple[str, float, int] | None]
 
 
 _HIGH = 85
-
-
-def require_rapidfuzz() -> None:
-    """An error that says what to install, where rapidfuzz is not."""
-    _rapidfuzz()
 
 
 @cache
@@ -36,7 +37,7 @@ def _rapidfuzz() -> Rapidfuzz:
         from rapidfuzz.distance import LCSseq
     except ModuleNotFoundError:
         raise KaratError("fuzzy matching needs rapidfuzz", mend='pip install "karat[chunks]"') from None
-    return Rapidfuzz(fuzz.partial_ratio, LCSseq.similarity, process.extractOne)
+    return Rapidfuzz(fuzz.ratio, fuzz.partial_ratio, LCSseq.similarity, process.extractOne)
 
 
 def ratio(one: str, other: str) -> float:
@@ -44,20 +45,32 @@ def ratio(one: str, other: str) -> float:
     return _rapidfuzz().partial_ratio(one, other)
 
 
-def similar(one: str, other: str, threshold: float) -> bool:
-    """Whether two normalised texts are nearly the same, which is: equal, or sharing a shingle and a ratio that high."""
-    return bool(one and other) and (one == other or (share(one, other) and ratio(one, other) >= threshold))
+def percentage(name: str, given: object) -> float:
+    """A threshold from 0 to 100, if it is one, and rapidfuzz is there to reach it."""
+    number = Parameter("threshold", float, None, help=Help("", low=0, high=100)).value(given, name)
+    least = float(number or 0)
+    if 0 < least <= 1:
+        raise KaratError(
+            f"{name}: a threshold of {least:g} would take nearly anything",
+            mend=f"It is a percentage, from 0 to 100: write {100 * least:g}.",
+        )
+    _rapidfuzz()
+    return least
 
 
 class Similar:
-    """Compares the texts of one query after the other; what was compared is remembered."""
+    """Compares the texts of one query after the other; what was compared is remembered.
+
+    Two texts are nearly the same if they are equal, or share a shingle and have a partial ratio that reaches the
+    threshold.
+    """
 
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
         self._folds = folds
         self._shingles = Shingles()
-        self._form = cache(lambda text: normalized(text, folds)) if folds else str
-        self._reaches = cache(self._compared)
+        self._form = lru_cache(REMEMBERED)(lambda text: normalized(text, folds)) if folds else str
+        self._reaches = lru_cache(_PAIRS_REMEMBERED)(self._compared)
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Which text is nearly the same as which gold."""
@@ -81,8 +94,18 @@ class Similar:
                 return False
         if short in long:
             return len(short) >= WIDTH
-        high = _rapidfuzz().partial_ratio(short, long, score_cutoff=self._threshold) >= self._threshold
-        return high and share(short, long)
+        return self._is_high(short, long) and share(short, long)
+
+    def _is_high(self, short: str, long: str) -> bool:
+        """Whether the partial ratio reaches the threshold."""
+        rapidfuzz, size = _rapidfuzz(), len(short)
+        # No piece of the longer text has a higher ratio than the best one. Of long texts that are nearly the same, one
+        # of these is, and the best one takes minutes to find.
+        if any(rapidfuzz.ratio(short, piece) >= self._threshold for piece in (long[:size], long[-size:])):
+            return True
+        # A cut-off that is just the ratio makes rapidfuzz miss it now and then.
+        cutoff = max(self._threshold - 1e-6, 0)
+        return rapidfuzz.partial_ratio(short, long, score_cutoff=cutoff) >= self._threshold
 
 
 def _may_reach(short: str, long: str, share_of: float, steps: int) -> bool:

@@ -37,7 +37,7 @@ def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
             listed = key.of(documents, where)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
-            if listed != documents:
+            if any(one is not other for one, other in zip(listed, documents, strict=True)):
                 # Backwards, so that of documents with one key the first one stays.
                 given[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
             try:

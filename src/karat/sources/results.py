@@ -254,6 +254,8 @@ def _documents(value: object, where: str) -> Any:
 def _document(item: object, where: str, at: int) -> object:
     if type(item) is dict or isinstance(item, Mapping):  # asking for a Mapping is slow, and mostly it is a dict
         return _unwrapped(item)
+    if isinstance(item, list | tuple) and len(item) == 3 and isinstance(item[0], str) and item[0]:
+        return item  # a span, (document, start, end), as far as it looks
     number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
     if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
         mend = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
@@ -50,10 +50,13 @@ class Read:
     retrieved_documents: dict[str, list[str]]
 
 
-def read_spans(truth: Any, run: Any, names: tuple[str, str] = ("the truth", "the run")) -> Read:
+def read_spans(
+    truth: Any, run: Any, names: tuple[str, str] = ("the truth", "the run"), ignore_identical_ids: bool = False
+) -> Read:
     """The spans of a truth and a run, each a mapping by query or one list per query; `names` are for errors.
 
-    Lists of a run are matched with the queries of the truth by position.
+    Lists of a run are matched with the queries of the truth by position. Spans of documents that have the id of their
+    query can be left out.
 
     >>> read = read_spans({"q": [("a", 0, 10)]}, {"q": [("b", 0, 5), {"doc": "a", "start": 5, "end": 15}]})
     >>> read.retrieved_documents["q"], read.spans.characters().both.tolist()
@@ -67,7 +70,11 @@ def read_spans(truth: Any, run: Any, names: tuple[str, str] = ("the truth", "the
     retrieved = {query: _spans(listed, f"{names[1]}, query {query}", "rank") for query, listed in found.items()}
     codes: dict[str, int] = {}
     of_truth = _columns(gold.values(), codes)
-    of_run = _columns([retrieved.get(query, []) for query in gold], codes)
+    kept = {
+        query: [span for span in spans if not (ignore_identical_ids and span.document == query)]
+        for query, spans in retrieved.items()
+    }
+    of_run = _columns([kept.get(query, []) for query in gold], codes)
     return Read(
         Spans(
             queries=tuple(gold),
@@ -86,6 +93,15 @@ def read_spans(truth: Any, run: Any, names: tuple[str, str] = ("the truth", "the
     )
 
 
+def listed(source: Any) -> Any:
+    """The same mapping or lists, with what can be gone through only once made into lists."""
+    if isinstance(source, Mapping):
+        return {query: list(spans) if isinstance(spans, Iterator) else spans for query, spans in source.items()}
+    if isinstance(source, list | tuple):
+        return [list(spans) if isinstance(spans, Iterator) else spans for spans in source]
+    return source
+
+
 def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str, Any]:
     """What is listed for each query. Lists are called like these queries, or 0, 1, 2, … as Python counts them."""
     if isinstance(source, Mapping):
@@ -97,7 +113,8 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
             listed[query] = spans
         return listed
     if not isinstance(source, Sequence) or isinstance(source, str | bytes):
-        what = "a data frame" if hasattr(source, "__arrow_c_stream__") else shown(source)
+        path = getattr(source, "path", None)
+        what = "a data frame" if hasattr(source, "__arrow_c_stream__") else shown(path or source)
         raise KaratError(f"spans cannot be read from {what}", where=name, mend=_FORMS)
     if queries is not None and len(source) != len(queries):
         raise KaratError(

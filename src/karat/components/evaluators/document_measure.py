@@ -9,7 +9,7 @@ from karat.components.evaluators.documents import judged
 from karat.components.serialization import Described
 from karat.document import check_field
 from karat.errors import KaratError, shown
-from karat.matching.choice import Match, Matcher, Same, matcher_of
+from karat.matching.choice import Match, Matcher, Own, Same, matcher_of
 from karat.matching.lists import DocumentLists
 from karat.measures import Measure, parse
 from karat.scores import Scores
@@ -49,8 +49,12 @@ class DocumentMeasureEvaluator(Described):
             field = shown(document_comparison_field)
             raise KaratError(f"match={shown(match)} and document_comparison_field={field} both say what is compared",
                              mend="Give one of them; a matcher takes field=, as chunk(field=meta.text).")  # fmt: skip
-        self._matcher = Same(self.document_comparison_field) if match is None else matcher_of(match)
-        self.match = str(self._matcher) if isinstance(match, str | Matcher) else match
+        chosen_match = None if match is None else matcher_of(match)
+        self.match = match if isinstance(chosen_match, Own | None) else str(chosen_match)
+
+    @property
+    def _matcher(self) -> Matcher:
+        return Same(self.document_comparison_field) if self.match is None else matcher_of(self.match)
 
     @component.output_types(score=float, individual_scores=list[float])
     def run(self, ground_truth_documents: DocumentLists, retrieved_documents: DocumentLists) -> dict[str, Any]:
