@@ -1,0 +1,188 @@
+"""Folding: what each fold takes away, that it takes nothing else, and how folds are named."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from karat import KaratError, evaluate
+from karat.normalization import FOLDS, Folds, folds_of, folds_text, normalized
+
+SUBSETS: list[Folds] = [chosen for size in range(len(FOLDS) + 1) for chosen in combinations(FOLDS, size)]
+ANY_FOLDS = st.sampled_from(SUBSETS)
+# What one fold makes of it is what another one folds, or what it looks like is not what it is.
+TRICKY = "ǰŉẞßſKÅΐΰİıſtﬁ①½…‥“”—–¿¡´¨\u00a0\u2003\u3000\u2028\u0085\x1c\u200b\u0301\u0345ͅᾳᾼǅ㎏℃アｱﾞガ한글\ud800\U0001f600"
+TEXTS = st.one_of(st.text(), st.text(alphabet=TRICKY + "aA .,\n\t"), st.text(alphabet=st.characters(max_codepoint=127)))
+
+
+def slowly(text: str, folds: Folds) -> str:
+    """The definition: one fold after the other, again and again until nothing changes."""
+    while True:
+        folded = text
+        if "unicode" in folds:
+            folded = unicodedata.normalize("NFKC", folded)
+        if "case" in folds:
+            folded = folded.casefold()
+        if "punctuation" in folds:
+            folded = "".join(
+                letter
+                for letter in folded
+                if letter not in string.punctuation and not unicodedata.category(letter).startswith("P")
+            )
+        if "space" in folds:
+            folded = " ".join(folded.split())
+        if folded == text:
+            return text
+        text = folded
+
+
+@given(text=TEXTS, folds=ANY_FOLDS)
+def test_folding_is_one_fold_after_the_other_until_nothing_changes(text: str, folds: Folds) -> None:
+    assert normalized(text, folds) == slowly(text, folds)
+
+
+@given(text=TEXTS, folds=ANY_FOLDS)
+@example(text="J̌", folds=("unicode", "case"))
+@example(text="\u00b4 a", folds=("unicode", "space"))
+@example(text="a\u2025 .b", folds=FOLDS)
+def test_folding_again_changes_nothing(text: str, folds: Folds) -> None:
+    once = normalized(text, folds)
+    assert normalized(once, folds) == once
+
+
+@given(text=TEXTS)
+def test_each_fold_leaves_nothing_of_what_it_folds(text: str) -> None:
+    assert unicodedata.is_normalized("NFKC", normalized(text, ("unicode",)))
+    assert (lowered := normalized(text, ("case",))) == lowered.casefold()
+    bare = normalized(text, ("punctuation",))
+    assert not [letter for letter in bare if unicodedata.category(letter)[0] == "P" or letter in string.punctuation]
+    spaced = normalized(text, ("space",))
+    assert spaced.split(" ") == spaced.split() or not spaced
+
+
+@given(text=TEXTS, folds=ANY_FOLDS)
+def test_a_fold_is_not_asked_for_in_vain_nor_done_unasked(text: str, folds: Folds) -> None:
+    folded = normalized(text, folds)
+    if "case" not in folds and "unicode" not in folds:
+        assert set(folded) <= {*text, " "}
+    if "punctuation" not in folds and "unicode" not in folds:
+        assert sum(map(folded.count, string.punctuation)) == sum(map(text.count, string.punctuation))
+    if not folds:
+        assert folded is text
+
+
+@pytest.mark.parametrize(
+    ("fold", "text", "folded"),
+    [
+        ("unicode", "ﬁrst ① ½ ㎏", "first 1 1⁄2 kg"),
+        ("unicode", "e\u0301", "é"),
+        ("unicode", "ｶﾞ Ａ", "ガ A"),
+        ("unicode", "a\u00a0b\u3000c", "a b c"),
+        ("unicode", "Case, kept!\n", "Case, kept!\n"),
+        ("case", "GOLD Straße ΣΊΣΥΦΟΣ", "gold strasse σίσυφοσ"),
+        ("case", "ﬁ ①,  \n", "fi ①,  \n"),
+        ("punctuation", "it's (3.5) kg!", "its 35 kg"),
+        ("punctuation", "“Gold” — ¿qué? …", "Gold  qué "),
+        ("punctuation", "$1 + <2> = ~3^4`|", "1  2  34"),
+        ("punctuation", "5 € at 20 °C", "5 € at 20 °C"),
+        ("punctuation", "Case  Kept\n", "Case  Kept\n"),
+        ("space", "  a \t\n b\r\nc\u00a0\u3000d\x0b", "a b c d"),
+        ("space", "\n", ""),
+        ("space", "a\u200bb", "a\u200bb"),
+        ("space", "Case, Kept.", "Case, Kept."),
+    ],
+)
+def test_what_each_fold_alone_does(fold: str, text: str, folded: str) -> None:
+    assert normalized(text, folds_of(fold)) == folded
+
+
+@pytest.mark.parametrize(
+    ("folds", "text", "folded"),
+    [
+        ("all", " The ﬁrst\n“Straße”… ", "the first strasse"),
+        ("punctuation+space", "a - b", "a b"),
+        ("punctuation+space", " . ", ""),
+        ("unicode+punctuation", "a…b", "ab"),
+        ("unicode+space", "a\u00b4b", "a \u0301b"),
+        ("unicode+case", "Ⅷ", "viii"),
+        ("case+space", "\tA  B ", "a b"),
+        ("none", " As\tit is. ", " As\tit is. "),
+    ],
+)
+def test_what_folds_do_together(folds: str, text: str, folded: str) -> None:
+    assert normalized(text, folds_of(folds)) == folded
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("J̌", "ǰ"), ("ΐ", "Ϊ́"), ("İ", "i̇"), ("K", "k"), ("ſ", "S"), ("ﬀ", "FF"), ("ẞ", "ss")]
+)
+def test_letters_that_are_one_in_either_case_are_one_when_folded(one: str, other: str) -> None:
+    assert normalized(one, ("unicode", "case")) == normalized(other, ("unicode", "case"))
+
+
+def test_a_long_text_is_folded_in_no_time() -> None:
+    text = "“Ein ﬁ, Straße.”\n" * 60_000
+    assert normalized(text, FOLDS) == " ".join(["ein fi strasse"] * 60_000)
+
+
+# How folds are named.
+
+
+@given(folds=ANY_FOLDS)
+def test_folds_read_back_from_their_text(folds: Folds) -> None:
+    assert folds_of(folds_text(folds)) == folds
+    assert folds_of(list(reversed(folds))) == folds
+    assert folds_of(" + ".join(reversed(folds))) == folds
+
+
+@pytest.mark.parametrize(
+    ("given_", "folds"),
+    [
+        (None, ()), (False, ()), ("none", ()), ("false", ()), ("", ()), ([], ()), ((), ()),
+        (True, FOLDS), ("all", FOLDS), ("true", FOLDS), (FOLDS, FOLDS), (set(FOLDS), FOLDS),
+        ("case", ("case",)), (["space", "case", "space"], ("case", "space")), ({"case"}, ("case",)),
+    ],
+)  # fmt: skip
+def test_folds_are_given_in_any_way(given_: Any, folds: Folds) -> None:
+    assert folds_of(given_) == folds
+
+
+def test_all_and_none_are_said_in_a_word() -> None:
+    assert folds_text(FOLDS) == "all"
+    assert folds_text(()) == "none"
+    assert folds_text(("case", "space")) == "case+space"
+
+
+@pytest.mark.parametrize(
+    ("given_", "mend"),
+    [
+        ("whitespace", "Did you mean space?"),
+        ("Case", "Did you mean case?"),
+        (["unicodes"], "Did you mean unicode?"),
+        ("case,space", "Fold any of unicode+case+punctuation+space, all or none."),
+        ("case+", "Fold any of"),
+        (5, "Fold any of"),
+        ([None], "Fold any of"),
+        ("NFKC", "Fold any of"),
+    ],
+)
+def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, mend: str) -> None:
+    with pytest.raises(KaratError, match="there is no fold") as raised:
+        folds_of(given_)
+    assert mend in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("fold", "one", "other"),
+    [("unicode", "① ", "1 "), ("case", "Fine", "fINE"), ("punctuation", "f-ine", "fine."), ("space", "a  b", "a\nb")],
+)
+def test_a_fold_makes_a_hit_where_it_is_asked_for_only(fold: str, one: str, other: str) -> None:
+    for folds in SUBSETS:
+        match = f"content(normalize={folds_text(folds)})"
+        assert evaluate([[one]], [[other]], "R", match=match)["R"] == (fold in folds)
