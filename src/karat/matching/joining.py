@@ -45,12 +45,18 @@ class Joiner:
                 [lists[one][place] for one, place in zip(segments.tolist(), at.tolist(), strict=True)],
                 golds,
             )
-        hits = [
-            (segment, doc, gold)
-            for segment, (query, docs) in enumerate(zip(places.tolist(), batch.docs, strict=True)) if query >= 0
-            for doc, gold in self._truth.index(query).items() if doc in docs
-        ]  # fmt: skip
-        return _column(hits, 0), [doc for _, doc, _ in hits], _column(hits, 2)
+        sizes: list[int] = []
+        names: list[str] = []
+        numbers: list[int] = []
+        for query, docs in zip(places.tolist(), batch.docs, strict=True):
+            before = len(names)
+            of_query = self._truth.golds(query) if query >= 0 else range(0)
+            for gold, doc in zip(of_query, self._truth.docs[of_query.start : of_query.stop], strict=True):
+                if doc in docs:
+                    names.append(doc)
+                    numbers.append(gold)
+            sizes.append(len(names) - before)
+        return np.repeat(np.arange(len(sizes)), sizes), names, np.asarray(numbers, np.int64)
 
     def in_table(self, batch: Table, hashes: Hashes, places: Ints) -> tuple[Ints, list[str], Ints]:
         """The hits: which row, the document's name there, and which judged document; `hashes` are of whole rows."""
@@ -161,7 +167,3 @@ def _belongs_to(doc: str | None, separator: str, golds: dict[str, int]) -> Itera
         yield doc[:at]
         # The next one may overlap this one, as in a:::b.
         at = doc.rfind(separator, 0, at + len(separator) - 1)
-
-
-def _column(rows: Sequence[tuple[Any, ...]], at: int) -> Ints:
-    return np.fromiter((row[at] for row in rows), np.int64, len(rows))
