@@ -109,7 +109,7 @@ ties_asked = st.sampled_from(["trec", "input", "best", "worst"])
 
 
 @given(case=cases(), ties=ties_asked)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @example(
     case=("::", {"0": {"a": 1.0, "a:": 2.0}}, {"0": {"a:::b": 1.0, "a::b": 1.0, "a::::": 1.0, "b": 1.0}}), ties="best"
 )
@@ -139,7 +139,7 @@ FOLDED: dict[str, Callable[[str], str]] = {
 
 
 @given(case=cases(separators=("-", ".", "::"), letters="aAbBéÉ"), ties=ties_asked, fold=st.sampled_from(sorted(FOLDED)))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_folded_ids_are_found_in_every_form_at_the_same_rank(
     case: tuple[str, Golds, Ranked], ties: Ties, fold: str
 ) -> None:
@@ -164,7 +164,7 @@ def test_folded_ids_are_found_in_every_form_at_the_same_rank(
 
 
 @given(case=cases(separators=("::", "-Chunk", "É")), ties=ties_asked)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_prefixes_and_folds_go_together_in_every_form(case: tuple[str, Golds, Ranked], ties: Ties) -> None:
     separator, golds, ranked = case
     assume(all(len({gold.casefold() for gold in docs}) == len(docs) for docs in golds.values()))
