@@ -88,12 +88,12 @@ class Similar:
     def _compared(self, one: str, other: str) -> bool:
         """Whether the ratio of two texts reaches the threshold, and they share a shingle."""
         short, long = sorted((one, other), key=len)
+        if short in long:
+            return len(short) >= WIDTH
         # Long stretches take less time, and tell of most pairs where the threshold is high.
         for steps in (2, 1) if self._threshold >= _HIGH else (1,):
             if not _may_reach(short, long, self._threshold / 100, steps):
                 return False
-        if short in long:
-            return len(short) >= WIDTH
         return self._is_high(short, long) and share(short, long)
 
     def _is_high(self, short: str, long: str) -> bool:

@@ -71,7 +71,7 @@ class DocumentMeasureEvaluator(Described):
     def to_dict(self) -> dict[str, Any]:
         """`{"type", "init_parameters"}`, which `from_dict` reads; a function cannot be saved."""
         data = super().to_dict()
-        if callable(self.match):
+        if isinstance(self._matcher, Own):
             raise KaratError(f"the function {self._matcher} cannot be saved", mend="Match by a name, such as chunk.")
         if self.match is None:
             # What is not said is as Haystack would have it.
