@@ -50,15 +50,20 @@ class Whole(Key):
             place = next((place for place, other in alike if _equal(document, other)), at)
             if place == at:
                 alike.append((at, document))
-            places.append(None if document is None else str(place))
+            places.append(None if is_nothing(document) else str(place))
         return places
 
     def of_retrieved(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # as above
         """Whether there is anything: it is not by their keys that they are told apart."""
-        return [None if document is None else _SOMETHING for document in documents]
+        return [None if is_nothing(document) else _SOMETHING for document in documents]
 
 
 _SOMETHING = "\0"
+
+
+def is_nothing(document: object) -> bool:
+    """Whether there is nothing to match: None and the empty text never match, whoever is asked."""
+    return document is None or (isinstance(document, str) and not document)
 
 
 def _bucket(document: object) -> object:

@@ -113,12 +113,12 @@ class Table:
         for row in self.rows:
             marked = (
                 f'<td style="text-align:{"left" if at < self.labels else "right"}">'
-                + (f"<b>{html.escape(cell.text)}</b>" if cell.best else html.escape(cell.text)) + "</td>"
+                + (f"<b>{_html(cell.text)}</b>" if cell.best else _html(cell.text)) + "</td>"
                 for at, cell in enumerate(row)
             )  # fmt: skip
             cells.append(f"<tr>{''.join(marked)}</tr>")
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.header)
-        notes = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in self.notes)
+        head = "".join(f"<th>{_html(name)}</th>" for name in self.header)
+        notes = "".join(f"<div><small>{_html(note)}</small></div>" for note in self.notes)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>{notes}"
 
     def _drawn(self) -> RichTable:
@@ -180,3 +180,8 @@ _LATEX = {
 
 def _for_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in printable(text))
+
+
+def _html(text: str) -> str:
+    """A text as it can stand in a page: escaped, and without characters that cannot be written or turn others round."""
+    return html.escape(printable(text))

@@ -75,7 +75,8 @@ def test_embeddings_can_be_matched_by_a_function() -> None:
     assert scores.explain("q").rows[1].how == "near says so"
 
 
-def test_a_function_is_not_asked_about_nothing() -> None:
-    scores = evaluate({"q": [None, "a"]}, {"q": [None, "b"]}, ["R", "NumRel"], match=lambda *_: True)
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_a_function_is_not_asked_about_nothing(nothing: str | None) -> None:
+    scores = evaluate({"q": [nothing, "a"]}, {"q": [nothing, "b"]}, ["R", "NumRel"], match=lambda *_: True)
     assert dict(scores) == {"R": 1.0, "NumRel": 1.0}
     assert scores.explain("q").rows[0].gold == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -29,6 +30,10 @@ Json = dict[str, Any]
 RECORDS: list[Json] = [
     {"query": "q1", "truth": ["a", "b"], "retrieved": [{"id": "b", "content": "B", "score": 0.5}, {"id": "x"}]},
     {"query": "q2", "truth": {"c": 2, "d": 0.5}, "retrieved": {"d": 3, "c": -1.5}, "answer": "é"},
+]
+INCOMPRESSIBLE: list[Json] = [
+    {"query": hashlib.sha256(bytes([at % 256, at // 256])).hexdigest(), "truth": ["a"], "retrieved": ["a"]}
+    for at in range(2000)
 ]
 GOOD = '{"query": "q0", "truth": ["a"], "retrieved": ["a"]}\n'
 
@@ -458,15 +463,21 @@ def test_what_is_no_source_is_an_error() -> None:
     assert str(error_of([RECORDS[0], "q2"])) == "the results[1]: 'q2' is not a record. A record is a dictionary."
 
 
+@pytest.mark.parametrize("at", range(100, 1000, 50))
+def test_damaged_data_is_told_so_even_where_it_unpacks_into_wrong_lines(at: int, write: Write) -> None:
+    packed = gzip.compress(lines(INCOMPRESSIBLE[:50]).encode())
+    path = write(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :], "bad.gz")
+    error = error_of(path)
+    assert (error.where, error.what[:24]) == (path, "the gzip data is damaged")
+
+
 def test_files_that_cannot_be_read_are_the_errors_of_every_file(write: Write, tmp_path: Path) -> None:
-    packed = gzip.compress(
-        lines({"query": os.urandom(20).hex(), "truth": [], "retrieved": []} for _ in range(50)).encode()
-    )
+    packed = gzip.compress(lines(INCOMPRESSIBLE[:50]).encode())
     for path, what in {
         str(tmp_path / "none.jsonl"): "there is no such file",
         str(tmp_path): "this is a folder, not a file",
         write(packed[:500], "cut.gz"): "the gzip data is damaged or cut short",
-        write(packed[:300] + b"?" + packed[301:], "bad.gz"): "the gzip data is damaged or cut short",
+        write(packed[:-8] + b"????" + packed[-4:], "bad.gz"): "the gzip data is damaged or cut short",
     }.items():
         error = error_of(path)
         assert (error.where, error.what.startswith(what)) == (path, True)
@@ -555,8 +566,7 @@ def test_what_begins_with_a_brace_is_results(data: bytes, expected: bool, write:
 
 def test_to_know_the_kind_of_a_file_only_its_beginning_is_read(write: Write) -> None:
     # What comes later is damaged, and nobody sees it.
-    records = ({"query": os.urandom(40).hex(), "truth": ["a"], "retrieved": ["a"]} for _ in range(2000))
-    path = write(gzip.compress(lines(records).encode())[:50_000], "results.gz")
+    path = write(gzip.compress(lines(INCOMPRESSIBLE).encode())[:50_000], "results.gz")
     assert is_results(TextSource(path))
     assert "damaged or cut short" in error_of(path).what
 

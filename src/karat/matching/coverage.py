@@ -23,7 +23,7 @@ Occurrences = AbstractSet[str | tuple[str, int]]
 def tokens(text: str) -> list[str]:
     """The words of a text: letters and digits that stand together; of Chinese and Japanese, each character.
 
-    >>> tokens("It's 3.5 kg, 金は重い")
+    >>> tokens("It's 3.5 kg, 金は・重い")
     ['It', 's', '3', '5', 'kg', '金', 'は', '重', 'い']
     """
     return text.translate(_ASCII_WORDS).split() if text.isascii() else _token().findall(text)
@@ -33,7 +33,7 @@ def tokens(text: str) -> list[str]:
 def _token() -> re.Pattern[str]:
     """A token. Accents and vowel signs that are characters of their own belong to the letter before them."""
     signs = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("M"))
-    return re.compile(rf"[{_CJK}]|(?:[^\W{_CJK}][{re.escape(''.join(signs))}]*)+")
+    return re.compile(rf"(?=\w)[{_CJK}]|(?:[^\W{_CJK}][{re.escape(''.join(signs))}]*)+")
 
 
 def coverage(text: str, gold: str) -> float:

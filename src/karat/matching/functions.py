@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from karat.errors import KaratError, shown
+from karat.key import is_nothing
 
 Function = Callable[[Any, Any], bool]
 
@@ -31,8 +32,7 @@ class Asked:
         names, gold_names = [self._name(text) for text in texts], [self._name(gold) for gold in golds]
         for at, text in enumerate(texts):
             for which, gold in enumerate(golds):
-                if text is None or gold is None:
-                    # None never matches, whoever is asked.
+                if is_nothing(text) or is_nothing(gold):
                     continue
                 pair = names[at], gold_names[which]
                 if pair not in self._said:

@@ -15,6 +15,8 @@ from karat.parameters import Help, Parameter
 REMEMBERED = 4_096
 """So many normalised texts are kept: those that several queries share are normalised once, and memory stays flat."""
 _PAIRS_REMEMBERED = 1 << 18
+# From this threshold on, a first look at long stretches rejects most pairs; below, it would let nearly all through.
+_HIGH = 85
 
 
 class Rapidfuzz(NamedTuple):
@@ -24,9 +26,6 @@ class Rapidfuzz(NamedTuple):
     partial_ratio: Callable[..., float]
     subsequence: Callable[..., int]
     best_of: Callable[..., tuple[str, float, int] | None]
-
-
-_HIGH = 85
 
 
 @cache
@@ -90,7 +89,6 @@ class Similar:
         short, long = sorted((one, other), key=len)
         if short in long:
             return len(short) >= WIDTH
-        # Long stretches take less time, and tell of most pairs where the threshold is high.
         for steps in (2, 1) if self._threshold >= _HIGH else (1,):
             if not _may_reach(short, long, self._threshold / 100, steps):
                 return False

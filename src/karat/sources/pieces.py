@@ -39,7 +39,8 @@ class Piece:
     offset: int
 
     def where(self, line: int) -> str:
-        """The place of a line of this piece, counted from 0."""
+        """The place of a line of this piece, counted from 0: asked for when the line is wrong."""
+        self.source.check()
         return f"{self.source.name}:{self.source.lines_before(self.offset) + line + 1}"
 
 
@@ -92,6 +93,12 @@ class TextSource:
             while block.isspace():
                 block = stream.read(_TOKEN)
             return block.lstrip()[:1]
+
+    def check(self) -> None:
+        """An error where the file is damaged: called when a line is wrong, which may be no more than its symptom."""
+        with self._opened() as (stream, _, _):
+            while isinstance(stream, gzip.GzipFile) and stream.read(PIECE):
+                pass
 
     def lines_before(self, offset: int) -> int:
         """How many lines end before a byte: counted only when an error has to name one."""

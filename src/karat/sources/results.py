@@ -67,7 +67,11 @@ def read_results(
         return read_results(TextSource(os.fspath(source)), fields)
     names = _names(fields)
     if isinstance(source, TextSource):
-        return _collected(source.name, _records_of_file(source, names), names)
+        try:
+            return _collected(source.name, _records_of_file(source, names), names)
+        except KaratError:
+            source.check()
+            raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _collected("the results", _records_of_list(source), names)
     raise KaratError(f"{shown(source)} is no results", mend="Results are a path, or a list of records (dictionaries).")
