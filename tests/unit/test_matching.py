@@ -1167,6 +1167,7 @@ def test_what_no_matcher_is_called_is_refused_with_a_mend(match: Any, mend: str)
         (lambda: prefix(""), 'Write "::" or "#".'),
         (lambda: prefix(5), 'Write "::" or "#".'),  # type: ignore[arg-type]
         (lambda: prefix("'\""), "both kinds of quotation marks"),
+        (lambda: prefix("\ud83d"), "half a character"),
         (lambda: prefix(None), 'Write "::" or "#".'),  # type: ignore[arg-type]
     ],
 )

@@ -119,6 +119,8 @@ class Prefix(Matcher):
         super().__post_init__()
         if not isinstance(self.separator, str) or not self.separator:
             raise KaratError(f"prefix: separator={shown(self.separator)} separates nothing", mend='Write "::" or "#".')
+        if any("\ud800" <= character <= "\udfff" for character in self.separator):
+            raise KaratError("prefix: the separator is half a character", mend="Write the whole one.")
         if {"'", '"'} <= set(self.separator):
             raise KaratError(
                 "prefix: a separator cannot have both kinds of quotation marks", mend="Match by a function."
