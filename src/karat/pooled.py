@@ -6,12 +6,13 @@ Each is a measure of the registry. `calculate_metric_scores` gives the mean over
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from numbers import Integral
 from typing import ClassVar
 
 from karat.errors import KaratError, shown
 from karat.evaluation.lists import match_documents, warnings
+from karat.inputs import check_lists
 from karat.matching.choice import Match, matcher_of
 from karat.matching.containment import is_chunk_from_original
 from karat.matching.lists import DocumentLists
@@ -55,7 +56,7 @@ class _Pooled:
             raise KaratError(f"{which} of retrieved_docs and retrieved_chunks was given", mend="Give one of them.")
         retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
         depths = _depths(k_list)
-        _check(gold_docs, retrieved)
+        check_lists(dict(zip(_NAMES, (gold_docs, retrieved), strict=True)))
         matched = match_documents(gold_docs, retrieved, self.match, _NAMES)
         judged = matched.binary
         said = warnings(matched, self.match)
@@ -115,17 +116,3 @@ def _depths(k_list: Iterable[int]) -> list[int]:
     if not depths:
         raise KaratError("k_list is empty", mend=mend)
     return sorted({int(k) for k in depths})
-
-
-def _check(gold_docs: DocumentLists, retrieved: DocumentLists) -> None:
-    for name, lists in zip(_NAMES, (gold_docs, retrieved), strict=True):
-        if not isinstance(lists, Sequence) or isinstance(lists, str | bytes):
-            raise KaratError(f"{shown(lists)} is not a list", where=name, mend="Give one list per example.")
-        for at, docs in enumerate(lists):
-            if not isinstance(docs, Sequence) or isinstance(docs, str | bytes):
-                raise KaratError(f"{shown(docs)} is not a list", where=f"{name}[{at}]", mend="Give one per example.")
-    if len(gold_docs) != len(retrieved) or not gold_docs:
-        raise KaratError(
-            f"gold_docs has {len(gold_docs)} examples and retrieved_docs has {len(retrieved)}",
-            mend="Give one list per example to each, and at least one example.",
-        )

@@ -17,6 +17,7 @@ SOURCE = Path(karat.__file__).parent
 LAYERS = {
     "names": {"errors"},
     "parameters": {"errors", "names"},
+    "inputs": {"errors"},
     "registry": {"errors", "names", "parameters", "judged", "spans"},
     "judged": set(),
     "spans": {"judged"},
@@ -36,7 +37,7 @@ LAYERS = {
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(
-    "answers arrays document errors evaluation evidence explain exports files findings hashing judged key"
+    "answers arrays document errors evaluation evidence explain exports files findings hashing inputs judged key"
     " matching measures names normalization options parameters ranking registry scores sources spans stats"
     " summary tables ties".split()
 )

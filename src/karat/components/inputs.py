@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping
 from typing import Any
 
 from karat.components.component import Input, inputs_of, takes_anything
 from karat.components.graph import Graph
 from karat.components.types import misfit, type_text
 from karat.errors import KaratError, shown
+from karat.inputs import into_list
 from karat.names import did_you_mean
 
 _FORM = "Inputs go as {component: {input: value}}."
@@ -41,15 +42,6 @@ def check_input(value: object, socket: Input, name: str, component: str) -> None
         path, part, wanted = found
         mend = f"It must be {type_text(wanted)}. {into_list(part)}".strip()
         raise KaratError(f"{name}{path} is {shown(part)}", where=f"component {component}", mend=mend)
-
-
-def into_list(value: object) -> str:
-    """How something that is nearly a list becomes one; empty where nobody knows."""
-    if isinstance(value, Set):
-        return "A set has no order."
-    if hasattr(value, "tolist"):
-        return "Write .tolist() behind it."
-    return "Write list(...) around it." if isinstance(value, Iterator) else ""
 
 
 def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

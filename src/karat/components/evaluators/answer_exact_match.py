@@ -9,9 +9,9 @@ import numpy as np
 
 from karat.answers import exact_match
 from karat.components.component import component
-from karat.components.evaluators.inputs import check_lengths
 from karat.components.serialization import Described
 from karat.errors import KaratError, shown
+from karat.inputs import check_lengths
 from karat.scores import Scores
 
 

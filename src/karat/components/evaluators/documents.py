@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from karat.components.evaluators.inputs import check_lengths, check_list
 from karat.components.sharing import shared
 from karat.evaluation.lists import match_documents, warnings
+from karat.inputs import check_lists
 from karat.judged import Judged
 from karat.matching.choice import Matcher
 from karat.matching.lists import DocumentLists, Matched
@@ -22,11 +22,7 @@ def judged(truth: DocumentLists, run: DocumentLists, match: Matcher, graded: boo
 
 
 def _matched(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matched:
-    check_lengths(dict(zip(_NAMES, (truth, run), strict=True)))
-    for name, lists in zip(_NAMES, (truth, run), strict=True):
-        for query, documents in enumerate(lists):
-            if type(documents) is not list:
-                check_list(documents, f"{name}, query {query}", "Give one list per question: [[doc, ...], [doc, ...]].")
+    check_lists(dict(zip(_NAMES, (truth, run), strict=True)))
     matched = match_documents(truth, run, match, _NAMES)
     if said := warnings(matched, match):
         _log.warning("karat: %s", said)

@@ -1,10 +1,9 @@
-"""What every evaluator asks of its inputs: lists, one element per question."""
+"""Inputs that come in lists, one element per question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
-from karat.components.inputs import into_list
 from karat.errors import KaratError, shown
 
 
@@ -20,7 +19,25 @@ def check_lengths(inputs: Mapping[str, Sequence[object]]) -> None:
         )
 
 
+def check_lists(inputs: Mapping[str, Sequence[Sequence[object]]]) -> None:
+    """Refuse inputs that do not have one list per question."""
+    check_lengths(inputs)
+    for name, lists in inputs.items():
+        for query, documents in enumerate(lists):
+            if type(documents) is not list:  # they mostly are, and there may be many
+                check_list(documents, f"{name}, query {query}", "Give one list per question: [[doc, ...], [doc, ...]].")
+
+
 def check_list(values: object, where: str, mend: str) -> None:
     """Refuse what is no list, and say how it becomes one."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise KaratError(f"{shown(values)} is not a list", where=where, mend=f"{into_list(values)} {mend}".strip())
+
+
+def into_list(value: object) -> str:
+    """How something that is nearly a list becomes one; empty where nobody knows."""
+    if isinstance(value, Set):
+        return "A set has no order."
+    if hasattr(value, "tolist"):
+        return "Write .tolist() behind it."
+    return "Write list(...) around it." if isinstance(value, Iterator) else ""
