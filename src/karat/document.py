@@ -150,6 +150,14 @@ def identifier(value: object, where: str) -> str:
     )
 
 
+def refuse_half_characters(ids: Iterable[str], where: str) -> None:
+    """Refuse ids that could never be written: a lone surrogate stands for nothing in any file or table."""
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError as error:
+        raise KaratError(f"an id is no Unicode text: {error.reason}", where=where, mend="Mend the ids.") from None
+
+
 def check_field(field: str) -> str:
     """A field to match documents by, if it is one: `content`, `id` or `meta.name`, deeper with more dots."""
     if isinstance(field, str) and (field in ("content", "id") or _is_meta_path(field)):

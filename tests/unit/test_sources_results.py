@@ -279,7 +279,7 @@ def test_half_a_character_is_refused_in_a_query_and_passes_in_texts(write: Write
     path = write(lines([{"query": "q", "truth": ["\ud800"], "retrieved": ["\udfff"]}], ascii_only=True))
     assert both(read_results(path)) == ({"q": ["\ud800"]}, {"q": ["\udfff"]})
     path = write(GOOD + lines([{"query": "q\ud800", "truth": [], "retrieved": []}], ascii_only=True))
-    assert str(error_of(path)).startswith(f"{path}:2: a query is no Unicode text: surrogates not allowed.")
+    assert str(error_of(path)).startswith(f"{path}:2: an id is no Unicode text: surrogates not allowed.")
 
 
 # Documents.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.document import DocumentLike, identifier
+from karat.document import DocumentLike, identifier, refuse_half_characters
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
 from karat.key import Key
@@ -51,9 +51,9 @@ def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
             keyless += 1
     offsets, grades = _flat(golds, np.isfinite, "grade", name)
     docs_in_order = list(chain.from_iterable(golds.values()))
-    _refuse_half_characters(golds, name)
+    refuse_half_characters(golds, name)
     if key.field == "id":
-        _refuse_half_characters(docs_in_order, name)
+        refuse_half_characters(docs_in_order, name)
     scores: Floats | None = None
     if scored:
         worths = ((scored.get(query, of_query), of_query) for query, of_query in golds.items())
@@ -84,7 +84,7 @@ def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Ready:
             documents = list(_several(docs, where, _RUN_MEND))
             listed[query] = key.of_retrieved(documents, where)
             given.append(documents)
-    _refuse_half_characters(seen, name)
+    refuse_half_characters(seen, name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _no_nan, "score", name)
@@ -123,14 +123,6 @@ def _several(docs: object, where: str, mend: str) -> Iterable[object]:
             raise KaratError("a set has no order", where=where, mend=mend)
         return sorted(docs, key=str)
     return docs
-
-
-def _refuse_half_characters(ids: Iterable[str], name: str) -> None:
-    """Ids that could never be written: a lone surrogate stands for nothing in any file or table."""
-    try:
-        "".join(ids).encode()
-    except UnicodeEncodeError as error:
-        raise KaratError(f"an id is no Unicode text: {error.reason}", where=name, mend="Mend the ids.") from None
 
 
 def _all_text(values: Iterable[object]) -> bool:

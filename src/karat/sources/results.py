@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from karat.document import identifier
+from karat.document import identifier, refuse_half_characters
 from karat.errors import KaratError, shown
 from karat.names import did_you_mean, nearest
 from karat.sources.pieces import TextSource
@@ -218,10 +218,7 @@ def _collected(name: str, records: Iterable[tuple[str, Record]], names: Mapping[
 
 def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
     query = identifier(value, where)
-    try:
-        query.encode()
-    except UnicodeEncodeError as error:
-        raise KaratError(f"a query is no Unicode text: {error.reason}", where=where, mend="Mend the query.") from None
+    refuse_half_characters([query], where)
     if query in places:
         raise KaratError(
             f"query {shown(query)} is in {places[query]} already",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from karat.document import identifier
+from karat.document import identifier, refuse_half_characters
 from karat.errors import KaratError, shown
 from karat.judged import Ints, place_in_query
 from karat.spans import LARGEST, Spans
@@ -190,12 +190,9 @@ def _position(value: object, what: str, where: str) -> int:
 
 
 def _id(value: object, where: str) -> str:
-    """An id that can be written: a lone surrogate stands for nothing in any file or table."""
+    """An id that can be written."""
     text = identifier(value, where)
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise KaratError(f"an id is no Unicode text: {error.reason}", where=where, mend="Mend the ids.") from None
+    refuse_half_characters([text], where)
     return text
 
 
