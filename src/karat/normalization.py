@@ -7,7 +7,7 @@ import string
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from karat.errors import KaratError, shown
 from karat.names import did_you_mean
@@ -16,6 +16,9 @@ Folds = tuple[str, ...]
 """What is folded, in the order of `FOLDS`."""
 
 FOLDS: Folds = ("unicode", "case", "punctuation", "space")
+
+REMEMBERED = 4_096
+"""So many texts are remembered: those that several queries share are prepared once, and memory stays flat."""
 
 
 def folds_of(given: str | bool | Iterable[str] | None) -> Folds:
@@ -61,6 +64,11 @@ def normalized(text: str, folds: Folds) -> str:
     while not folded.isascii() and (again := _once(folded, folds)) != folded:
         folded = again
     return folded
+
+
+def normalizer(folds: Folds) -> Callable[[str], str]:
+    """The same as a function of texts that come again and again, as golds do: it remembers the last few thousand."""
+    return lru_cache(REMEMBERED)(lambda text: normalized(text, folds)) if folds else str
 
 
 def _once(text: str, folds: Folds) -> str:

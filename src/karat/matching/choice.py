@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Protocol
 from karat.document import DocumentLike, check_field
 from karat.errors import KaratError, shown
 from karat.key import Key, Whole
-from karat.matching.containment import FUZZY_FOLDS, Contained, unwrapped
+from karat.matching.containment import Contained, unwrapped
 from karat.matching.coverage import Covering, coverage
 from karat.matching.functions import Asked, Function, name_of
-from karat.matching.similarity import Similar, percentage, ratio
+from karat.matching.similarity import FUZZY_FOLDS, Similar, percentage, ratio
 from karat.names import did_you_mean, spelled, spelling
 from karat.normalization import Folds, folds_of, folds_text, normalized
 from karat.parameters import Help, Parameter

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from karat.errors import KaratError, shown
-from karat.matching.similarity import REMEMBERED, Similar, percentage
-from karat.normalization import Folds, normalized
-
-FUZZY_FOLDS: Folds = ("unicode", "case", "space")
-"""What nearly equal texts are compared without, unless something else is asked for."""
+from karat.matching.similarity import FUZZY_FOLDS, Similar, percentage
+from karat.normalization import Folds, normalizer
 
 _SPEAKERS = ("user: ", "assistant: ")
 _DATE = "Date: "
@@ -55,9 +51,8 @@ class Contained:
     """Finds the golds that contain the texts of one query after the other."""
 
     def __init__(self, folds: Folds, threshold: float | None) -> None:
-        self._folds = folds
         self._similar = Similar(threshold, folds or FUZZY_FOLDS) if threshold is not None else None
-        self._folded = lru_cache(REMEMBERED)(lambda text: normalized(text, folds)) if folds else str
+        self._folded = normalizer(folds)
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Which text is contained in which gold."""

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 
-from karat.matching.similarity import REMEMBERED
-from karat.normalization import Folds, normalized
+from karat.normalization import REMEMBERED, Folds, normalized
 
 # Chinese and Japanese write no blanks between words: there, each character is a token.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

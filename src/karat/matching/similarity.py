@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from karat.errors import KaratError
 from karat.matching.shingles import WIDTH, Shingles, share
-from karat.normalization import Folds, normalized
+from karat.normalization import Folds, normalizer
 from karat.parameters import Help, Parameter
 
-REMEMBERED = 4_096
-"""So many normalised texts are kept: those that several queries share are normalised once, and memory stays flat."""
+FUZZY_FOLDS: Folds = ("unicode", "case", "space")
+"""What nearly equal texts are compared without, unless something else is asked for."""
+
 _PAIRS_REMEMBERED = 1 << 18
 # From this threshold on, a first look at long stretches rejects most pairs; below, it would let nearly all through.
 _HIGH = 85
@@ -66,9 +67,8 @@ class Similar:
 
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
-        self._folds = folds
         self._shingles = Shingles()
-        self._form = lru_cache(REMEMBERED)(lambda text: normalized(text, folds)) if folds else str
+        self._form = normalizer(folds)
         self._reaches = lru_cache(_PAIRS_REMEMBERED)(self._compared)
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
