@@ -42,7 +42,7 @@ def spelling(text: str) -> Spelling:
     inside = shape["parameters"]
     for part in _COMMA.split(inside) if inside and inside.strip() else []:
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        value = _unquoted(value)
+        value = unquoted(value)
         if not (name and equals and value):
             raise KaratError(f"{shown(text)}: {shown(part.strip())} is not parameter=value", mend=_MEND)
         if name in parameters:
@@ -108,7 +108,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"Did you mean {' or '.join(filter(None, [', '.join(close[:-1]), close[-1]]))}?"
 
 
-def _unquoted(value: str) -> str:
+def unquoted(value: str) -> str:
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1]
     return value

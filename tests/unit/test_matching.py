@@ -1017,7 +1017,9 @@ def test_an_explanation_reads_a_file_again(tmp_path: Path) -> None:
 ANY_TEXT = st.text(min_size=1, max_size=6) | st.text(alphabet="::#,=()'@ \t\n|[]{}\\a", min_size=1, max_size=4)
 # A value is quoted by one mark or the other, and cannot hold both.
 QUOTABLE = ANY_TEXT.filter(lambda text: not ("'" in text and '"' in text))
-FIELDS = st.sampled_from(["id", "content", "meta.x", "meta.a.b", "meta.source_id", "meta.größe"])
+FIELDS = st.sampled_from(
+    ["id", "content", "meta.x", "meta.a.b", "meta.source_id", "meta.größe", "meta.size (kg)", "meta.(a=b)"]
+)
 PERCENT = st.floats(1, 100, exclude_min=True) | st.integers(2, 100) | st.just(0)
 SHARE = st.floats(0, 1, exclude_min=True)
 

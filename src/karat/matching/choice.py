@@ -18,7 +18,7 @@ from karat.matching.containment import Contained, unwrapped
 from karat.matching.coverage import Covering, coverage
 from karat.matching.functions import Asked, Function, name_of
 from karat.matching.similarity import FUZZY_FOLDS, Similar, percentage, ratio
-from karat.names import did_you_mean, spelled, spelling
+from karat.names import did_you_mean, spelled, spelling, unquoted, value_text
 from karat.normalization import Folds, folds_of, folds_text, normalized
 from karat.parameters import Help, Parameter
 
@@ -89,7 +89,8 @@ class Same(Matcher):
 
     def __str__(self) -> str:
         normalize = [("normalize", folds_text(self.normalize))] if self.normalize else []
-        return spelled(self.field, [*normalize, *([("gold", self.gold)] if self.gold else [])])
+        field = value_text(self.field) if "(" in self.field else self.field
+        return spelled(field, [*normalize, *([("gold", self.gold)] if self.gold else [])])
 
     @property
     def gold_key(self) -> Key:
@@ -289,10 +290,11 @@ def matcher_of(match: Match) -> Matcher:
 
 def _named(text: str) -> Matcher:
     # The name of a field may hold nearly anything: it is what follows it that is taken apart.
-    shape = re.fullmatch(r"\s*([^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)", text, re.DOTALL)
-    if shape is None:
-        return _MATCHERS[text.strip()]() if text.strip() in _MATCHERS else _same(text)
-    name, parameters = shape.groups()
+    shape = re.fullmatch(r"""\s*("[^"]*"|'[^']*'|[^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)?""", text, re.DOTALL)
+    name, parameters = shape.groups() if shape else (text, None)
+    name = unquoted(name)
+    if parameters is None:
+        return _MATCHERS[name]() if name in _MATCHERS else _same(name)
     try:
         _, given, cutoff = spelling(f"match{parameters}")
     except KaratError:
