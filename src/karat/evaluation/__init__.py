@@ -129,7 +129,7 @@ def _refuse_unknown_field(match: Matcher, judged: Judged, noticed: Noticed, run:
             mend = "match= names one of their fields."
             if name == "the truth" and match == Same(field):
                 mend += f" Where it names the id of a gold document, write {field}(gold=id)."
-            raise KaratError(f"no document has a {shown(field)}", where=name, mend=mend)
+            raise KaratError(f"no document has a {shown(field)}, or all are empty", where=name, mend=mend)
 
 
 class Options(TypedDict, total=False):
