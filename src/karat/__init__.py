@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from karat.components.serialization import default_from_dict, default_to_dict
     from karat.document import Document
     from karat.errors import KaratError
-    from karat.evaluation import EvaluationRunResult, evaluate, evaluate_results, evaluate_runs
+    from karat.evaluation import EvaluationRunResult, evaluate, evaluate_answers, evaluate_results, evaluate_runs
     from karat.findings import Finding
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Scores
@@ -35,6 +35,7 @@ __all__ = [
     "default_to_dict",
     "definitions",
     "evaluate",
+    "evaluate_answers",
     "evaluate_results",
     "evaluate_runs",
     "parse",
@@ -54,6 +55,7 @@ _HOME = {
     "Scores": "karat.scores",
     "definitions": "karat.measures",
     "evaluate": "karat.evaluation",
+    "evaluate_answers": "karat.evaluation",
     "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
     "parse": "karat.measures",
@@ -65,7 +67,7 @@ def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for: `import karat` itself loads nothing."""
     from importlib import import_module
 
-    if name in ("demo", "measures"):
+    if name in ("answers", "demo", "measures"):
         return import_module(f"karat.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

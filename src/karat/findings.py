@@ -9,9 +9,9 @@ from typing import Any
 
 from karat.judged import Judged
 from karat.matching.choice import Matcher, Same
+from karat.measure import Measure
 from karat.names import value_text
 from karat.ranking import Noticed
-from karat.registry import Measure
 
 _SHOWN = 3
 _BY_ID = Same()
@@ -67,6 +67,32 @@ def findings(
         _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
+
+
+def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, missing: str) -> list[Finding]:
+    """Everything worth knowing about answers: which are not there, and which there is nothing to hold against."""
+    found = []
+    if absent:
+        fate = "scored 0" if missing == "zero" else "left out"
+        message = f"{_count(len(absent), 'question', 'questions')} without an answer ({fate}): {_some(absent)}"
+        mend = ""
+        if missing == "zero" and len(absent) == scored:
+            mend = "Compare the ids of the questions in both: are they written alike?"
+        elif missing == "zero":
+            mend = 'Such questions are left out with missing="skip" (--missing skip).'
+        found.append(Finding("missing-answers", message, len(absent), mend, tuple(absent)))
+    if unknown:
+        message = f"{_count(len(unknown), 'question', 'questions')} without a gold answer (ignored): {_some(unknown)}"
+        found.append(Finding("unknown-answers", message, len(unknown), "", tuple(unknown)))
+    return found
+
+
+def unscored_answers(count: int) -> list[Finding]:
+    """Results that hold answers, and no gold answers."""
+    if not count:
+        return []
+    message = f"{_count(count, 'answer', 'answers')} not scored: no line has gold_answers"
+    return [Finding("unscored-answers", message, count, "Where they are called otherwise, name them as a field.")]
 
 
 def _matched_by(match: Matcher) -> Finding | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ class Judged:
     With ids, one rank is one judged document. With chunks, or with lists that repeat a document, it is many
     to many: there may be several hits at one rank, and several ranks of one gold.
     """
+
+    kind: ClassVar[Literal["judged"]] = "judged"
 
     queries: tuple[str, ...]
     answered: Bools

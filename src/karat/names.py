@@ -17,7 +17,8 @@ _SHAPE = re.compile(
     r"(?:@\s*(?P<cutoff>[^\s()@,=]+))?\s*"
 )
 _COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")
-SPECIAL = re.compile(r"[\s(),=@'\"]")
+_NAME = re.compile(r"""[^\s,(]+(?:\((?:[^)'"]|'[^']*'|"[^"]*"|['"])*\)?)?[^\s,]*""")
+_SPECIAL = re.compile(r"[\s(),=@'\"]")
 _MEND = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
 
 
@@ -72,7 +73,7 @@ def value_text(value: Value) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     text = str(value)
-    if not SPECIAL.search(text):
+    if not _SPECIAL.search(text):
         return text
     return f'"{text}"' if '"' not in text else f"'{text}'"
 
@@ -84,7 +85,7 @@ def split_names(text: str) -> list[str]:
     ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P.5', 'P.10']
     """
     names: list[str] = []
-    for name in re.findall(r"[^\s,(]+(?:\([^)]*\)?)?[^\s,]*", text):
+    for name in _NAME.findall(text):
         # trec_eval lists cut-offs after a dot: P.5,10 is P.5 and P.10.
         stem = names[-1].rpartition(".")[0] if names else ""
         names.append(f"{stem}.{name}" if stem and re.fullmatch(r"[\d.]+", name) else name)

@@ -9,7 +9,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from karat.errors import KaratError
-from karat.names import SPECIAL, Value, value_text
+from karat.names import Value, value_text
 
 REQUIRED: Any = inspect.Parameter.empty
 
@@ -53,8 +53,9 @@ class Parameter:
         if self.kind is bool:
             return {"true": True, "false": False}[str(given).lower()]
         if self.kind is str:
-            text = str(given)
-            if SPECIAL.search(text) or text == "none" or not text:
+            text = value_text(given) if isinstance(given, bool) else str(given)
+            quotable = text.strip() == text and not ('"' in text and "'" in text)
+            if not quotable or text == "none" or not text:
                 raise ValueError
             return text
         if isinstance(given, bool) or (isinstance(given, str) and "_" in given):
@@ -80,7 +81,7 @@ class Parameter:
         if self.kind is bool:
             return "true or false"
         if self.kind is str:
-            return "a word: no blanks, commas, quotes, brackets, = or @"
+            return "a text: not empty, no blanks at its ends, and not both kinds of quotes in it"
         noun = "a whole number" if self.kind is int else "a number"
         low, high = self.help.low, self.help.high
         if low is not None and high is not None:

@@ -16,6 +16,7 @@ from karat.findings import Finding
 from karat.judged import Floats
 from karat.measures import Measure, parse
 from karat.names import did_you_mean
+from karat.registry import meanings
 from karat.stats import RESAMPLES, SEED, bca_interval, bootstrap_means
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Group
 
+    from karat.answers import Answers
     from karat.evidence import Evidence
     from karat.explain import Explanation
 
@@ -36,7 +38,8 @@ class Scores:
     """One table: a row per query, a column per measure, named by the measure's canonical name.
 
     A cell may be NaN, which means null: what could not be judged is counted, shown and left out of the mean.
-    `evidence` is what stands behind the numbers: a run in memory stays there for it, until `alone()` lets go of it.
+    `evidence` and `answers` are what stands behind the numbers: a run in memory stays there until `alone()` lets go of
+    it.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -51,10 +54,11 @@ class Scores:
     findings: tuple[Finding, ...] = ()
     name: str = ""
     evidence: Evidence | None = field(default=None, repr=False)
+    answers: Answers | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept of scores elsewhere: the numbers, and not the run that they are of."""
-        return {**self.__dict__, "evidence": None}
+        return {**self.__dict__, "evidence": None, "answers": None}
 
     def __post_init__(self) -> None:
         for column in self.values.values():
@@ -183,7 +187,7 @@ class Scores:
 
     def alone(self) -> Scores:
         """The same numbers without the evidence behind them."""
-        return replace(self, evidence=None)
+        return replace(self, evidence=None, answers=None)
 
     def to_arrow(self) -> pa.Table:
         """The table in Arrow; what was noticed rides in its metadata."""
@@ -259,11 +263,13 @@ class Scores:
         if text in self.values:
             return text
         try:
-            canonical = str(parse(text))
+            known = [str(meant) for meant in meanings(text)]
         except KaratError:
-            canonical = text
-        if canonical in self.values:
-            return canonical
+            known = [text]
+        for canonical in known:
+            if canonical in self.values:
+                return canonical
+        canonical = known[0]
         near = did_you_mean(canonical, self.values)
         has = ", ".join(self.values) or "none"
         raise KaratError(f"these scores have no {shown(canonical)}", mend=f"{near} They have {has}.".strip())
@@ -271,6 +277,27 @@ class Scores:
     def _present(self, name: str) -> Floats:
         column = self.values[name]
         return column[~np.isnan(column)]
+
+
+def beside(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
+    """Scores of one system, of its documents and of its answers, in one table; null where a query has no value."""
+    if len(parts) == 1:
+        return parts[0]
+    known = [set(part.queries) for part in parts]
+    rows = [query for query in queries if any(query in there for there in known)]
+    values = {}
+    for part in parts:
+        at = {query: row for row, query in enumerate(part.queries)}
+        taken = np.array([at.get(query, len(at)) for query in rows], np.int64)
+        values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
+    return Scores(
+        tuple(rows),
+        {measure: values[measure] for measure in measures},
+        tuple(finding for part in parts for finding in part.findings),
+        name,
+        next((part.evidence for part in parts if part.evidence), None),
+        next((part.answers for part in parts if part.answers), None),
+    )
 
 
 def _combine(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class Spans:
     A query is known by its place in `queries`, a document by a number of the maker's choice. A span has the
     characters from its start up to its end, which is not in it: 0 <= start <= end <= 2**62. Ranks count from 1.
     """
+
+    kind: ClassVar[Literal["spans"]] = "spans"
 
     queries: tuple[str, ...]
     gold_query: Ints

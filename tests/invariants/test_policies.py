@@ -18,28 +18,32 @@ LAYERS = {
     "names": {"errors"},
     "parameters": {"errors", "names"},
     "inputs": {"errors"},
-    "registry": {"errors", "names", "parameters", "judged", "spans"},
+    "measure": {"errors", "names", "parameters", "registry"},
+    "registry": {"errors", "measure", "names", "parameters"},
     "judged": set(),
     "spans": {"judged"},
-    "measures": {"errors", "names", "parameters", "registry", "judged", "measures", "spans"},
+    "measures": {"answers", "errors", "measure", "names", "parameters", "registry", "judged", "measures", "spans"},
     "document": {"errors", "names"},
     "arrays": {"judged"},
     "hashing": {"arrays", "judged", "sources"},
     "normalization": {"errors", "names"},
     "key": {"document", "normalization"},
-    "sources": {"arrays", "errors", "key", "names", "document", "hashing", "judged", "sources", "spans"},
+    "sources": {"arrays", "errors", "key", "names", "document", "hashing", "inputs", "judged", "sources",
+                "spans"},
     "matching": {"arrays", "document", "errors", "hashing", "judged", "key", "names", "normalization", "parameters",
-                 "sources"},
+                 "sources", "words"},
     "ties": {"arrays", "judged", "options", "sources"},
     "ranking": {"arrays", "document", "errors", "hashing", "judged", "options", "sources", "ties", "matching"},
-    "answers": set(),
+    "words": set(),
+    "progress": set(),
+    "answers": {"errors", "judged", "measure", "normalization", "parameters", "progress", "registry", "words"},
     "stats": {"judged"},
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(
     "answers arrays document errors evaluation evidence explain exports files findings hashing inputs judged key"
-    " matching measures names normalization options parameters ranking registry scores sources spans stats"
-    " summary tables ties".split()
+    " matching measure measures names normalization options parameters progress ranking registry scores sources spans"
+    " stats summary tables ties words".split()
 )
 
 

@@ -23,8 +23,8 @@ from karat.components.evaluators import (
     DocumentRecallEvaluator,
 )
 from karat.components.evaluators.document_recall import RecallMode
+from karat.measure import Definition
 from karat.measures import nDCG
-from karat.registry import Definition
 
 CENTURIES = {
     "ground_truth_documents": [

@@ -9,17 +9,17 @@ import pkgutil
 import pytest
 
 import karat
+from karat.measure import Definition
 from karat.measures import definitions
-from karat.registry import Definition
 
+NAMES = {"evaluate": karat.evaluate, "evaluate_answers": karat.evaluate_answers}
 MODULES = sorted(module.name for module in pkgutil.walk_packages(karat.__path__, "karat."))
 
 
 @pytest.mark.parametrize("name", ["karat", *MODULES])
 def test_the_examples_of_a_module_print_what_they_say(name: str) -> None:
     module = importlib.import_module(name)
-    names = {"evaluate": karat.evaluate}
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, globs={**vars(module), **names}):
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, globs={**vars(module), **NAMES}):
         result = doctest.DocTestRunner().run(test)
         assert result.failed == 0, test.name
 
@@ -29,8 +29,6 @@ def test_every_measure_explains_itself_with_an_example_that_runs(definition: Def
     assert definition.summary
     assert definition.formula
     assert definition.reference
-    test = doctest.DocTestParser().get_doctest(
-        definition.example, {"evaluate": karat.evaluate}, definition.name, None, None
-    )
+    test = doctest.DocTestParser().get_doctest(definition.example, dict(NAMES), definition.name, None, None)
     assert test.examples
     assert doctest.DocTestRunner().run(test).failed == 0

@@ -15,6 +15,7 @@ import karat
 from karat import KaratError, evaluate, register
 from karat.judged import Judged
 from karat.measures import P, parse
+from karat.names import split_names
 
 PEERS = {
     # trec_eval
@@ -156,9 +157,11 @@ def test_a_users_text_parameter_can_be_written_in_a_name_or_is_refused() -> None
     def Tagged(judged: Judged, *, tag: str = "x", k: int | None = 10, on: bool = False) -> Any:
         return np.full(len(judged.queries), -1 if k is None else k)
 
-    assert parse(str(Tagged(tag="a/b-c"))) == Tagged(tag="a/b-c")
-    for wrong in ("a,b", "a b", "(", "none", ""):
-        with pytest.raises(KaratError, match="a word"):
+    for text in ("a/b-c", "a,b", "a b", "(", 'say "a"', "it's", "a=b@c"):
+        assert parse(str(Tagged(tag=text))) == Tagged(tag=text)
+        assert split_names(f"RR {Tagged(tag=text)}, AP") == ["RR", str(Tagged(tag=text)), "AP"]
+    for wrong in (" a", "a\n", "none", "", "\"'"):
+        with pytest.raises(KaratError, match="a text"):
             Tagged(tag=wrong)
     with pytest.raises(KaratError, match="true or false"):
         parse("Tagged(on=maybe)")

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError, demo
 from karat.sources.pieces import LONGEST_LINE, TextSource
-from karat.sources.results import ROLES, Results, is_results, read_results
+from karat.sources.records import ROLES
+from karat.sources.results import Results, is_results, read_results
 
 Write = Callable[..., str]
 Json = dict[str, Any]
@@ -347,7 +348,10 @@ def test_what_is_no_list_of_documents_is_an_error_with_its_place(role: str, valu
 def test_what_is_no_document_is_an_error_with_its_place(role: str, item: Any, write: Write) -> None:
     path = write(GOOD + lines([{"query": "q", role: ["a", {"id": "b"}, item]}]))
     assert error_of(path).where == f"{path}:2, {role}[2]"
-    assert error_of([{"query": "q", role: [item]}]).where == f"the results[0], {role}[0]"
+    assert (
+        error_of([{"query": "q", "truth": ["a"], "retrieved": ["a"], role: [item]}]).where
+        == f"the results[0], {role}[0]"
+    )
 
 
 def test_the_place_has_the_name_that_the_file_has(write: Write) -> None:

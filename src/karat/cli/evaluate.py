@@ -73,11 +73,11 @@ def command(
 ) -> None:
     """Measure how well runs answer a truth; several runs make one table."""
     from karat.cli.output import Request, deliver, refuse
-    from karat.cli.progress import progress_bar
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_MEASURES, Options, chosen_measures, evaluate_results, evaluate_runs
     from karat.matching.choice import matcher_of
     from karat.names import split_names
+    from karat.progress import progress_bar
     from karat.sources.pieces import TextSource
     from karat.sources.results import is_results
 
@@ -113,7 +113,7 @@ def command(
     elif fields:
         raise KaratError("--field is for results, one JSON object a line", where=first.name, mend="Leave it out.")
     else:
-        with progress_bar() as progress:
+        with progress_bar("bytes") as progress:
             by_name = dict(zip(run_names(runs), runs, strict=True))
             options["progress"] = progress
             scores = evaluate_runs(first, by_name, names, rel=rel, **options)

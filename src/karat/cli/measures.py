@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from karat.registry import Definition
+    from karat.measure import Definition
 
 
 def names_like(incomplete: str) -> list[str]:

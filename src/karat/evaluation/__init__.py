@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack, get_args
 
 from karat.errors import KaratError, shown
-from karat.evaluation.eval_run_result import EvaluationRunResult as EvaluationRunResult
+from karat.evaluation.answers import evaluate_answers, scored_answers
+from karat.evaluation.choosing import (
+    DEFAULT_ANSWER_MEASURES,
+    DEFAULT_MEASURES,
+    Measures,
+    chosen_measures,
+    subject,
+)
+from karat.evaluation.eval_run_result import EvaluationRunResult
 from karat.evidence import Evidence
-from karat.findings import findings
+from karat.findings import findings, unscored_answers
 from karat.judged import Floats, Judged
 from karat.matching.choice import Match, Matcher, Same, matcher_of
-from karat.measures import Measure, parse
-from karat.names import spelling, split_names
+from karat.measure import Measure
+from karat.names import split_names
 from karat.options import Duplicates, Missing, Ties
 from karat.ranking import Noticed, Rules, judge
-from karat.scores import Scores
+from karat.registry import meanings
+from karat.scores import Scores, beside
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.pieces import Progress
-from karat.sources.results import read_results
+from karat.sources.results import PARTS, read_results
 from karat.sources.spans import listed, read_spans
 from karat.spans import Spans
 
-Measures = str | Measure | Iterable[str | Measure]
-
-DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+__all__ = [
+    "DEFAULT_ANSWER_MEASURES",
+    "DEFAULT_MEASURES",
+    "EvaluationRunResult",
+    "chosen_measures",
+    "evaluate",
+    "evaluate_answers",
+    "evaluate_results",
+    "evaluate_runs",
+]
 
 
 def evaluate(
@@ -172,7 +189,7 @@ def evaluate_runs(
 
 def evaluate_results(
     results: Any,
-    measures: Measures = DEFAULT_MEASURES,
+    measures: Measures | None = None,
     *,
     fields: Mapping[str, str] | None = None,
     rel: float | None = None,
@@ -181,38 +198,50 @@ def evaluate_results(
 ) -> Scores:
     """Measure the results of a RAG system: a file of JSON lines, or a list of records, one per question.
 
-    Each has a `query`, its `truth` (texts, ids or documents) and what was `retrieved`, best first; `fields` says where
-    they are called otherwise, as `{"retrieved": "response.source_nodes"}`. The options are those of `evaluate`.
+    Each has a `query`, its `truth` (texts, ids or documents) and what was `retrieved`, best first; or its
+    `gold_answers` and the `answer`; or all of them, and then both are measured. `fields` says where they are called
+    otherwise, as `{"retrieved": "response.source_nodes"}`. The options are those of `evaluate`.
 
     >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
     >>> evaluate_results([record], "RR", match="chunk")["RR"]
     0.5
+    >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
+    {'EM(normalize=true)': 1.0, 'R': 0.0}
     """
-    read = read_results(results, fields)
-    try:
-        return evaluate(read.truth, read.run, measures, rel=rel, name=name, **options)
-    except KaratError as error:
-        if error.where is None:
-            raise
-        raise KaratError(error.what, where=f"{read.name}, {error.where}", mend=error.mend) from error.__cause__
+    asked = None if measures is None else _asked(measures)
+    read = read_results(results, fields, _needed(asked))
+    defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
+    names = [name for part in read.parts for name in defaults[part]] if asked is None else asked
+    chosen = chosen_measures(names, rel, read.parts)
+    parts: list[Scores] = []
+    of_documents, of_answers = (
+        [measure for measure in chosen if subject(measure) == part] for part in ("documents", "answers")
+    )
+    if of_documents:
+        try:
+            parts.append(evaluate(read.truth, read.run, of_documents, name=name, **options))
+        except KaratError as error:
+            if error.where is None:
+                raise
+            raise KaratError(error.what, where=f"{read.name}, {error.where}", mend=error.mend) from error.__cause__
+    if of_answers:
+        missing = options.get("missing", "zero")
+        parts.append(scored_answers(read.gold_answers, read.answers, of_answers, missing, name or read.name))
+    together = beside(parts, read.queries, list(map(str, chosen)), name)
+    return replace(together, findings=(*together.findings, *unscored_answers(read.unscored)))
 
 
-def chosen_measures(measures: Measures, rel: float | None = None) -> list[Measure]:
-    """The measures meant by names, each once, with the threshold set where it is left open."""
-    if isinstance(measures, str | Measure):
-        measures = split_names(measures) if isinstance(measures, str) else [measures]
-    chosen = [_chosen(measure, rel) for measure in measures]
-    if not chosen:
-        raise KaratError("no measure was asked for", mend="Ask for one, for example nDCG@10.")
-    return list(dict.fromkeys(chosen))
+def _asked(measures: Measures) -> list[str | Measure]:
+    if isinstance(measures, Measure):
+        return [measures]
+    return list(split_names(measures) if isinstance(measures, str) else measures)
 
 
-def _chosen(asked: str | Measure, rel: float | None) -> Measure:
-    """A measure, with the threshold set if its relevance is binary and its name does not say one."""
-    measure = asked.check() if isinstance(asked, Measure) else parse(str(asked))
-    # A threshold that is the default is left out of the settings, but a name that gives it has said it.
-    says_it = "rel" in dict(measure.settings) or (isinstance(asked, str) and "rel" in spelling(asked).parameters)
-    parameter = measure.definition.parameters.get("rel")
-    # Graded measures that take `rel` have another default than 1, and no threshold of relevance to set.
-    takes_it = parameter is not None and parameter.default == 1
-    return measure(rel=rel) if rel is not None and takes_it and not says_it else measure
+def _needed(asked: Iterable[str | Measure] | None) -> list[str]:
+    """The parts of results that these measures are of, as far as their names alone say it."""
+    if asked is None:
+        return []
+    known = [[measure] if isinstance(measure, Measure) else meanings(str(measure)) for measure in asked]
+    # What a name means may depend on what is there.
+    certain = {subject(meant[0]) for meant in known} if all(len(meant) == 1 for meant in known) else set()
+    return [part for part in PARTS if part in certain]

@@ -1,4 +1,4 @@
-"""The retrieval measures, one file per family, and the way from a name to a measure.
+"""The retrieval measures, one file per family, with the answer measures the way from a name to a measure.
 
 The order of the imports is the order in which `karat measures` lists them.
 """
@@ -14,17 +14,22 @@ from karat.measures.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
 from karat.measures.counts import judged_share as Judged
 from karat.measures.counts import unjudged_share as Unjudged
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
-from karat.registry import Measure, definitions, register
+from karat.answers import EM, SAS, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
+from karat.measure import Measure
+from karat.registry import definitions, register
 from karat.registry import lookup as parse
 
 __all__ = [
     "AP",
     "DCG",
+    "EM",
     "ERR",
     "GMAP",
     "RBP",
     "RR",
+    "SAS",
     "Bpref",
+    "Contains",
     "F",
     "Hits",
     "IPrec",
@@ -38,6 +43,7 @@ __all__ = [
     "R",
     "RBPResidual",
     "RecallAll",
+    "RougeL",
     "Rprec",
     "SetAP",
     "SetF",
@@ -47,6 +53,9 @@ __all__ = [
     "SpanPrecision",
     "SpanRecall",
     "Success",
+    "TokenF1",
+    "TokenPrecision",
+    "TokenRecall",
     "Unjudged",
     "definitions",
     "infAP",

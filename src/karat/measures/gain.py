@@ -8,9 +8,10 @@ import numpy as np
 
 from karat.errors import KaratError
 from karat.judged import Floats, Ints, Judged, View, share
+from karat.measure import Measure
 from karat.measures.settings import Credit, K
 from karat.parameters import Help
-from karat.registry import Measure, register
+from karat.registry import register
 
 Gain = Annotated[Literal["linear", "exp"], Help("what a grade g is worth: g, or 2^g − 1")]
 Discount = Annotated[

@@ -94,6 +94,11 @@ class TextSource:
                 block = stream.read(_TOKEN)
             return block.lstrip()[:1]
 
+    def whole(self) -> bytes:
+        """All of it, without a BOM."""
+        with self._opened() as (stream, _, _):
+            return stream.read().removeprefix(BOM)
+
     def check(self) -> None:
         """An error where the file is damaged: called when a line is wrong, which may be no more than its symptom."""
         with self._opened() as (stream, _, _):

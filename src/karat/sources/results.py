@@ -1,25 +1,24 @@
-"""The results of a RAG system, one JSON object per question: its truth, and what was retrieved for it."""
+"""The results of a RAG system, one JSON object per question: its truth, what was retrieved for it, and the answers."""
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 from karat.document import identifier, refuse_half_characters
 from karat.errors import KaratError, shown
-from karat.names import did_you_mean, nearest
+from karat.names import nearest
+from karat.sources.answers import gold_answers, predicted_answer
 from karat.sources.pieces import TextSource
+from karat.sources.records import Record, field_names, naming, records_of_file, records_of_list, value_of
 
 __all__ = ["Results", "is_results", "read_results"]
 
-Record = Mapping[str, Any]
-
-ROLES = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
+PARTS = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
+"""What can be evaluated, and the two fields that it takes."""
 
 # What other systems call the fields that have to be there.
 _ALSO = {
@@ -31,6 +30,14 @@ _ALSO = {
         "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results", "retrieved_documents",
         "retrieved_chunks",
     ),
+    "gold_answers": (
+        "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth", "reference",
+        "references", "reference_answer", "expected_answer", "expected", "expected_output", "target",
+    ),
+    "answer": (
+        "prediction", "predicted_answer", "predicted_answers", "response", "output", "generated_answer", "completion",
+        "prediction_text", "reply", "result",
+    ),
 }  # fmt: skip
 _MEND = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 _DOCUMENTS = "Give a list of texts, of ids, or of documents, or {document: number}."
@@ -40,40 +47,55 @@ _COMPARED = 1000  # and so many are compared with a wrong one: objects keyed by 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The truth and the run that one file of results holds, each by query.
+    """The truth and the run that one file of results holds, the gold answers and the predicted ones, each by query.
 
     A query's documents are a list of texts, ids and mappings, or `{document: number}`, the number being the grade in
-    the truth and the score in the run. `name` is what messages call the results.
+    the truth and the score in the run. `name` is what messages call the results, `queries` are all there are, in order.
     """
 
     name: str
+    queries: tuple[str, ...]
     truth: dict[str, Any]
     run: dict[str, Any]
+    gold_answers: dict[str, tuple[str, ...]]
+    answers: dict[str, str]
+    unscored: int = 0
+    """answers that are there, and no gold answers to hold against them"""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What can be evaluated: `documents`, `answers`, or both."""
+        there = {"documents": self.truth and self.run, "answers": self.gold_answers and self.answers}
+        return tuple(part for part, found in there.items() if found)
 
 
 def read_results(
-    source: str | os.PathLike[str] | TextSource | Sequence[Record], fields: Mapping[str, str] | None = None
+    source: str | os.PathLike[str] | TextSource | Sequence[Record],
+    fields: Mapping[str, str] | None = None,
+    needed: Collection[str] = (),
 ) -> Results:
     """Results from a file of JSON lines, or from a list of records.
 
     `fields` has the names of fields that are called otherwise: `{"retrieved": "response.source_nodes"}`. A dot goes
     into an object. A query without a truth is in the run only; one for which nothing is logged, in the truth only.
+    `needed` are the parts that have to be there, `documents` or `answers`; unless it says so, either will do.
 
     >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
     if isinstance(source, str | os.PathLike):
-        return read_results(TextSource(os.fspath(source)), fields)
-    names = _names(fields)
+        return read_results(TextSource(os.fspath(source)), fields, needed)
+    names = field_names(fields)
     if isinstance(source, TextSource):
         try:
-            return _collected(source.name, _records_of_file(source, names), names)
+            records = records_of_file(source, (names[role] for role in _ALSO), _MEND)
+            return _collected(source.name, records, names, needed)
         except KaratError:
             source.check()
             raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _collected("the results", _records_of_list(source), names)
+        return _collected("the results", records_of_list(source, "the results"), names, needed)
     raise KaratError(f"{shown(source)} is no results", mend="Results are a path, or a list of records (dictionaries).")
 
 
@@ -82,122 +104,18 @@ def is_results(source: TextSource) -> bool:
     return source.first_byte() == b"{"
 
 
-def _names(fields: Mapping[str, str] | None) -> dict[str, str]:
-    """What each field is called."""
-    for role, name in (fields or {}).items():
-        if role not in ROLES:
-            mend = f"{did_you_mean(str(role), ROLES)} The fields are {', '.join(ROLES)}.".strip()
-            raise KaratError(f"{shown(role)} is no field of results", mend=mend)
-        if not isinstance(name, str) or not name:
-            raise KaratError(f"{shown(name)} is not the name of a field", mend=f"Give the name of {role} as text.")
-    return {role: role for role in ROLES} | dict(fields or {})
-
-
-def _value(record: Record, name: str) -> Any:
-    """A field of a record, None where it has none; a dot goes into an object, unless a key is written so."""
-    if name in record:
-        return record[name]
-    outer, dot, inner = name.partition(".")
-    inside = record.get(outer) if dot else None
-    return _value(inside, inner) if isinstance(inside, Mapping) else None
-
-
-# Records, each with its place.
-
-
-def _records_of_list(records: Sequence[Record]) -> Iterator[tuple[str, Record]]:
-    for at, record in enumerate(records):
-        where = f"the results[{at}]"
-        if not isinstance(record, Mapping):
-            raise KaratError(f"{shown(record)} is not a record", where=where, mend="A record is a dictionary.")
-        yield where, record
-
-
-def _records_of_file(source: TextSource, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
-    # A field that comes twice is looked for only where its name does: to look at every key of every object makes
-    # parsing take half as long again. A quotation mark in a text is escaped, so that texts are not taken for names.
-    last = [json.dumps(names[role].rpartition(".")[2], ensure_ascii=False) for role in _ALSO]
-    quoted = [name.encode("utf-8", "surrogatepass") for name in last]
-    first = True
-    for number, line in source.lines():
-        if not line:
-            continue
-        where = f"{source.name}:{number}"
-        suspicious = any(line.count(name) > 1 for name in quoted)
-        record = _parsed(line, _CAREFUL if suspicious else _QUICK, where, first)
-        if not isinstance(record, dict):
-            raise _no_object(line, f"{shown(record)} is not an object", where, first)
-        yield where, record
-        first = False
-
-
-def _parsed(line: bytes, decoder: json.JSONDecoder, where: str, first: bool) -> Any:
-    """What a line holds."""
-    if b"\0" in line:
-        mend = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError("there is a NUL byte in this line", where=where, mend=mend)
-    try:
-        text = line.decode()
-        return decoder.decode(text)
-    except UnicodeDecodeError as error:
-        bad = shown(line[error.start : error.start + 1])
-        mend = "Save the file as UTF-8."
-        raise KaratError(f"not UTF-8: {bad} in column {error.start + 1}", where=where, mend=mend) from None
-    except json.JSONDecodeError as error:
-        what = f"not JSON: {error.msg} in column {error.colno}"
-        raise _no_object(line, what, where, first, cut=error.pos >= len(text)) from None
-    except RecursionError:
-        raise KaratError("objects are nested too deeply", where=where, mend=_MEND) from None
-    except KaratError as error:  # from the decoder's hooks, which do not know the place
-        raise KaratError(error.what, where=where, mend=error.mend) from None
-    except ValueError:
-        mend = "Write it as text."
-        raise KaratError("there is a number of thousands of digits", where=where, mend=mend) from None
-
-
-def _no_object(line: bytes, what: str, where: str, first: bool, cut: bool = False) -> KaratError:
-    """A line that holds no object. The first one shows whether this is JSON that is not in lines."""
-    mend = _MEND
-    if first and line.lstrip().startswith(b"["):
-        what = "this is one list, not one object per line"
-        mend = "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
-    elif first and cut and line.lstrip().startswith(b"{"):
-        what = "this object does not end on its line"
-        mend = "Put each object on one line: jq -c . results.json > results.jsonl"
-    return KaratError(what, where=where, mend=mend)
-
-
-def _no_constant(name: str) -> None:
-    raise KaratError(f"not JSON: {name} is no number there", mend="Write null, or leave it out.")
-
-
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise KaratError(f"the key {shown(key)} comes twice in one object", mend="Keep one of them.")
-        found[key] = value
-    return found
-
-
-_QUICK = json.JSONDecoder(parse_constant=_no_constant)
-_CAREFUL = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_each_key_once)
-
-
-# Records into a truth and a run.
-
-
-def _collected(name: str, records: Iterable[tuple[str, Record]], names: Mapping[str, str]) -> Results:
-    truth: dict[str, Any] = {}
-    run: dict[str, Any] = {}
-    places: dict[str, str] = {}
+def _collected(
+    name: str, records: Iterable[tuple[str, Record]], names: Mapping[str, str], needed: Collection[str]
+) -> Results:
+    found: dict[str, dict[str, Any]] = {role: {} for role in _ALSO}
+    places = found["query"]
     fields: dict[str, None] = {}
     example: Record | None = None
     lacking = None
     for where, record in records:
         example = record if example is None else example
         fields.update(dict.fromkeys(record))
-        value = _value(record, names["query"])
+        value = value_of(record, names["query"])
         if value is None:
             lacking = lacking or where
         if lacking and (places or value is not None):
@@ -206,14 +124,30 @@ def _collected(name: str, records: Iterable[tuple[str, Record]], names: Mapping[
         if value is not None:
             query = _new_query(value, where, places)
             places[query] = where
-            _take(record, names["truth"], truth, query, where)
-            _take(record, names["retrieved"], run, query, where)
+            for role in _READ:
+                if (value := value_of(record, names[role])) is not None:
+                    found[role][query] = value
     if example is None:
         raise KaratError("there are no results", where=name, mend=_MEND)
-    for role, found in (("query", places), ("truth", truth), ("retrieved", run)):
-        if not found:
+    used = _used(found, needed)
+    for role in ("query", *used):
+        if not found[role]:
             raise _no_field(role, names, list(fields), example, name)
-    return Results(name, truth, run)
+    # What is not evaluated may look as it likes: many logs have an object for the answer.
+    read = {
+        role: {query: _READ[role](value, f"{places[query]}, {names[role]}") for query, value in found[role].items()}
+        for role in used
+    }
+    unscored = 0 if needed or "answer" in used else len(found["answer"])
+    truth, run, golds, answers = (read.get(role, {}) for role in _READ)
+    return Results(name, tuple(places), truth, run, golds, answers, unscored)
+
+
+def _used(found: Mapping[str, Mapping[str, Any]], needed: Collection[str]) -> list[str]:
+    """The fields to be read: of the parts that are needed, or else of all that are there, if only the half of one."""
+    whole = [part for part, roles in PARTS.items() if all(found[role] for role in roles)]
+    most = max(PARTS, key=lambda part: sum(bool(found[role]) for role in PARTS[part]))
+    return [role for part in needed or whole or [most] for role in PARTS[part]]
 
 
 def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
@@ -223,15 +157,9 @@ def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
         raise KaratError(
             f"query {shown(query)} is in {places[query]} already",
             where=where,
-            mend="Keep one line of each query, or take another field for it: " + _option("query", "..."),
+            mend="Keep one line of each query, or take another field for it: " + naming("query", "..."),
         )
     return query
-
-
-def _take(record: Record, name: str, into: dict[str, Any], query: str, where: str) -> None:
-    value = _value(record, name)
-    if value is not None:
-        into[query] = _documents(value, f"{where}, {name}")
 
 
 def _documents(value: object, where: str) -> Any:
@@ -273,6 +201,11 @@ def _unwrapped(item: Record) -> Record:
     return item
 
 
+_READ: dict[str, Callable[[Any, str], Any]] = {
+    "truth": _documents, "retrieved": _documents, "gold_answers": gold_answers, "answer": predicted_answer,
+}  # fmt: skip
+
+
 # What to say where a field is missing.
 
 
@@ -292,10 +225,4 @@ def _no_field(role: str, names: Mapping[str, str], fields: list[str], example: R
     known = [field for also in _ALSO[role] for field in free if field.rpartition(".")[2].casefold() == also]
     # A name that was given is most likely misspelt; our own is most likely another one there.
     likely = [*known, *nearest(name, free)] if name == role else [*nearest(name, free), *known]
-    return KaratError(what, where=where, mend=f"{there} Name it: {_option(role, likely[0] if likely else '...')}")
-
-
-def _option(role: str, name: str) -> str:
-    """How to name a field, on the command line and in Python."""
-    in_python = json.dumps({role: name}, ensure_ascii=False)
-    return f"--field {shlex.quote(f'{role}={name}')} (in Python fields={in_python})."
+    return KaratError(what, where=where, mend=f"{there} Name it: {naming(role, likely[0] if likely else '...')}")

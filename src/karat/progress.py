@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -15,9 +15,9 @@ _LONG = 0.5
 
 
 @contextmanager
-def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
-    """What to call with the bytes done and the bytes in all; None where nobody would see it."""
-    if not sys.stderr.isatty():
+def progress_bar(unit: Literal["bytes", "answers"]) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with how many are done, and how many there are in all; None where nobody would see it."""
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     began = time.monotonic()
@@ -26,7 +26,7 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
     def progress(done: int, total: int) -> None:
         nonlocal bar
         if bar is None and done < total and time.monotonic() - began > _LONG:
-            bar = _bar()
+            bar = _bar(unit)
         if bar is not None:
             bar.update(bar.task_ids[0], completed=done, total=total)
 
@@ -37,11 +37,12 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
             bar.stop()
 
 
-def _bar() -> Progress:
+def _bar(unit: str) -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    bar = Progress(BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    bar.add_task("reading")
+    done = [DownloadColumn()] if unit == "bytes" else [MofNCompleteColumn(), TextColumn(unit)]
+    bar = Progress(BarColumn(), *done, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    bar.add_task("")
     bar.start()
     return bar

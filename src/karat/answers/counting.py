@@ -1,0 +1,174 @@
+"""Pairs of texts as numbers, one for each word that is another, so that NumPy counts them for many pairs at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.answers.folding import FOLDINGS, Folding
+from karat.judged import Bools, Ints, place_in_query
+
+_BITS = 63
+"""So many words of a text fit into one integer of NumPy's."""
+
+_STEPS = 256
+"""Beyond so many words in both texts of a pair there is more to gain from long integers than from many pairs."""
+
+
+class Side(NamedTuple):
+    """The words of one side of the pairs: a row per word, in order, with its pair and its number."""
+
+    pair: Ints
+    code: Ints
+    sizes: Ints
+
+    def words(self, pair: int) -> list[int]:
+        """The words of one text."""
+        start, stop = np.searchsorted(self.pair, [pair, pair + 1])
+        codes: list[int] = self.code[start:stop].tolist()
+        return codes
+
+    def of(self, pairs: Bools) -> Side:
+        """The same of some pairs, by their own numbers."""
+        kept = pairs[self.pair]
+        return Side(self.pair[kept], self.code[kept], np.where(pairs, self.sizes, 0))
+
+
+class Counted:
+    """Pairs of a gold answer and a predicted one, once normalised in some way."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], normalize: str) -> None:
+        golds = [gold for gold, _ in pairs]
+        # The same answer goes with every gold of its question, one after the other: it is read once.
+        last, said, reads = None, [], []
+        for _, predicted in pairs:
+            if predicted is not last:
+                said.append(predicted)
+                last = predicted
+            reads.append(len(said))
+        codes, offsets, self._words = _coded([*golds, *said], FOLDINGS[normalize])
+        self.gold = _side(codes, offsets, np.arange(len(golds)))
+        self.predicted = _side(codes, offsets, np.array(reads, np.int64) + (len(golds) - 1))
+
+    @cached_property
+    def same(self) -> Bools:
+        """Whether both have the same words in the same order."""
+        same: Bools = self.gold.sizes == self.predicted.sizes
+        one, other = self.gold.of(same), self.predicted.of(same)
+        same[one.pair[one.code != other.code]] = False
+        return same
+
+    @cached_property
+    def both(self) -> Ints:
+        """How many words they share, each as often as both have it."""
+        found = np.concatenate([self._occurrences(side) for side in (self.gold, self.predicted)])
+        found.sort()
+        shared = found[1:][found[1:] == found[:-1]]
+        return np.bincount(shared // (self._words * self._longest), minlength=len(self.gold.sizes))
+
+    @cached_property
+    def common_subsequence(self) -> Ints:
+        """The length of the longest sequence of words that stands in both in this order, not always side by side."""
+        swapped = self.gold.sizes > _BITS
+        long = np.maximum(self.gold.sizes, self.predicted.sizes)
+        at_once = (np.minimum(self.gold.sizes, self.predicted.sizes) <= _BITS) & (long <= _STEPS)
+        found = np.zeros(len(self.gold.sizes), np.int64)
+        for one, other, pairs in (
+            (self.gold, self.predicted, at_once & ~swapped),
+            (self.predicted, self.gold, at_once & swapped),
+        ):
+            if pairs.any():
+                found += self._in_steps(one.of(pairs), other.of(pairs))
+        for pair in np.flatnonzero(~at_once).tolist():
+            found[pair] = common_subsequence(self.gold.words(pair), self.predicted.words(pair))
+        return found
+
+    @property
+    def _longest(self) -> int:
+        return int(max(self.gold.sizes.max(initial=1), self.predicted.sizes.max(initial=1)))
+
+    def _occurrences(self, side: Side) -> Ints:
+        """A number for each word of each text, and another one for each time that it comes again in it."""
+        keys = np.sort(side.pair * self._words + side.code)
+        return keys * self._longest + place_in_query(keys) - 1
+
+    def _in_steps(self, one: Side, other: Side) -> Ints:
+        """The common subsequences of all pairs in step: the next word of the other text, of all of them at a time.
+
+        `common_subsequence` says how; here an integer of 64 bits is the row of a pair.
+        """
+        keys = one.pair * self._words + one.code
+        order = np.argsort(keys, kind="stable")
+        first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        known = keys[order][first]
+        places = np.bitwise_or.reduceat(_bit(place_in_query(one.pair) - 1)[order], first)
+        wanted = other.pair * self._words + other.code
+        found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        hits = known[found] == wanted
+        pair, matched = other.pair[hits], places[found[hits]]
+        steps = place_in_query(pair) - 1
+        order = np.argsort(steps, kind="stable")
+        pair, matched = pair[order], matched[order]
+        row = np.full(len(one.sizes), ~np.uint64(0))
+        for now, then in _stretches(np.bincount(steps)):
+            at = pair[now:then]
+            old = row[at]
+            step = old & matched[now:then]
+            row[at] = (old + step) | (old - step)
+        used = _bit(one.sizes) - np.uint64(1)
+        return one.sizes - np.bitwise_count(row & used).astype(np.int64)
+
+
+def common_subsequence(one: Sequence[int], other: Sequence[int]) -> int:
+    """The length of the longest common subsequence, a whole row of the table in one step: a row is one integer.
+
+    Bit i of `row` is 0 where the table grows by one from column i to i + 1 (Hyyrö 2004, after Allison and Dix 1986).
+
+    >>> common_subsequence([1, 2, 3, 4, 1], [1, 3, 2, 4, 5])
+    3
+    """
+    places: dict[int, int] = {}
+    for at, word in enumerate(one):
+        places[word] = places.get(word, 0) | 1 << at
+    row = whole = (1 << len(one)) - 1
+    for word in other:
+        if matched := row & places.get(word, 0):
+            row = (row + matched) | (row - matched)
+    return len(one) - (row & whole).bit_count()
+
+
+def _bit(places: Ints) -> NDArray[np.uint64]:
+    return np.left_shift(np.uint64(1), places.astype(np.uint64))
+
+
+def _stretches(sizes: Ints) -> list[tuple[int, int]]:
+    ends = np.cumsum(sizes).tolist()
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def _coded(texts: Sequence[str], folding: Folding) -> tuple[Ints, Ints, int]:
+    """The words of all texts as numbers, where each text's begin, and how many different ones there are."""
+    whole = "\n".join(folding.fold(texts))
+    mark = "\0"
+    while mark in whole:
+        mark += "\0"
+    words = whole.replace("\n", f" {mark} ").split()
+    numbers: dict[str, int] = defaultdict(count().__next__)
+    dropped = len([numbers[word] for word in (mark, *folding.dropped)])
+    codes = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
+    kept = codes >= dropped
+    offsets = np.cumsum(kept)[codes == numbers[mark]]
+    return codes[kept], np.array([0, *offsets, kept.sum()], np.int64), len(numbers)
+
+
+def _side(codes: Ints, offsets: Ints, texts: Ints) -> Side:
+    """The words of these texts, one after the other."""
+    sizes = np.diff(offsets)[texts]
+    starts = np.repeat(offsets[texts] - (np.cumsum(sizes) - sizes), sizes)
+    return Side(np.repeat(np.arange(len(texts)), sizes), codes[starts + np.arange(len(starts))], sizes)

@@ -1,0 +1,64 @@
+"""Which measures are meant by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from karat.errors import KaratError
+from karat.measure import Measure
+from karat.names import spelling, split_names
+from karat.registry import meanings
+
+Measures = str | Measure | Iterable[str | Measure]
+
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+DEFAULT_ANSWER_MEASURES = ("EM(normalize=true)", "TokenF1", "RougeL", "Contains")
+
+_ELSEWHERE = {
+    "answers": "Answers are evaluated by evaluate_answers (`karat answers`), or with the results that hold them.",
+    "documents": "Documents are evaluated by evaluate (`karat evaluate`).",
+}
+
+
+def chosen_measures(
+    measures: Measures, rel: float | None = None, subjects: Sequence[str] = ("documents",)
+) -> list[Measure]:
+    """The measures meant by names, each once, with the threshold set where it is left open.
+
+    `subjects` are what is there to be evaluated: documents, answers, or both.
+    """
+    if isinstance(measures, str | Measure):
+        measures = split_names(measures) if isinstance(measures, str) else [measures]
+    chosen = [_chosen(measure, rel, subjects) for measure in measures]
+    if not chosen:
+        raise KaratError("no measure was asked for", mend="Ask for one, for example nDCG@10.")
+    return list(dict.fromkeys(chosen))
+
+
+def subject(measure: Measure) -> str:
+    """What a measure is of."""
+    return "answers" if measure.definition.takes == "answers" else "documents"
+
+
+def _chosen(asked: str | Measure, rel: float | None, subjects: Collection[str]) -> Measure:
+    """A measure, with the threshold set if its relevance is binary and its name does not say one."""
+    measure = asked.check() if isinstance(asked, Measure) else _meant(str(asked), subjects)
+    if subject(measure) not in subjects:
+        raise KaratError(f"{measure} is a measure of {subject(measure)}", mend=_ELSEWHERE[subject(measure)])
+    # A threshold that is the default is left out of the settings, but a name that gives it has said it.
+    says_it = "rel" in dict(measure.settings) or (isinstance(asked, str) and "rel" in spelling(asked).parameters)
+    parameter = measure.definition.parameters.get("rel")
+    # Graded measures that take `rel` have another default than 1, and no threshold of relevance to set.
+    takes_it = parameter is not None and parameter.default == 1
+    return measure(rel=rel) if rel is not None and takes_it and not says_it else measure
+
+
+def _meant(name: str, subjects: Collection[str]) -> Measure:
+    """The measure of a name, of those that go by it the one that there is something for."""
+    known = meanings(name)
+    possible = [measure for measure in known if subject(measure) in subjects] or known
+    if len(possible) > 1:
+        which = " and ".join(f"{measure} of {subject(measure)}" for measure in possible)
+        names = " or ".join(map(str, possible))
+        raise KaratError(f"{name} is {which}, and both are there", mend=f"Write {names}.")
+    return possible[0]
