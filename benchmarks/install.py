@@ -16,6 +16,7 @@ PEERS = {
     "ranx": ["ranx>=0.3.21,<0.4"],
     "haystack-ai": ["haystack-ai>=3.1,<4"],
     "rapidfuzz": ["rapidfuzz>=3.9,<4"],
+    "rouge-score": ["rouge-score>=0.1.2,<0.2"],
     # Its source package fetches trec_eval's code while it builds: a wheel, or nothing.
     "pytrec-eval-terrier": ["--only-binary=pytrec-eval-terrier", "pytrec-eval-terrier>=0.5.7,<0.6"],
     "ir-measures": ["--only-binary=pytrec-eval-terrier", "ir-measures>=0.4.3,<0.5"],
@@ -28,7 +29,7 @@ def main() -> None:
     if not python.exists():
         venv.create(folder, with_pip=True, clear=True)
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "--editable", f"{REPOSITORY}[chunks]"], check=True)
+    subprocess.run([*pip, "--editable", f"{REPOSITORY}[chunks,static]"], check=True)
     for peer, requirement in PEERS.items():
         done = subprocess.run([*pip, *requirement], stderr=subprocess.PIPE, text=True)
         if "No matching distribution" in done.stderr or "ResolutionImpossible" in done.stderr:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from answer_tasks import CONTAINING, FOR_SAS, REWRITTEN
 from matching_tasks import CHANGED, CHUNKS, CUT, GOLDS, SAMPLE
 from sizes import FULL, SMALL, Size
 
@@ -69,6 +70,9 @@ ROWS = (
     Row("pipeline", "five evaluators, 5 gold documents, both in a pipeline", "pipeline 5", "haystack-ai", faster=3),
     Row("chunk", "chunk matching (peer: a double loop over in)", "chunk", "python", faster=2),
     Row("fuzzy", "fuzzy matching (peer: a double loop over a sample, scaled)", "fuzzy", "rapidfuzz", faster=20),
+    Row("answers", "EM and F1 of answers (peer: SQuAD's definitions in Python)", "answers", "squad", faster=3),
+    Row("rouge", "ROUGE-L of answers", "rouge", "rouge-score", faster=5),
+    Row("sas", "SAS of answers, both by wordllama", "sas", "wordllama"),
 )
 
 
@@ -138,8 +142,8 @@ def disagreement(ours: dict[str, float], theirs: dict[str, float]) -> str:
 
 
 def installed(peer: str) -> bool:
-    # A plain loop needs nothing but the language.
-    return peer == "python" or version(peer) is not None
+    # A plain loop needs nothing but the language, and neither do SQuAD's definitions.
+    return peer in ("python", "squad") or version(peer) is not None
 
 
 def version(distribution: str) -> str | None:
@@ -179,7 +183,7 @@ def in_new_process(task: str, size: Size, empty: str) -> Measured | str:
 
 
 def machine() -> str:
-    peers = ("pytrec-eval-terrier", "ir-measures", "ranx", "haystack-ai", "rapidfuzz")
+    peers = ("pytrec-eval-terrier", "ir-measures", "ranx", "haystack-ai", "rapidfuzz", "rouge-score", "wordllama")
     libraries = ("karat", *peers, "numpy", "pyarrow", "numba")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries if installed(name))
     system = f"{platform.system()} {platform.machine()}"
@@ -208,9 +212,15 @@ def workload(size: Size) -> str:
         f" characters are changed; R, RR and P@10. rapidfuzz compares the pairs of {SAMPLE} questions, 1 in"
         f" {size.questions // SAMPLE}, its time is multiplied by that, and the means are compared on these questions"
     )
+    answers = (
+        f"{size.answers:,} pairs (SAS: {size.answers // FOR_SAS:,}) of a gold answer of 1 to 10 words and a predicted"
+        " one, of words that are as frequent as in a language, a few with a dash or an apostrophe beyond ASCII;"
+        f" {REWRITTEN}% of the predicted answers are the gold one with other case, punctuation or article,"
+        f" {CONTAINING}% are sentences of 5 to 30 words around it, the rest other sentences"
+    )
     return (
         f"File: {lines}. Dict of dicts: {dicts}. Measures: AP, nDCG@10, RR, R@100.\n\nEvaluators: {evaluators}."
-        f"\n\nMatching: {matching}."
+        f"\n\nMatching: {matching}.\n\nAnswers: {answers}."
     )
 
 

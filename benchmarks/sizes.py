@@ -13,6 +13,7 @@ class Size:
     documents: int
     dict_queries: int
     questions: int
+    answers: int
 
     @property
     def truth(self) -> Path:
@@ -23,5 +24,5 @@ class Size:
         return FOLDER / f"{self.name}.trec"
 
 
-FULL = Size("full", queries=6_980, documents=1_000, dict_queries=2_000, questions=2_000)
-SMALL = Size("small", queries=200, documents=1_000, dict_queries=100, questions=100)
+FULL = Size("full", queries=6_980, documents=1_000, dict_queries=2_000, questions=2_000, answers=100_000)
+SMALL = Size("small", queries=200, documents=1_000, dict_queries=100, questions=100, answers=5_000)

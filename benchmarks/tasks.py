@@ -1,6 +1,7 @@
 """One task of the benchmark, timed in a process of its own: python benchmarks/tasks.py NAME SIZE.
 
-The tasks on documents and evaluators are in component_tasks.py, those on chunks in matching_tasks.py.
+The tasks on documents and evaluators are in component_tasks.py, those on chunks in matching_tasks.py,
+those on answers in answer_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. But for the tasks called "first",
 everything is then warm, for karat and its peers alike: the file is in the page cache, and each has done the same
@@ -17,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import answer_tasks
 import component_tasks
 import matching_tasks
 from sizes import FULL, SMALL, Size
@@ -35,6 +37,8 @@ def main(name: str, size: Size) -> None:
     elif kind in matching_tasks.TASKS:
         seconds, means = clocked(matching_tasks.prepared(library, kind, size))
         seconds *= matching_tasks.scale(library, kind, size)
+    elif kind in answer_tasks.TASKS:
+        seconds, means = clocked(answer_tasks.prepared(library, kind, size))
     elif kind == "dict":
         seconds, means = evaluate_dicts(DICTS[library](), size)
     else:

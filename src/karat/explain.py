@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from karat.answers import Answers
 from karat.document import Document, DocumentLike, key
 from karat.errors import KaratError, shown
 from karat.evidence import Evidence, Hit
+from karat.measures import Measure, parse
 from karat.names import did_you_mean, value_text
 from karat.tables import Cell, Table
 
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from karat.scores import Scores
+
 _WIDTH = 40
+_ANSWER = 50
 _DERIVED_ID = 64  # digits of an id that Haystack, and karat, make of a document that was given none
 
 
@@ -35,26 +40,64 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The predicted answer of a query, None where there is none, and what each measure says of each gold answer."""
+
+    predicted: str | None
+    golds: tuple[tuple[str, Mapping[str, float]], ...]
+
+    def best(self, measure: str) -> set[float]:
+        """The largest value of a measure, if not all are the same."""
+        values = {scores[measure] for _, scores in self.golds}
+        return {max(values)} if len(values) > 1 else set()
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """What stands behind the scores of one query; print it, or read its rows."""
+    """What stands behind the scores of one query; print it, or read its rows and its answer."""
 
     query: str
     rows: tuple[Row, ...]
     retrieved: int
     scores: Mapping[str, float | None]
     match: str
+    """what counted as a hit; nothing, where no documents were evaluated"""
+    answer: Answer | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"query", "match", "retrieved", "scores", "rows": [{"rank", "document", "gold", ...}]}`."""
-        return {
-            "query": self.query,
-            "match": self.match,
-            "retrieved": self.retrieved,
-            "scores": dict(self.scores),
-            "rows": [asdict(row) for row in self.rows],
-        }
+        """`{"query", "scores", "match", "retrieved", "rows": [{"rank", "document", ...}], "predicted", "golds"}`.
 
-    def table(self) -> Table:
+        What was not evaluated, documents or answers, is left out.
+        """
+        found: dict[str, Any] = {"query": self.query, "scores": dict(self.scores)}
+        if self.match:
+            rows = [asdict(row) for row in self.rows]
+            found |= {"match": self.match, "retrieved": self.retrieved, "rows": rows}
+        if self.answer is not None:
+            golds = [{"gold": gold, "scores": dict(scores)} for gold, scores in self.answer.golds]
+            found |= {"predicted": self.answer.predicted, "golds": golds}
+        return found
+
+    def tables(self) -> list[Table]:
+        """The ranks, the answers, or both: what was evaluated."""
+        parts = [self._of_documents()] if self.match else []
+        return [*parts, self._of_answers(self.answer, not parts)] if self.answer is not None else parts
+
+    def _of_answers(self, answer: Answer, alone: bool) -> Table:
+        """A row per gold answer, and what each measure says of it; the best of them is the score."""
+        measures = list(dict.fromkeys(measure for _, scores in answer.golds for measure in scores))
+        said = "(none)" if answer.predicted is None else _short(answer.predicted)
+        rows = [(Cell("predicted"), Cell(said), *(Cell("") for _ in measures))]
+        for gold, scores in answer.golds:
+            values = (Cell(f"{scores[measure]:.4f}", scores[measure] in answer.best(measure)) for measure in measures)
+            rows.append((Cell("gold"), Cell(_short(gold)), *values))
+        notes = (f"query {self.query}: {self._scores()}",) if alone else ()
+        return Table(("", "answer", *measures), tuple(rows), notes, labels=2)
+
+    def _scores(self) -> str:
+        return ", ".join(f"{name} {'null' if value is None else f'{value:.4f}'}" for name, value in self.scores.items())
+
+    def _of_documents(self) -> Table:
         """A row per rank and gold."""
         rows, last = [], None
         for row in self.rows:
@@ -65,29 +108,63 @@ class Explanation:
             cells = (rank, "" if same else row.document, row.gold, grade, how)
             rows.append(tuple(Cell(text) for text in cells))
             last = row.rank
-        scores = ", ".join(
-            f"{name} {'null' if value is None else f'{value:.4f}'}" for name, value in self.scores.items()
-        )
         hidden = self.retrieved - len({row.rank for row in self.rows if row.rank is not None})
         left_out = f"; {hidden:,} further down are no hits and not shown" if hidden else ""
-        notes = (f"query {self.query}: {scores}", f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}")
+        notes = (
+            f"query {self.query}: {self._scores()}",
+            f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}",
+        )
         return Table(("rank", "retrieved", "gold", "grade", "how"), tuple(rows), notes, labels=5)
 
     def __str__(self) -> str:
-        return self.table().text().rstrip("\n")
+        return "\n".join(table.text() for table in self.tables()).rstrip("\n")
 
     def __rich__(self) -> Group:
-        return self.table().rich()
+        from rich.console import Group
+
+        return Group(*(table.rich() for table in self.tables()))
 
     def _repr_html_(self) -> str:
-        return self.table().html()
+        return "".join(table.html() for table in self.tables())
 
 
-def explain(evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int) -> Explanation:
-    """Look behind the scores of a query, at the first k ranks and at every hit below them."""
-    if query not in evidence.truth.place:
-        near = did_you_mean(query, evidence.truth.queries)
+def explain(scores: Scores, query: str, k: int) -> Explanation:
+    """Look behind the scores of a query: at its answer, at the first k ranks and at every hit below them."""
+    documents = () if scores.evidence is None else scores.evidence.truth.queries
+    answers = () if scores.answers is None else scores.answers.queries
+    if query not in documents and query not in answers:
+        near = did_you_mean(query, dict.fromkeys([*documents, *answers]))
         raise KaratError(f"there is no query {shown(query)} in the truth", mend=near or None)
+    values = scores.per_query.get(query, {})
+    found = Explanation(query, (), 0, values, "")
+    if scores.evidence is not None and query in scores.evidence.truth.place:
+        found = explain_documents(scores.evidence, query, values, k)
+    if scores.answers is not None and query in answers:
+        found = replace(found, answer=_explained_answer(scores.answers, query, list(scores.values)))
+    return found
+
+
+def _explained_answer(answers: Answers, query: str, columns: Iterable[str]) -> Answer:
+    """What each measure says of each gold answer: each asked again, as if there was no other."""
+    at = answers.queries.index(query)
+    golds, predicted = answers.golds[at], answers.predicted[at]
+    apart = Answers(tuple(map(str, range(len(golds)))), [[gold] for gold in golds], [predicted] * len(golds))
+    measures = [measure for name in columns if (measure := _known(name)) and measure.definition.takes == "answers"]
+    values = {str(measure): measure.compute(apart).tolist() for measure in measures}
+    return Answer(
+        predicted, tuple((gold, {name: of[at] for name, of in values.items()}) for at, gold in enumerate(golds))
+    )
+
+
+def _known(name: str) -> Measure | None:
+    try:
+        return parse(name)
+    except KaratError:  # a column of somebody's own
+        return None
+
+
+def explain_documents(evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int) -> Explanation:
+    """The same for documents alone."""
     documents, hits = evidence.look(query)
     golds = evidence.truth.golds(evidence.truth.place[query])
     names = {gold: label(given) for gold, given in zip(golds, evidence.truth.given(golds), strict=True)}
@@ -121,8 +198,12 @@ def label(document: DocumentLike) -> str:
     text = None if isinstance(document, str) else _field(document, "content")
     if name and text and len(name) == _DERIVED_ID:
         name = None
-    words = " ".join(": ".join(part for part in (name, text if text != name else None) if part).split())
-    return words if len(words) <= _WIDTH else f"{words[: _WIDTH - 1]}…"
+    return _short(": ".join(part for part in (name, text if text != name else None) if part), _WIDTH)
+
+
+def _short(text: str, width: int = _ANSWER) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= width else f"{words[: width - 1]}…"
 
 
 def _field(document: DocumentLike, field: str) -> str | None:

@@ -12,6 +12,7 @@ from karat.matching.choice import Matcher, Same
 from karat.measure import Measure
 from karat.names import value_text
 from karat.ranking import Noticed
+from karat.sources.records import naming
 
 _SHOWN = 3
 _BY_ID = Same()
@@ -87,12 +88,10 @@ def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, 
     return found
 
 
-def unscored_answers(count: int) -> list[Finding]:
-    """Results that hold answers, and no gold answers."""
-    if not count:
-        return []
-    message = f"{_count(count, 'answer', 'answers')} not scored: no line has gold_answers"
-    return [Finding("unscored-answers", message, count, "Where they are called otherwise, name them as a field.")]
+def half_a_part(there: str, lacking: str, count: int) -> Finding:
+    """Results that hold the one of two fields, and not the other: what is there cannot be scored."""
+    message = f"{there} of {_count(count, 'query', 'queries')} not scored: no line has a field {lacking}"
+    return Finding("unscored", message, count, f"Where it is called otherwise, name it: {naming(lacking, '...')}")
 
 
 def _matched_by(match: Matcher) -> Finding | None:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from karat.errors import KaratError, shown
 
 
 def check_lengths(inputs: Mapping[str, Sequence[object]]) -> None:
     """Refuse inputs that are no lists, have nothing in them, or do not have one element per question."""
+    check_equal_lengths(inputs)
+    if not all(inputs.values()):
+        raise _wrong_lengths(inputs)
+
+
+def check_equal_lengths(inputs: Mapping[str, Sequence[object]]) -> None:
+    """Refuse inputs that are no lists, or do not have one element per question; there may be no questions."""
     for name, values in inputs.items():
         check_list(values, name, "Give one element per question.")
-    lengths = {name: len(values) for name, values in inputs.items()}
-    if len(set(lengths.values())) > 1 or not all(lengths.values()):
-        raise KaratError(
-            " and ".join(f"{name} has length {length}" for name, length in lengths.items()),
-            mend="Give one element per question to each, and at least one question.",
-        )
+    if len({len(values) for values in inputs.values()}) > 1:
+        raise _wrong_lengths(inputs)
+
+
+def _wrong_lengths(inputs: Mapping[str, Sequence[object]]) -> KaratError:
+    return KaratError(
+        " and ".join(f"{name} has length {len(values)}" for name, values in inputs.items()),
+        mend="Give one element per question to each, and at least one question.",
+    )
 
 
 def check_lists(inputs: Mapping[str, Sequence[Sequence[object]]]) -> None:
@@ -41,3 +51,12 @@ def into_list(value: object) -> str:
     if hasattr(value, "tolist"):
         return "Write .tolist() behind it."
     return "Write list(...) around it." if isinstance(value, Iterator) else ""
+
+
+def all_text(values: Iterable[object]) -> bool:
+    """Whether these are all strings. Joining them is the fastest way to find out."""
+    try:
+        "".join(values)  # type: ignore[arg-type]  # that is what is being asked
+    except TypeError:
+        return False
+    return True

@@ -53,6 +53,8 @@ class Parameter:
         if self.kind is bool:
             return {"true": True, "false": False}[str(given).lower()]
         if self.kind is str:
+            if given is None:
+                raise ValueError
             text = value_text(given) if isinstance(given, bool) else str(given)
             quotable = text.strip() == text and not ('"' in text and "'" in text)
             if not quotable or text == "none" or not text:

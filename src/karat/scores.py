@@ -163,6 +163,8 @@ class Scores:
     def explain(self, query: str, k: int = 20) -> Explanation:
         """Rank by rank, what was retrieved for a query, which gold it is, and how: the first k ranks, and all hits.
 
+        Of answers, what each measure says of each gold answer.
+
         >>> from karat import evaluate
         >>> scores = evaluate({"q": ["Gold is soft.", "Iron rusts."]}, {"q": ["is soft", "blue"]}, "R", match="chunk")
         >>> print(scores.explain("q"))
@@ -178,12 +180,12 @@ class Scores:
 
         if isinstance(k, bool) or not isinstance(k, int) or k < 0:
             raise KaratError(f"k={shown(k)} is no number of ranks", mend="Give a whole number, as k=20.")
-        if self.evidence is None:
+        if self.evidence is None and self.answers is None:
             raise KaratError(
                 "these scores are numbers alone, with nothing behind them to explain",
                 mend="Evaluate again: scores that were saved, or that evaluators made, do not hold their run.",
             )
-        return explain(self.evidence, str(query), self.per_query.get(str(query), {}), k)
+        return explain(self, str(query), k)
 
     def alone(self) -> Scores:
         """The same numbers without the evidence behind them."""
@@ -266,9 +268,11 @@ class Scores:
             known = [str(meant) for meant in meanings(text)]
         except KaratError:
             known = [text]
-        for canonical in known:
-            if canonical in self.values:
-                return canonical
+        there = [name for name in known if name in self.values]
+        if len(there) > 1:
+            raise KaratError(f"{text} is {' and '.join(there)} here", mend=f"Write {' or '.join(there)}.")
+        if there:
+            return there[0]
         canonical = known[0]
         near = did_you_mean(canonical, self.values)
         has = ", ".join(self.values) or "none"

@@ -11,6 +11,12 @@ from functools import cache
 
 # Chinese and Japanese write no blanks between words: there, each character is a token.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+TYPOGRAPHIC = re.compile("[\u2000-\u206f]+")
+"""Dashes, curly quotes, dots and blanks: what makes most English text more than ASCII. No letter is among them."""
+
+_CHARACTER = re.compile(f"[{_CJK}]")
+_WORD = re.compile(r"\w+")
+_BEYOND_LATIN = re.compile("[^\0-\u02ff]")  # where signs begin that belong to the letter before them
 _ASCII_WORDS = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
 
 Occurrences = AbstractSet[str | tuple[str, int]]
@@ -23,7 +29,11 @@ def tokens(text: str) -> list[str]:
     >>> tokens("It's 3.5 kg, 金は・重い")
     ['It', 's', '3', '5', 'kg', '金', 'は', '重', 'い']
     """
-    return text.translate(_ASCII_WORDS).split() if text.isascii() else _token().findall(text)
+    if not text.isascii():
+        text = TYPOGRAPHIC.sub(" ", text)
+    if text.isascii():
+        return text.translate(_ASCII_WORDS).split()
+    return (_token() if _BEYOND_LATIN.search(text) else _WORD).findall(text)
 
 
 def words_and_symbols(text: str) -> list[str]:
@@ -35,10 +45,20 @@ def words_and_symbols(text: str) -> list[str]:
     return tokens(text) if text.isascii() else _token_or_symbol().findall(text)
 
 
+def characters_apart(text: str) -> str:
+    """A text in which each Chinese or Japanese character stands between blanks: there, every one begins a word.
+
+    >>> characters_apart("その 金は gold")
+    'そ の 金 は gold'
+    """
+    return text if text.isascii() else " ".join(_CHARACTER.sub(r" \g<0> ", text).split())
+
+
 @cache
 def _token() -> re.Pattern[str]:
     """A token. Accents and vowel signs that are characters of their own belong to the letter before them."""
-    return re.compile(rf"(?=\w)[{_CJK}]|(?:[^\W{_CJK}][{_of_category('M')}]*)+")
+    letter, signs = rf"[^\W{_CJK}]", f"[{_of_category('M')}]"
+    return re.compile(rf"(?=\w)[{_CJK}]|{letter}+(?:{signs}+{letter}*)*")
 
 
 @cache

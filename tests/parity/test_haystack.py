@@ -235,6 +235,9 @@ def cleaning(
 OURS = [name for name in karat.integrations.haystack.__all__ if name != "RecallMode"]
 PARAMETERS: dict[str, Spec] = {
     "AnswerExactMatchEvaluator": {},
+    "AnswerF1Evaluator": {"normalize": "neutral"},
+    "AnswerMeasureEvaluator": {"measure": "RougeL"},
+    "SASEvaluator": {"model": "wordllama", "batch_size": 2, "device": None, "token": None},
     "DocumentMAPEvaluator": {"document_comparison_field": "meta.a.b", "convention": "standard"},
     "DocumentMRREvaluator": {"document_comparison_field": "id"},
     "DocumentMeasureEvaluator": {"measure": "P@3", "document_comparison_field": "content"},
@@ -269,7 +272,8 @@ def pipeline() -> haystack.Pipeline:
 
 def run(pipeline: haystack.Pipeline, gold: list[list[haystack.Document]]) -> dict[str, Any]:
     documents = {name: {"ground_truth_documents": gold} for name in OURS if name.startswith("Document")}
-    return pipeline.run({"retrieved": {"values": FOUND}, "AnswerExactMatchEvaluator": ANSWERS, **documents})
+    answers = {name: ANSWERS for name in OURS if not name.startswith("Document")}
+    return pipeline.run({"retrieved": {"values": FOUND}, **answers, **documents})
 
 
 def test_a_pipeline_of_haystack_gives_what_karat_gives(pipeline: haystack.Pipeline) -> None:

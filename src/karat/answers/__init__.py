@@ -106,7 +106,10 @@ def sas(truth: Gold, predicted: str | None, model: str = DEFAULT_MODEL) -> float
 
 
 def _value(measure: Measure, truth: Gold, predicted: str | None) -> float:
-    golds = () if truth is None else (truth,) if isinstance(truth, str) else tuple(truth)
+    if truth is not None and (not isinstance(truth, str | Sequence) or isinstance(truth, bytes)):
+        raise KaratError(f"{shown(truth)} is no gold answer", mend="Give a text, or a list of texts.")
+    # No answer is the right one where there is none, as in SQuAD 2.
+    golds = () if truth is None else (truth,) if isinstance(truth, str) else tuple(truth) or ("",)
     for answer in (*golds, "" if predicted is None else predicted):
         if not isinstance(answer, str):
             raise KaratError(f"{shown(answer)} is not text", mend="Answers are text.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import count
+from itertools import compress, count
+from operator import is_, is_not
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +15,13 @@ from numpy.typing import NDArray
 
 from karat.answers.folding import FOLDINGS, Folding
 from karat.judged import Bools, Ints, place_in_query
+
+_WIDTH = 8
+_FIRST = np.array([(1 << 8 * size) - 1 for size in range(_WIDTH + 1)], np.uint64)
+"""What leaves the first so many bytes of an integer."""
+
+_IS_BLANK = np.array([chr(byte).isspace() and byte < 128 for byte in range(256)])
+_BLANK = re.compile(r"[^\S\x00-\x7f]")  # white space beyond ASCII
 
 _BITS = 63
 """So many words of a text fit into one integer of NumPy's."""
@@ -43,18 +52,15 @@ class Side(NamedTuple):
 class Counted:
     """Pairs of a gold answer and a predicted one, once normalised in some way."""
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], normalize: str) -> None:
-        golds = [gold for gold, _ in pairs]
-        # The same answer goes with every gold of its question, one after the other: it is read once.
-        last, said, reads = None, [], []
-        for _, predicted in pairs:
-            if predicted is not last:
-                said.append(predicted)
-                last = predicted
-            reads.append(len(said))
+    def __init__(self, golds: Sequence[str], said: Sequence[str], normalize: str) -> None:
+        reads = np.arange(len(said))
+        if any(map(is_, said, said[1:])):
+            # The same answer goes with every gold of its question, one after the other: it is read once.
+            new = [True, *map(is_not, said, said[1:])]
+            said, reads = list(compress(said, new)), np.cumsum(new) - 1
         codes, offsets, self._words = _coded([*golds, *said], FOLDINGS[normalize])
         self.gold = _side(codes, offsets, np.arange(len(golds)))
-        self.predicted = _side(codes, offsets, np.array(reads, np.int64) + (len(golds) - 1))
+        self.predicted = _side(codes, offsets, len(golds) + reads)
 
     @cached_property
     def same(self) -> Bools:
@@ -104,6 +110,8 @@ class Counted:
         `common_subsequence` says how; here an integer of 64 bits is the row of a pair.
         """
         keys = one.pair * self._words + one.code
+        if not len(keys):
+            return np.zeros(len(one.sizes), np.int64)
         order = np.argsort(keys, kind="stable")
         first = np.flatnonzero(np.diff(keys[order], prepend=-1))
         known = keys[order][first]
@@ -154,17 +162,45 @@ def _stretches(sizes: Ints) -> list[tuple[int, int]]:
 
 def _coded(texts: Sequence[str], folding: Folding) -> tuple[Ints, Ints, int]:
     """The words of all texts as numbers, where each text's begin, and how many different ones there are."""
-    whole = "\n".join(folding.fold(texts))
-    mark = "\0"
-    while mark in whole:
-        mark += "\0"
-    words = whole.replace("\n", f" {mark} ").split()
-    numbers: dict[str, int] = defaultdict(count().__next__)
-    dropped = len([numbers[word] for word in (mark, *folding.dropped)])
-    codes = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
-    kept = codes >= dropped
-    offsets = np.cumsum(kept)[codes == numbers[mark]]
-    return codes[kept], np.array([0, *offsets, kept.sum()], np.int64), len(numbers)
+    lines = folding.fold(texts)
+    found = _numbered(lines, folding.dropped)
+    wordless = np.flatnonzero(np.diff(found[1]) == 0).tolist() if folding.itself else ()
+    if said := [at for at in wordless if texts[at] and not texts[at].isspace()]:
+        for at in said:
+            lines[at] = texts[at].replace("\n", " ")
+        found = _numbered(lines, folding.dropped)
+    return found
+
+
+def _numbered(lines: Sequence[str], dropped: Iterable[str]) -> tuple[Ints, Ints, int]:
+    """The words between the blanks of each line.
+
+    A word of up to eight bytes is a number as it stands: its bytes, which are never 0. Only longer ones are looked up.
+    """
+    whole = "\n".join(lines)
+    if "\0" in whole:
+        whole = whole.replace("\0", next(letter for letter in map(chr, range(0xE000, 0x110000)) if letter not in whole))
+    if not whole.isascii():
+        whole = _BLANK.sub(" ", whole)
+    text = whole.encode("utf-8", "surrogatepass")
+    data = np.frombuffer(text, np.uint8)
+    edges = np.flatnonzero(np.diff(_IS_BLANK[data], prepend=True, append=True))
+    starts, stops = edges[::2], edges[1::2]
+    sizes = stops - starts
+    at_each_byte = np.ndarray(len(text) + 1, "<u8", text + bytes(_WIDTH), strides=(1,))
+    codes = at_each_byte[starts] & _FIRST[np.minimum(sizes, _WIDTH)]
+    long = np.flatnonzero(sizes > _WIDTH)
+    numbers: dict[bytes, int] = defaultdict(count(1).__next__)
+    words = map(text.__getitem__, map(slice, starts[long].tolist(), stops[long].tolist()))
+    # With a last byte of 0, no short word has the same number.
+    codes[long] = np.fromiter(map(numbers.__getitem__, words), np.uint64, len(long)) << np.uint64(8)
+    kept = np.ones(len(codes), bool)
+    for word in dropped:
+        kept &= codes != int.from_bytes(word.encode(), "little")
+    before = np.concatenate([[0], np.cumsum(kept)])
+    ends = before[np.searchsorted(starts, np.flatnonzero(data == ord("\n")))]
+    different, dense = np.unique(codes[kept], return_inverse=True)
+    return dense, np.array([0, *ends.tolist(), before[-1]], np.int64), max(len(different), 1)
 
 
 def _side(codes: Ints, offsets: Ints, texts: Ints) -> Side:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +25,8 @@ Pairs = Sequence[tuple[str, str]]
 
 _TOKENS = 65_536
 _WAIT = 10  # seconds until a server that does not answer is given up
-_STATIC_INSTEAD = f'Take model="{STATIC}", which needs no download: pip install "karat[static]".'
+_STATIC_INSTEAD = f'Or take model="{STATIC}", which needs no download (pip install "karat[static]").'
+_WIDTH = 200  # of a model's name in a message
 
 
 class Model(Protocol):
@@ -53,9 +57,10 @@ def _by_cosine(encode: Callable[[list[str], int], Floats]) -> Model:
         place = {text: at for at, text in enumerate(texts)}
         gold, predicted = (vectors[[place[pair[side]] for pair in pairs]] for side in (0, 1))
         lengths = np.linalg.norm(gold, axis=1) * np.linalg.norm(predicted, axis=1)
-        # A vector of zeros is near to itself alone.
-        same = np.array([one == other for one, other in pairs], np.float64)
-        cosines: Floats = np.divide((gold * predicted).sum(axis=1), lengths, out=same, where=lengths != 0)
+        cosines = np.array([one == other for one, other in pairs], np.float64)
+        # The same text is as near as can be, whatever rounding says; to a vector of zeros nothing else is near.
+        other = (lengths != 0) & (cosines == 0)
+        np.divide((gold * predicted).sum(axis=1), lengths, out=cosines, where=other)
         return cosines
 
     return compare
@@ -64,8 +69,11 @@ def _by_cosine(encode: Callable[[list[str], int], Floats]) -> Model:
 def _static() -> Model:
     """Wordllama: the vector of a text is the mean of those of its tokens, which ship with the package."""
     try:
-        import wordllama
-    except ModuleNotFoundError:
+        with _logging_as_it_is():
+            import wordllama
+    except ModuleNotFoundError as error:
+        if error.name != STATIC:
+            raise
         raise KaratError(f'model="{STATIC}" needs wordllama', mend='pip install "karat[static]"') from None
     # Its loader looks for the tokenizer in a folder that its package does not have, and then downloads it.
     inside = Path(wordllama.__file__).parent
@@ -80,6 +88,18 @@ def _static() -> Model:
     return _by_cosine(encode)
 
 
+@contextmanager
+def _logging_as_it_is() -> Iterator[None]:
+    """Wordllama sets up the logging of the whole program when it is imported."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
 def _mean(vectors: Floats, tokens: Any) -> Floats:
     """The mean of the vectors of these tokens, a stretch at a time: a text may be a whole book."""
     total = np.zeros(vectors.shape[1])
@@ -91,15 +111,19 @@ def _mean(vectors: Floats, tokens: Any) -> Floats:
 def _sentence_transformer(name: str, device: str | None, token: str | None) -> Model:
     try:
         import sentence_transformers
+        import transformers
     except ModuleNotFoundError as error:
-        if error.name != "sentence_transformers":
+        if error.name not in ("sentence_transformers", "transformers"):
             raise
         raise KaratError(
-            f"the model {shown(name)} needs sentence-transformers",
-            mend=f'pip install "karat[sas]". {_STATIC_INSTEAD}',
+            f"the model {shown(name, _WIDTH)} needs sentence-transformers",
+            mend=f'Install it (pip install "karat[sas]"). {_STATIC_INSTEAD}',
         ) from None
 
     def load(here: bool) -> Model:
+        if not sys.stderr or not sys.stderr.isatty():
+            # A bar for each model that is loaded, in the log of every build.
+            transformers.utils.logging.disable_progress_bar()
         options = {"device": device, "token": token, "local_files_only": here, "trust_remote_code": False}
         if not _is_cross_encoder(name, token, here):
             return _bi_encoder(sentence_transformers.SentenceTransformer(name, **options))
@@ -138,11 +162,11 @@ def _refuse_unreachable(name: str, token: str | None) -> None:
         raise KaratError(f"there is no folder {shown(name)}", mend=f"Name a model, or {local}.") from None
     except RepositoryNotFoundError:
         mend = f"Is it spelt right? A private one needs a token (HF_TOKEN); or {local}. {_STATIC_INSTEAD}"
-        raise KaratError(f"there is no model {shown(name)} on the Hugging Face hub", mend=mend) from None
+        raise KaratError(f"there is no model {shown(name, _WIDTH)} on the Hugging Face hub", mend=mend) from None
     except Exception as error:
         # Whichever library it uses today to get there.
         raise KaratError(
-            f"the model {shown(name)} is not on this machine, and cannot be downloaded"
+            f"the model {shown(name, _WIDTH)} is not on this machine, and cannot be downloaded"
             f" ({str(error).partition(chr(10))[0].strip()[:100] or type(error).__name__})",
             mend=f"Download it where there is a network (hf download {name}), or {local}. {_STATIC_INSTEAD}",
         ) from None
@@ -157,7 +181,7 @@ def _explained(load: Callable[[], Model], name: str) -> Model:
     except Exception as error:
         why = str(error).partition("\n")[0].strip() or type(error).__name__
         mend = "karat runs no code that comes with a model." if "trust_remote_code" in str(error) else None
-        raise KaratError(f"the model {shown(name)} cannot be loaded: {why}", mend=mend) from error
+        raise KaratError(f"the model {shown(name, _WIDTH)} cannot be loaded: {why}", mend=mend) from error
 
 
 def _bi_encoder(model: Any) -> Model:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 import numpy as np
 
-from karat.answers.folding import FOLDINGS, Normalize, neutral
+from karat.answers.folding import FOLDINGS, Normalize
 from karat.answers.pairs import Answers
 from karat.judged import Floats, Ints, share
 from karat.registry import register
+from karat.words import characters_apart
 
 _SQUAD = "Rajpurkar et al. (2016), SQuAD: 100,000+ Questions for Machine Comprehension of Text"
 _WORDS = "g words in the gold answer, p in the predicted one, c in both, each as often as both have it"
@@ -28,7 +31,7 @@ def EM(answers: Answers, *, normalize: Normalize = "false") -> Floats:
     {'EM': 0.0, 'EM(normalize=true)': 1.0}
     """
     if normalize == "false":
-        return answers.each(lambda gold, predicted: gold == predicted)
+        return answers.each(eq)
     return answers.best(answers.overlap(normalize).same.astype(np.float64))
 
 
@@ -108,14 +111,13 @@ def Contains(answers: Answers, *, normalize: Normalize = "true") -> Floats:
     folding = FOLDINGS[normalize]
     found: list[bool] = []
     for block in answers.blocks():
-        texts = list(dict.fromkeys(text for pair in block for text in pair))
-        spaced = dict(zip(texts, map(_spaced, map(folding.words, folding.fold(texts))), strict=True))
-        found += [spaced[gold] in spaced[said] if spaced[gold] else not spaced[said] for gold, said in block]
+        golds, said = (
+            [_spaced(folding.words(line)) for line in folding.fold(texts)] for texts in (block.golds, block.said)
+        )
+        found += [gold in one if gold else not one for gold, one in zip(golds, said, strict=True)]
     return answers.best(np.array(found, np.float64))
 
 
 def _spaced(words: list[str]) -> str:
     """Words with a blank on either side of each, so that no part of one is found; nothing, if there are none."""
-    line = " ".join(words)
-    # Chinese and Japanese write no blanks: there, every character begins a word.
-    return f" {line if line.isascii() else neutral([line])[0]} " if words else ""
+    return f" {characters_apart(' '.join(words))} " if words else ""

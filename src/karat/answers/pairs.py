@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, repeat
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,12 +13,16 @@ import numpy as np
 from karat.answers.counting import Counted
 from karat.judged import Bools, Floats, Ints
 
-Pair = tuple[str, str]
-"""A gold answer, and the predicted one."""
-
 _PAIRS = 4_096
 _CHARACTERS = 1 << 22
 """So many pairs, or characters, are compared at a time: enough to be fast, and memory stays flat."""
+
+
+class Pairs(NamedTuple):
+    """Gold answers, and the predicted one to each."""
+
+    golds: list[str]
+    said: list[str]
 
 
 class Overlap(NamedTuple):
@@ -45,18 +49,24 @@ class Answers:
     predicted: Sequence[str | None]
     _overlaps: dict[str, Overlap] = field(default_factory=dict, init=False, repr=False)
 
-    def pairs(self) -> Iterator[Pair]:
+    @cached_property
+    def pairs(self) -> Pairs:
         """Each gold answer with the predicted one, question by question."""
-        for golds, predicted in zip(self.golds, self.predicted, strict=True):
-            if predicted is not None:
-                for gold in golds:
-                    yield gold, predicted
+        golds, said = self.golds, self.predicted
+        if None in said:
+            golds = [texts if one is not None else () for texts, one in zip(golds, said, strict=True)]
+        sizes = list(map(len, golds))
+        return Pairs(
+            list(chain.from_iterable(golds)),
+            list(chain.from_iterable(map(repeat, said, sizes))),  # type: ignore[arg-type]  # None is repeated 0 times
+        )
 
-    def blocks(self) -> Iterator[list[Pair]]:
+    def blocks(self) -> Iterator[Pairs]:
         """The same pairs, some thousands at a time."""
-        pairs = self.pairs()
-        while block := list(islice(pairs, _PAIRS)):
-            yield from _cut(block)
+        golds, said = self.pairs
+        for start in range(0, len(golds), _PAIRS):
+            stop = start + _PAIRS
+            yield from _cut(Pairs(golds[start:stop], said[start:stop]))
 
     def best(self, values: Sequence[float] | Floats) -> Floats:
         """The value of each question, from one of each pair: that of the gold answer that fits best."""
@@ -66,33 +76,33 @@ class Answers:
 
     def each(self, value: Callable[[str, str], float]) -> Floats:
         """The same for a function of the gold answer and the predicted one."""
-        return self.best([value(gold, predicted) for gold, predicted in self.pairs()])
+        return self.best(list(map(value, *self.pairs)))
 
     def overlap(self, normalize: str) -> Overlap:
         """How many words the two texts of each pair share, once normalised: counted once for all measures."""
         if normalize not in self._overlaps:
             # A block is forgotten once it is counted: it has a number for each word.
-            rows = [_counted(block, normalize) for block in self.blocks()] or [_counted([], normalize)]
+            rows = [_counted(block, normalize) for block in self.blocks()] or [_counted(Pairs([], []), normalize)]
             self._overlaps[normalize] = Overlap(*map(np.concatenate, zip(*rows, strict=True)))
         return self._overlaps[normalize]
 
     @cached_property
     def _pair_query(self) -> Ints:
-        rows = zip(self.golds, self.predicted, strict=True)
-        sizes = [len(golds) if predicted is not None else 0 for golds, predicted in rows]
+        sizes = [len(golds) if one is not None else 0 for golds, one in zip(self.golds, self.predicted, strict=True)]
         return np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
 
 
-def _cut(block: list[Pair]) -> Iterator[list[Pair]]:
+def _cut(block: Pairs) -> Iterator[Pairs]:
     """A block in pieces that are not too long."""
-    if len(block) == 1 or sum(map(len, chain.from_iterable(block))) <= _CHARACTERS:
+    golds, said = block
+    if len(golds) == 1 or sum(map(len, golds)) + sum(map(len, said)) <= _CHARACTERS:
         yield block
     else:
-        middle = len(block) // 2
-        yield from _cut(block[:middle])
-        yield from _cut(block[middle:])
+        middle = len(golds) // 2
+        yield from _cut(Pairs(golds[:middle], said[:middle]))
+        yield from _cut(Pairs(golds[middle:], said[middle:]))
 
 
-def _counted(pairs: Sequence[Pair], normalize: str) -> Overlap:
-    counted = Counted(pairs, normalize)
+def _counted(pairs: Pairs, normalize: str) -> Overlap:
+    counted = Counted(*pairs, normalize)
     return Overlap(counted.same, counted.gold.sizes, counted.predicted.sizes, counted.both)

@@ -27,7 +27,7 @@ def RougeL(answers: Answers) -> Floats:
     """
     values: list[Floats] = [np.empty(0)]
     for block in answers.blocks():
-        counted = Counted(block, "rouge")
+        counted = Counted(*block, "rouge")
         words = counted.gold.sizes + counted.predicted.sizes
         # Where neither has a word, both say that there is no answer.
         values.append(np.where(words == 0, 1.0, share(2 * counted.common_subsequence, words)))

@@ -44,7 +44,7 @@ def similarity(answers: Answers, model: Model, batch_size: int = BATCH) -> Float
     Two blank answers agree, a blank one is far from any other; the model is not asked about them.
     """
     values: list[float] = []
-    pairs = [(_encodable(gold), _encodable(predicted)) for gold, predicted in answers.pairs()]
+    pairs = [(_encodable(gold), _encodable(predicted)) for gold, predicted in zip(*answers.pairs, strict=True)]
     block = batch_size * _AT_ONCE
     with progress_bar("answers") as progress:
         for start in range(0, len(pairs), block):

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from karat.cli import demo, evaluate, measures
+from karat.cli import answers, demo, evaluate, measures
 
 app = typer.Typer(
     name="karat",
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(name="evaluate")(evaluate.command)
+app.command(name="answers")(answers.command)
 app.command(name="measures")(measures.command)
 app.command(name="demo")(demo.command)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MEASURES = ("nDCG@10", "AP", "RR", "R@10")
+ANSWERS = ("EM(normalize=true)", "TokenF1", "TokenRecall", "Contains")
 MATCHES = ("id", "content", "prefix", "chunk", "overlap", "overlap(threshold=0.3)")
 EXPLAINED = "q06"
 
@@ -18,6 +19,10 @@ A RAG system cuts the passages into chunks, and logs each question with what it 
 Its chunks are no passages, so the score depends on what counts as a hit:
 
 """
+SAID = """
+Its answer is the sentence that fits best. Gold answers are a few words: hardly one is met, but some are in there:
+
+"""
 ONE = """
 One of the questions, rank by rank: {question}
 
@@ -28,19 +33,20 @@ Try it yourself, then with your own files:
   karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m 'AP(rel=2)' --ci
   karat evaluate truth.qrels runs/bm25.trec --per-query
   karat evaluate results.jsonl --match chunk --explain {explained}
+  karat evaluate results.jsonl -m TokenF1 -m Contains --per-query
   karat measures nDCG
 """
 
 
 def command() -> None:
-    """Evaluate three retrieval systems, and the chunks of a RAG system, on the data set shipped with karat."""
+    """Evaluate three retrieval systems, and a RAG system's chunks and answers, on the data set shipped with karat."""
     from dataclasses import replace
 
     from karat import demo
     from karat.cli.output import Request, deliver
     from karat.cli.screen import say, show
     from karat.evaluation import evaluate_results, evaluate_runs
-    from karat.summary import by_system
+    from karat.summary import by_measure, by_system
 
     questions = {question["query"]: question["text"] for question in demo.questions()}
     say(BEFORE.format(questions=len(questions), passages=len(demo.corpus())))
@@ -52,6 +58,13 @@ def command() -> None:
     # No choice is better than another: they answer different questions.
     rows = tuple(tuple(replace(cell, best=False) for cell in row) for row in table.rows)
     show(replace(table, header=("match", *table.header[1:]), rows=rows, notes=table.notes[:1]))
+    say(SAID)
+    answers = evaluate_results(demo.RESULTS, ANSWERS)
+    show(by_measure({"": answers}, 0.95))
     say(ONE.format(question=questions[EXPLAINED]))
-    show(scores["chunk"].explain(EXPLAINED, 6).table())
+    (ranks,) = scores["chunk"].explain(EXPLAINED, 6).tables()
+    (golds,) = answers.explain(EXPLAINED).tables()
+    show(ranks)
+    say("\n")
+    show(golds)
     say(AFTER.format(folder=demo.HERE, explained=EXPLAINED))

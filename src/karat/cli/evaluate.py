@@ -9,6 +9,12 @@ import typer
 
 from karat.options import Duplicates, Missing, Output, Ties
 
+EXPLAIN = typer.Option(metavar="QUERY", help="Show what stands behind the scores of one query.")
+PER_QUERY = typer.Option("--per-query", help="Show every query.")
+OUTPUT = typer.Option("--output", help="The format; without it, a table, or what the name of FILE says.")
+FILE = typer.Option("-o", metavar="FILE", help="Write to a file: .csv, .json, .md, ... (.parquet holds every query).")
+CI = typer.Option("--ci", help="Show 95% confidence intervals (bootstrap).")
+
 
 def command(
     truth: Annotated[
@@ -40,23 +46,11 @@ def command(
         list[str] | None,
         typer.Option("--field", metavar="NAME=THEIRS", help="What results call a field: retrieved=source_nodes."),
     ] = None,
-    explain: Annotated[
-        str | None, typer.Option(metavar="QUERY", help="Show rank by rank what was found for one query, and how.")
-    ] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Show every query.")] = False,
-    output: Annotated[
-        Output | None,
-        typer.Option("--output", help="The format; without it, a table, or what the name of FILE says."),
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            metavar="FILE",
-            help="Write to a file: .csv, .json, .md, ... (.parquet holds every query).",
-        ),
-    ] = None,
-    ci: Annotated[bool, typer.Option("--ci", help="Show 95% confidence intervals (bootstrap).")] = False,
+    explain: Annotated[str | None, EXPLAIN] = None,
+    per_query: Annotated[bool, PER_QUERY] = False,
+    output: Annotated[Output | None, OUTPUT] = None,
+    file: Annotated[str | None, FILE] = None,
+    ci: Annotated[bool, CI] = False,
     missing: Annotated[Missing, typer.Option(help="Score queries that a run lacks 0, or leave them out.")] = "zero",
     ties: Annotated[
         Ties, typer.Option(help="The order of equal scores: by id as trec_eval, as given, relevant first or last.")
@@ -71,10 +65,11 @@ def command(
         float | None, typer.Option(metavar="N", help="The grade from which a document is relevant [default: 1].")
     ] = None,
 ) -> None:
-    """Measure how well runs answer a truth; several runs make one table."""
-    from karat.cli.output import Request, deliver, refuse
+    """Measure how well runs answer a truth; several runs make one table. Results may hold answers as well."""
+    from karat.cli.models import noted, with_static_model
+    from karat.cli.output import Request, deliver, refuse, refuse_two_inputs
     from karat.errors import KaratError
-    from karat.evaluation import DEFAULT_MEASURES, Options, chosen_measures, evaluate_results, evaluate_runs
+    from karat.evaluation import DEFAULT_MEASURES, Options, evaluate_results, evaluate_runs
     from karat.matching.choice import matcher_of
     from karat.names import split_names
     from karat.progress import progress_bar
@@ -82,10 +77,8 @@ def command(
     from karat.sources.results import is_results
 
     paths = [truth, *(runs or [])]
-    if paths.count("-") > 1:
-        raise KaratError("standard input can be read once", mend="Give - for the truth or for one run.")
-    names = [name for text in measures or DEFAULT_MEASURES for name in split_names(text)]
-    chosen_measures(names, rel)
+    refuse_two_inputs(paths)
+    names, notes = with_static_model([name for text in measures or [] for name in split_names(text)])
     matcher = matcher_of(match)
     request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None, explain)
     refuse(request, paths)
@@ -101,7 +94,7 @@ def command(
         theirs = field_names(fields or [])
         sources = [first, *map(TextSource, paths[1:])]
         scores = {
-            name: evaluate_results(source, names, fields=theirs, rel=rel, name=name, **options)
+            name: evaluate_results(source, names or None, fields=theirs, rel=rel, name=name, **options)
             for name, source in zip(run_names(paths), sources, strict=True)
         }
     elif not runs:
@@ -116,8 +109,8 @@ def command(
         with progress_bar("bytes") as progress:
             by_name = dict(zip(run_names(runs), runs, strict=True))
             options["progress"] = progress
-            scores = evaluate_runs(first, by_name, names, rel=rel, **options)
-    deliver(scores, request)
+            scores = evaluate_runs(first, by_name, names or DEFAULT_MEASURES, rel=rel, **options)
+    deliver(noted(scores, notes), request)
 
 
 def field_names(given: list[str]) -> dict[str, str]:
@@ -152,13 +145,13 @@ def run_names(paths: list[str]) -> list[str]:
     return [f"{path} ({at})" if paths.count(path) > 1 else path for at, path in enumerate(paths, 1)]
 
 
+_KNOWN = {".gz", ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson"}
+
+
 def _short(path: str) -> str:
     if path == "-":
         return "stdin"
     pure = PurePath(path)
-    while (
-        pure.suffix.lower() in {".gz", ".trec", ".run", ".txt", ".tsv", ".res", ".out", ".jsonl", ".ndjson"}
-        and pure.stem
-    ):
+    while pure.suffix.lower() in _KNOWN and pure.stem:
         pure = pure.with_suffix("")
     return pure.as_posix()

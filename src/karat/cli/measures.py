@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from karat.measure import Definition
 
 
+_TAKES = {
+    "spans": "spans in truth and run: (document, start, end)",
+    "answers": "gold answers and a predicted one: karat answers, evaluate_answers",
+}
+
+
 def names_like(incomplete: str) -> list[str]:
     """The measures whose names begin so, for the shell."""
     from karat.measures import definitions
@@ -65,12 +71,14 @@ def explanation(definition: Definition) -> Iterator[str]:
     facts = {
         "formula": definition.formula,
         "reference": definition.reference,
-        "takes": "spans in truth and run: (document, start, end)" if definition.takes == "spans" else "",
+        "takes": _TAKES.get(definition.takes, ""),
         "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
+        "several golds": "the best of them counts" if definition.takes == "answers" else "",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
                         "geometric": "the geometric mean over queries"}[definition.combine],
         "also known as": ", ".join(alias.replace("_(p=?)", ".p").rstrip("_") + ("_k" if alias.endswith("_") else "")
-                                   for alias in definition.aliases),
+                                   for alias in definition.aliases)
+                         + (", where answers are evaluated" if definition.takes == "answers" else ""),
     }  # fmt: skip
     for fact, text in facts.items():
         if text:
@@ -82,7 +90,7 @@ def explanation(definition: Definition) -> Iterator[str]:
         yield from _wrapped(f"{parameter.help.text}{choices}; {none}", f"  {parameter.name:<15}")
     if definition.example:
         yield ""
-        yield "  >>> from karat import evaluate"
+        yield f"  >>> from karat import evaluate{'_answers' if definition.takes == 'answers' else ''}"
         yield from (f"  {line}" for line in definition.example.splitlines())
 
 

@@ -44,6 +44,12 @@ class Request:
         return self.output or _BY_SUFFIX.get(suffix, "table")
 
 
+def refuse_two_inputs(paths: Sequence[str]) -> None:
+    """Standard input is one file."""
+    if paths.count("-") > 1:
+        raise KaratError("standard input can be read once", mend="Give - for one of the files only.")
+
+
 def refuse(request: Request, inputs: Sequence[str]) -> None:
     """Say what cannot be done before any work is done."""
     if request.explain is not None and request.form in _WITHOUT_NOTES:
@@ -84,17 +90,20 @@ def deliver(scores: Mapping[str, Scores], request: Request) -> None:
 def _explain(scores: Mapping[str, Scores], query: str, request: Request) -> None:
     """What stands behind one query, run by run."""
     explained = {name: of_run.explain(query) for name, of_run in scores.items()}
-    tables = {name: explanation.table() for name, explanation in explained.items()}
+    tables = {name: explanation.tables() for name, explanation in explained.items()}
     if request.file is None and request.form == "table":
-        for name, table in tables.items():
+        for name, parts in tables.items():
             say(f"{printable(name)}\n" if len(tables) > 1 else "")
-            show(table)
+            for at, table in enumerate(parts):
+                say("\n" if at else "")
+                show(table)
     elif request.form == "json":
         _put(_json({name: explanation.to_dict() for name, explanation in explained.items()}), request)
     else:
         comment = "% " if request.form == "latex" else ""
         heads = {name: f"{comment}{printable(name)}\n\n" if len(tables) > 1 else "" for name in tables}
-        _put("\n".join(heads[name] + _drawn(table, request) for name, table in tables.items()), request)
+        drawn = {name: "\n".join(_drawn(table, request) for table in parts) for name, parts in tables.items()}
+        _put("\n".join(heads[name] + text for name, text in drawn.items()), request)
 
 
 def _put(text: str, request: Request) -> None:

@@ -12,19 +12,19 @@ from karat.evaluation.choosing import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
     Measures,
+    asked_for,
     chosen_measures,
     subject,
 )
 from karat.evaluation.eval_run_result import EvaluationRunResult
 from karat.evidence import Evidence
-from karat.findings import findings, unscored_answers
+from karat.findings import findings, half_a_part
 from karat.judged import Floats, Judged
 from karat.matching.choice import Match, Matcher, Same, matcher_of
 from karat.measure import Measure
-from karat.names import split_names
 from karat.options import Duplicates, Missing, Ties
 from karat.ranking import Noticed, Rules, judge
-from karat.registry import meanings
+from karat.registry import Subject, meanings
 from karat.scores import Scores, beside
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.pieces import Progress
@@ -78,13 +78,7 @@ def evaluate(
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
     """
-    for option, value, known in (
-        ("ties", ties, Ties),
-        ("missing", missing, Missing),
-        ("duplicates", duplicates, Duplicates),
-    ):
-        if value not in get_args(known):
-            raise KaratError(f"{option}={shown(value)} is not one of {', '.join(get_args(known))}")
+    _check_options({"ties": ties, "missing": missing, "duplicates": duplicates, "match": match})
     chosen = chosen_measures(measures, rel)
     matcher = matcher_of(match)
     spans: Spans | None = None
@@ -120,6 +114,15 @@ def evaluate(
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
     found = findings(judged, noticed, chosen, missing, matcher)
     return Scores(judged.queries, values, tuple(found), name, evidence)
+
+
+def _check_options(options: Options) -> None:
+    """Refuse what is none of the choices of an option."""
+    for option, known in (("ties", Ties), ("missing", Missing), ("duplicates", Duplicates)):
+        value = options.get(option, get_args(known)[0])
+        if value not in get_args(known):
+            raise KaratError(f"{option}={shown(value)} is not one of {', '.join(get_args(known))}")
+    matcher_of(options.get("match", "id"))
 
 
 def _of_spans(measures: Iterable[Measure]) -> bool:
@@ -208,8 +211,10 @@ def evaluate_results(
     >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
     {'EM(normalize=true)': 1.0, 'R': 0.0}
     """
-    asked = None if measures is None else _asked(measures)
-    read = read_results(results, fields, _needed(asked))
+    asked = None if measures is None else asked_for(measures)
+    _check_options(options)
+    certain, open_ones = _subjects(asked)
+    read = read_results(results, fields, certain, PARTS if asked is None or open_ones else ())
     defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
     names = [name for part in read.parts for name in defaults[part]] if asked is None else asked
     chosen = chosen_measures(names, rel, read.parts)
@@ -226,22 +231,14 @@ def evaluate_results(
             raise KaratError(error.what, where=f"{read.name}, {error.where}", mend=error.mend) from error.__cause__
     if of_answers:
         missing = options.get("missing", "zero")
-        parts.append(scored_answers(read.gold_answers, read.answers, of_answers, missing, name or read.name))
+        parts.append(scored_answers(read.gold_answers, read.answers, of_answers, missing, name, read.name))
     together = beside(parts, read.queries, list(map(str, chosen)), name)
-    return replace(together, findings=(*together.findings, *unscored_answers(read.unscored)))
+    unscored = [] if asked else [half_a_part(*half) for half in read.halves]
+    return replace(together, findings=(*together.findings, *unscored))
 
 
-def _asked(measures: Measures) -> list[str | Measure]:
-    if isinstance(measures, Measure):
-        return [measures]
-    return list(split_names(measures) if isinstance(measures, str) else measures)
-
-
-def _needed(asked: Iterable[str | Measure] | None) -> list[str]:
-    """The parts of results that these measures are of, as far as their names alone say it."""
-    if asked is None:
-        return []
-    known = [[measure] if isinstance(measure, Measure) else meanings(str(measure)) for measure in asked]
-    # What a name means may depend on what is there.
-    certain = {subject(meant[0]) for meant in known} if all(len(meant) == 1 for meant in known) else set()
-    return [part for part in PARTS if part in certain]
+def _subjects(asked: Iterable[str | Measure] | None) -> tuple[list[Subject], bool]:
+    """What these measures are of, and whether that depends on what is there, as of F1."""
+    known = [[each] if isinstance(each, Measure) else meanings(str(each)) for each in asked or ()]
+    certain = {subject(meant[0]) for meant in known if len(meant) == 1}
+    return [part for part in PARTS if part in certain], any(len(meant) > 1 for meant in known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, get_args
 
 from karat.answers import Answers
@@ -12,6 +13,7 @@ from karat.findings import answer_findings
 from karat.measure import Measure
 from karat.options import Missing
 from karat.scores import Scores
+from karat.sources.answer_rows import name_of
 from karat.sources.answers import read_golds, read_predicted
 
 
@@ -40,9 +42,12 @@ def evaluate_answers(
     if missing not in get_args(Missing):
         raise KaratError(f"missing={shown(missing)} is not one of {', '.join(get_args(Missing))}")
     chosen = chosen_measures(measures, subjects=("answers",))
+    if isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-":
+        raise KaratError("standard input can be read once", mend="Give - for the truth or for the predictions.")
     golds = read_golds(truth, fields)
-    predicted = read_predicted(predictions, golds, fields, name or "the predictions")
-    return scored_answers(golds, predicted, chosen, missing, name)
+    where = name_of(predictions, name or "the predictions")
+    predicted = read_predicted(predictions, golds, fields, where)
+    return scored_answers(golds, predicted, chosen, missing, name, where)
 
 
 def scored_answers(
@@ -51,19 +56,24 @@ def scored_answers(
     measures: Sequence[Measure],
     missing: Missing,
     name: str,
+    where: str,
 ) -> Scores:
-    """The scores of the questions that have gold answers."""
+    """The scores of the questions that have gold answers; `where` is what errors call the answers."""
     known = {query: texts for query, texts in golds.items() if texts is not None}
-    absent = [query for query in known if predicted.get(query) is None]
-    unknown = [query for query in {**golds, **predicted} if query not in known]
     if not known:
         raise KaratError("no question has a gold answer", where="the truth", mend="Give at least one that is not None.")
-    if missing == "skip":
+    said = list(map(predicted.get, known))
+    absent = [query for query, answer in zip(known, said, strict=True) if answer is None] if None in said else []
+    unknown = [query for query in (*golds, *predicted) if query not in known]
+    answers = Answers(tuple(known), tuple(known.values()), said)
+    if missing == "skip" and absent:
         if len(absent) == len(known):
             mend = "Compare the ids of the questions in both: are they written alike?"
-            raise KaratError("no question of the truth has an answer", where=name or "the predictions", mend=mend)
-        known = {query: known[query] for query in known if predicted.get(query) is not None}
-    answers = Answers(tuple(known), tuple(known.values()), tuple(predicted.get(query) for query in known))
+            raise KaratError("no question of the truth has an answer", where=where, mend=mend)
+        there = [answer is not None for answer in said]
+        answers = Answers(
+            tuple(compress(known, there)), tuple(compress(known.values(), there)), list(compress(said, there))
+        )
     values = {str(measure): measure.compute(answers) for measure in measures}
-    found = answer_findings(absent, unknown, len(answers.queries), missing)
+    found = answer_findings(absent, list(dict.fromkeys(unknown)), len(answers.queries), missing)
     return Scores(answers.queries, values, tuple(found), name, answers=answers)

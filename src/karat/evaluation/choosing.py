@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from karat.errors import KaratError
+from karat.errors import KaratError, shown
 from karat.measure import Measure
 from karat.names import spelling, split_names
-from karat.registry import meanings
+from karat.registry import Subject, lookup, meanings
 
 Measures = str | Measure | Iterable[str | Measure]
 
@@ -21,26 +21,36 @@ _ELSEWHERE = {
 
 
 def chosen_measures(
-    measures: Measures, rel: float | None = None, subjects: Sequence[str] = ("documents",)
+    measures: Measures, rel: float | None = None, subjects: Sequence[Subject] = ("documents",)
 ) -> list[Measure]:
     """The measures meant by names, each once, with the threshold set where it is left open.
 
     `subjects` are what is there to be evaluated: documents, answers, or both.
     """
-    if isinstance(measures, str | Measure):
-        measures = split_names(measures) if isinstance(measures, str) else [measures]
-    chosen = [_chosen(measure, rel, subjects) for measure in measures]
+    chosen = [_chosen(measure, rel, subjects) for measure in asked_for(measures)]
     if not chosen:
-        raise KaratError("no measure was asked for", mend="Ask for one, for example nDCG@10.")
+        example = DEFAULT_ANSWER_MEASURES[1] if subjects == ("answers",) else DEFAULT_MEASURES[0]
+        raise KaratError("no measure was asked for", mend=f"Ask for one, for example {example}.")
     return list(dict.fromkeys(chosen))
 
 
-def subject(measure: Measure) -> str:
+def asked_for(measures: Measures) -> list[str | Measure]:
+    """The measures of a list, or of a text that has several of them, as they are asked for."""
+    if isinstance(measures, Measure):
+        return [measures]
+    if isinstance(measures, str):
+        return list(split_names(measures))
+    if not isinstance(measures, Iterable):
+        raise KaratError(f"{shown(measures)} is no measure", mend="Measures are names, such as nDCG@10.")
+    return list(measures)
+
+
+def subject(measure: Measure) -> Subject:
     """What a measure is of."""
     return "answers" if measure.definition.takes == "answers" else "documents"
 
 
-def _chosen(asked: str | Measure, rel: float | None, subjects: Collection[str]) -> Measure:
+def _chosen(asked: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
     """A measure, with the threshold set if its relevance is binary and its name does not say one."""
     measure = asked.check() if isinstance(asked, Measure) else _meant(str(asked), subjects)
     if subject(measure) not in subjects:
@@ -53,8 +63,10 @@ def _chosen(asked: str | Measure, rel: float | None, subjects: Collection[str]) 
     return measure(rel=rel) if rel is not None and takes_it and not says_it else measure
 
 
-def _meant(name: str, subjects: Collection[str]) -> Measure:
+def _meant(name: str, subjects: Collection[Subject]) -> Measure:
     """The measure of a name, of those that go by it the one that there is something for."""
+    if len(subjects) == 1:
+        return lookup(name, next(iter(subjects)))
     known = meanings(name)
     possible = [measure for measure in known if subject(measure) in subjects] or known
     if len(possible) > 1:

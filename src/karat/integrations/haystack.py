@@ -10,9 +10,11 @@ A saved pipeline can be loaded once this module was imported: Haystack loads not
 import contextlib
 from typing import Any, Self
 
+from karat.answers.models import BATCH, DEFAULT_MODEL
 from karat.components import evaluators
 from karat.components.evaluators.document_map import Convention
 from karat.components.evaluators.document_recall import RecallMode
+from karat.components.serialization import Described
 from karat.matching.choice import Match
 from karat.measures import Measure
 
@@ -30,19 +32,22 @@ with contextlib.suppress(ImportError):  # older releases of Haystack load from a
 
 __all__ = [
     "AnswerExactMatchEvaluator",
+    "AnswerF1Evaluator",
+    "AnswerMeasureEvaluator",
     "DocumentMAPEvaluator",
     "DocumentMRREvaluator",
     "DocumentMeasureEvaluator",
     "DocumentNDCGEvaluator",
     "DocumentRecallEvaluator",
     "RecallMode",
+    "SASEvaluator",
 ]
 
 
 class _Saved:
     """What makes a component one that Haystack can save: the parameters of the evaluator it holds."""
 
-    _evaluator: evaluators.DocumentMeasureEvaluator | evaluators.AnswerExactMatchEvaluator
+    _evaluator: Described
 
     def to_dict(self) -> dict[str, Any]:
         """`{"type", "init_parameters"}`, which `from_dict` reads."""
@@ -139,6 +144,8 @@ class AnswerExactMatchEvaluator(_Saved):
     {'score': 0.5, 'individual_scores': [1, 0]}
     """
 
+    _evaluator: evaluators.AnswerExactMatchEvaluator
+
     def __init__(self) -> None:
         self._evaluator = evaluators.AnswerExactMatchEvaluator()
 
@@ -146,3 +153,51 @@ class AnswerExactMatchEvaluator(_Saved):
     def run(self, ground_truth_answers: list[str], predicted_answers: list[str]) -> dict[str, Any]:
         """1 or 0 for each question, and the share of ones."""
         return self._evaluator.run(ground_truth_answers, predicted_answers)
+
+
+class _OfAnswers(_Saved):
+    """What the other evaluators of answers share."""
+
+    _evaluator: evaluators.AnswerMeasureEvaluator | evaluators.SASEvaluator
+
+    @component.output_types(score=float, individual_scores=list[float])
+    def run(self, ground_truth_answers: list[str], predicted_answers: list[str]) -> dict[str, Any]:
+        """The measure's value for each question, and their mean."""
+        return self._evaluator.run(ground_truth_answers, predicted_answers)
+
+
+@component
+class AnswerMeasureEvaluator(_OfAnswers):
+    """Any measure of answers that karat has.
+
+    >>> evaluator = AnswerMeasureEvaluator("Contains")
+    >>> evaluator.run(ground_truth_answers=["Berlin"], predicted_answers=["It is Berlin."])
+    {'score': 1.0, 'individual_scores': [1.0]}
+    """
+
+    def __init__(self, measure: str | Measure = "TokenF1") -> None:
+        self._evaluator = evaluators.AnswerMeasureEvaluator(measure)
+
+
+@component
+class AnswerF1Evaluator(_OfAnswers):
+    """The F1 of SQuAD: precision and recall of the words of each answer."""
+
+    def __init__(self, normalize: bool | str = True) -> None:
+        self._evaluator = evaluators.AnswerF1Evaluator(normalize)
+
+
+@component
+class SASEvaluator(_OfAnswers):
+    """Semantic answer similarity, by a model of sentence-transformers or by wordllama."""
+
+    _evaluator: evaluators.SASEvaluator
+
+    def __init__(
+        self, model: str = DEFAULT_MODEL, batch_size: int = BATCH, device: Any = None, token: Any = None
+    ) -> None:
+        self._evaluator = evaluators.SASEvaluator(model, batch_size, device, token)
+
+    def warm_up(self) -> None:
+        """Load the model."""
+        self._evaluator.warm_up()

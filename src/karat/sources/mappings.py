@@ -10,6 +10,7 @@ import numpy as np
 
 from karat.document import DocumentLike, identifier, refuse_half_characters
 from karat.errors import KaratError, shown
+from karat.inputs import all_text
 from karat.judged import Bools, Floats, Ints
 from karat.key import Key
 from karat.sources.forms import Batch, Lists, Ready, Scored, Truth
@@ -125,18 +126,9 @@ def _several(docs: object, where: str, mend: str) -> Iterable[object]:
     return docs
 
 
-def _all_text(values: Iterable[object]) -> bool:
-    """Whether these are all strings. Joining them is the fastest way to find out."""
-    try:
-        "".join(values)  # type: ignore[arg-type]  # that is what is being asked
-    except TypeError:
-        return False
-    return True
-
-
 def _with_text_keys(docs: Mapping[Any, Any], where: str) -> dict[str, Any]:
     """The same mapping, its ids as strings; untouched where they are strings already, as they mostly are."""
-    if isinstance(docs, dict) and _all_text(docs):
+    if isinstance(docs, dict) and all_text(docs):
         return docs
     texts: dict[str, Any] = {}
     for doc, value in docs.items():

@@ -18,6 +18,9 @@ ROLES = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     """What each field is called: as we call it, unless another name is given."""
+    if fields is not None and not isinstance(fields, Mapping):
+        mend = 'Give a mapping, as {"query": "id"}.'
+        raise KaratError(f"fields={shown(fields)} says no names of fields", mend=mend)
     for role, name in (fields or {}).items():
         if role not in ROLES:
             mend = f"{did_you_mean(str(role), ROLES)} The fields are {', '.join(ROLES)}.".strip()

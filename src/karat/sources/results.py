@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 from karat.document import identifier, refuse_half_characters
 from karat.errors import KaratError, shown
@@ -17,7 +17,8 @@ from karat.sources.records import Record, field_names, naming, records_of_file, 
 
 __all__ = ["Results", "is_results", "read_results"]
 
-PARTS = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
+Part = Literal["documents", "answers"]
+PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
 """What can be evaluated, and the two fields that it takes."""
 
 # What other systems call the fields that have to be there.
@@ -59,43 +60,45 @@ class Results:
     run: dict[str, Any]
     gold_answers: dict[str, tuple[str, ...]]
     answers: dict[str, str]
-    unscored: int = 0
-    """answers that are there, and no gold answers to hold against them"""
+    halves: tuple[tuple[str, str, int], ...] = ()
+    """fields that cannot be scored, each with the one that is lacking, and in how many lines it is"""
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """What can be evaluated: `documents`, `answers`, or both."""
-        there = {"documents": self.truth and self.run, "answers": self.gold_answers and self.answers}
-        return tuple(part for part, found in there.items() if found)
+        there = {"documents": bool(self.truth and self.run), "answers": bool(self.gold_answers and self.answers)}
+        return tuple(part for part in PARTS if there[part])
 
 
 def read_results(
     source: str | os.PathLike[str] | TextSource | Sequence[Record],
     fields: Mapping[str, str] | None = None,
-    needed: Collection[str] = (),
+    needed: Collection[Part] = (),
+    welcome: Collection[Part] = tuple(PARTS),
 ) -> Results:
     """Results from a file of JSON lines, or from a list of records.
 
     `fields` has the names of fields that are called otherwise: `{"retrieved": "response.source_nodes"}`. A dot goes
     into an object. A query without a truth is in the run only; one for which nothing is logged, in the truth only.
-    `needed` are the parts that have to be there, `documents` or `answers`; unless it says so, either will do.
+    `needed` are the parts that have to be there, `documents` or `answers`, and `welcome` those that are read if they
+    are there; one has to be.
 
     >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
     if isinstance(source, str | os.PathLike):
-        return read_results(TextSource(os.fspath(source)), fields, needed)
+        return read_results(TextSource(os.fspath(source)), fields, needed, welcome)
     names = field_names(fields)
     if isinstance(source, TextSource):
         try:
             records = records_of_file(source, (names[role] for role in _ALSO), _MEND)
-            return _collected(source.name, records, names, needed)
+            return _collected(source.name, records, names, needed, welcome)
         except KaratError:
             source.check()
             raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _collected("the results", records_of_list(source, "the results"), names, needed)
+        return _collected("the results", records_of_list(source, "the results"), names, needed, welcome)
     raise KaratError(f"{shown(source)} is no results", mend="Results are a path, or a list of records (dictionaries).")
 
 
@@ -105,7 +108,11 @@ def is_results(source: TextSource) -> bool:
 
 
 def _collected(
-    name: str, records: Iterable[tuple[str, Record]], names: Mapping[str, str], needed: Collection[str]
+    name: str,
+    records: Iterable[tuple[str, Record]],
+    names: Mapping[str, str],
+    needed: Collection[Part],
+    welcome: Collection[Part],
 ) -> Results:
     found: dict[str, dict[str, Any]] = {role: {} for role in _ALSO}
     places = found["query"]
@@ -129,7 +136,7 @@ def _collected(
                     found[role][query] = value
     if example is None:
         raise KaratError("there are no results", where=name, mend=_MEND)
-    used = _used(found, needed)
+    used = _used(found, needed, welcome)
     for role in ("query", *used):
         if not found[role]:
             raise _no_field(role, names, list(fields), example, name)
@@ -138,16 +145,22 @@ def _collected(
         role: {query: _READ[role](value, f"{places[query]}, {names[role]}") for query, value in found[role].items()}
         for role in used
     }
-    unscored = 0 if needed or "answer" in used else len(found["answer"])
+    halves = tuple(
+        (names[there], names[lacking], len(found[there]))
+        for one, other in PARTS.values()
+        for there, lacking in ((one, other), (other, one))
+        if found[there] and not found[lacking]
+    )
     truth, run, golds, answers = (read.get(role, {}) for role in _READ)
-    return Results(name, tuple(places), truth, run, golds, answers, unscored)
+    return Results(name, tuple(places), truth, run, golds, answers, halves)
 
 
-def _used(found: Mapping[str, Mapping[str, Any]], needed: Collection[str]) -> list[str]:
-    """The fields to be read: of the parts that are needed, or else of all that are there, if only the half of one."""
-    whole = [part for part, roles in PARTS.items() if all(found[role] for role in roles)]
+def _used(found: Mapping[str, Mapping[str, Any]], needed: Collection[Part], welcome: Collection[Part]) -> list[str]:
+    """The fields to be read: of the parts that are needed, or welcome and there; or, if only a half is, of that one."""
+    whole = [part for part in welcome if all(found[role] for role in PARTS[part])]
     most = max(PARTS, key=lambda part: sum(bool(found[role]) for role in PARTS[part]))
-    return [role for part in needed or whole or [most] for role in PARTS[part]]
+    wanted = {*needed, *whole} or {most}
+    return [role for part in PARTS if part in wanted for role in PARTS[part]]
 
 
 def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:

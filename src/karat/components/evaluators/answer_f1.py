@@ -1,0 +1,24 @@
+"""Word F1 as an evaluator: how much the words of an answer and of the right one overlap."""
+
+from __future__ import annotations
+
+from karat.answers import TokenF1
+from karat.components.component import component
+from karat.components.evaluators.answer_measure import AnswerMeasureEvaluator
+
+
+@component
+class AnswerF1Evaluator(AnswerMeasureEvaluator):
+    """The F1 of SQuAD: precision and recall of the words of each answer. `TokenF1` here.
+
+    `normalize` is True (case, punctuation, a/an/the and white space do not count), "neutral" (the same in any language,
+    where articles count) or False.
+
+    >>> evaluator = AnswerF1Evaluator()
+    >>> evaluator.run(ground_truth_answers=["the Eiffel Tower"], predicted_answers=["Eiffel Tower in Paris"])
+    {'score': 0.6666666666666666, 'individual_scores': [0.6666666666666666]}
+    """
+
+    def __init__(self, normalize: bool | str = True) -> None:
+        super().__init__(TokenF1(normalize=normalize))
+        self.normalize = normalize

@@ -1,0 +1,35 @@
+"""Any answer measure of the registry as an evaluator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karat.components.component import component
+from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
+from karat.components.serialization import Described
+from karat.evaluation import chosen_measures
+from karat.measures import Measure, parse
+
+
+@component
+class AnswerMeasureEvaluator(Described):
+    """Any measure of answers: `AnswerMeasureEvaluator(measure="RougeL")`.
+
+    A gold answer is a text, or a list of texts of which any is right; then the best counts.
+
+    >>> evaluator = AnswerMeasureEvaluator("Contains")
+    >>> evaluator.run(ground_truth_answers=["Berlin", ["9", "nine"]], predicted_answers=["It is Berlin.", "Nine!"])
+    {'score': 1.0, 'individual_scores': [1.0, 1.0]}
+    """
+
+    only_reads = True
+
+    def __init__(self, measure: str | Measure = "TokenF1") -> None:
+        (chosen,) = chosen_measures([measure], subjects=("answers",))
+        self.measure = str(chosen)
+
+    @component.output_types(score=float, individual_scores=list[float])
+    def run(self, ground_truth_answers: GoldAnswers, predicted_answers: PredictedAnswers) -> dict[str, Any]:
+        """The measure's value for each question, and their mean."""
+        answers = answers_of(ground_truth_answers, predicted_answers)
+        return result(answers, parse(self.measure).compute(answers))

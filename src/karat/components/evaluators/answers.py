@@ -1,0 +1,45 @@
+"""What evaluators of answers share: lists into Answers, and what is missing in them, said once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from karat.answers import Answers, Gold
+from karat.inputs import check_equal_lengths, check_lengths
+from karat.judged import Floats
+from karat.scores import Scores
+from karat.sources.answers import gold_answers, predicted_answer
+
+GoldAnswers = Sequence[Gold]
+"""For each question one gold answer, or several of which any is right; None where nobody knows one."""
+
+PredictedAnswers = Sequence[str | None]
+
+_NAMES = ("ground_truth_answers", "predicted_answers")
+_log = logging.getLogger(__name__)
+
+
+def answers_of(truth: GoldAnswers, predicted: PredictedAnswers, *, some: bool = True) -> Answers:
+    """The answers of both lists, question by question; where one is None, nothing matches, and that is said.
+
+    There has to be a question, unless `some` says otherwise.
+    """
+    inputs = dict(zip(_NAMES, (truth, predicted), strict=True))
+    (check_lengths if some else check_equal_lengths)(inputs)
+    golds = [() if each is None else gold_answers(each, f"{_NAMES[0]}[{at}]") for at, each in enumerate(truth)]
+    said = [None if each is None else predicted_answer(each, f"{_NAMES[1]}[{at}]") for at, each in enumerate(predicted)]
+    absent = {
+        "a gold answer": [str(at) for at, texts in enumerate(golds) if not texts],
+        "a predicted answer": [str(at) for at, text in enumerate(said) if text is None],
+    }
+    if any(absent.values()):
+        parts = (f"{len(at):,} without {what} (scored 0): {', '.join(at)}" for what, at in absent.items() if at)
+        _log.warning("karat: questions %s.", "; ".join(parts))
+    return Answers(tuple(map(str, range(len(golds)))), golds, said)
+
+
+def result(answers: Answers, values: Floats) -> dict[str, Any]:
+    """What an evaluator returns: the mean, and the value of each question."""
+    return {"score": Scores(answers.queries, {"score": values})["score"], "individual_scores": values.tolist()}

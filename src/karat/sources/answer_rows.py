@@ -1,0 +1,230 @@
+"""Questions with their answers, one row after the other: mappings, lists, records, data frames, JSON, CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import StringIO
+from itertools import chain
+from typing import Any
+
+from karat.document import identifier
+from karat.errors import KaratError, shown
+from karat.inputs import into_list
+from karat.sources.pieces import TextSource
+from karat.sources.records import (
+    Record,
+    field_names,
+    is_one_value,
+    naming,
+    parsed,
+    records_of_file,
+    records_of_list,
+    value_of,
+)
+
+Rows = Iterator[tuple[str, str, Any]]
+"""The place, the question and the answer, as it is given, of each."""
+
+# What the fields of a record are called, where no name is given: the first that any of the records has.
+_NAMES = {
+    "query": ("query", "id", "query_id", "question_id", "qid", "question"),
+    "gold_answers": (
+        "gold_answers", "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth",
+        "references", "reference", "answer", "gold",
+    ),
+    "answer": (
+        "answer", "predicted_answer", "prediction", "prediction_text", "predicted_answers", "response", "output",
+    ),
+}  # fmt: skip
+MEND = {
+    "gold_answers": 'Gold answers are {query: "answer"} or {query: ["one", "or another"]}: a mapping, JSON, or lines of'
+    ' {"query": "...", "gold_answers": [...]}; or a table with the columns query and answer.',
+    "answer": 'Predicted answers are {query: "answer"}: a mapping, JSON, or lines of {"query": "...", "answer": "..."};'
+    " or a table with the columns query and answer.",
+}
+_ROWS = 10_000  # of a data frame become Python's at a time
+_LISTED = 20  # so many names of fields go into a message
+
+_Names = Mapping[str, Sequence[str]]
+
+
+def name_of(source: Any, name: str) -> str:
+    """What messages call a source: a file by its name."""
+    if isinstance(source, str | os.PathLike):
+        source = TextSource(os.fspath(source))
+    return source.name if isinstance(source, TextSource) else name
+
+
+def rows(
+    source: Any, role: str, fields: Mapping[str, str] | None, name: str, positions: Sequence[str] | None = None
+) -> Rows:
+    """The answers of a source, whatever it is; `role` is the field that they are in."""
+    given = field_names(fields)
+    names = {each: (given[each],) if fields and each in fields else _NAMES[each] for each in ("query", role)}
+    if isinstance(source, str | os.PathLike):
+        source = TextSource(os.fspath(source))
+    if isinstance(source, TextSource):
+        return _of_file(source, role, names, positions)
+    if isinstance(source, Mapping):
+        return _of_object(source, role, name)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _of_records(_records_of_frame(source, name), role, names)
+    if isinstance(source, Sequence) and not isinstance(source, bytes):
+        return _of_list(source, role, names, name, positions)
+    collect = "Call its collect() first." if hasattr(source, "collect") else into_list(source)
+    raise KaratError(f"{shown(source)} holds no answers", mend=f"{collect} {MEND[role]}".strip())
+
+
+def _of_object(answers: Mapping[Any, Any], role: str, name: str) -> Rows:
+    """A mapping of questions to answers, or a data set in SQuAD's form."""
+    articles = answers.get("data")
+    if role == "gold_answers" and isinstance(articles, list) and not (articles and all(map(_is_text, articles))):
+        return _of_squad(articles, name)
+    return _of_mapping(answers, name)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _of_mapping(answers: Mapping[Any, Any], name: str) -> Rows:
+    seen: set[str] = set()
+    for key, value in answers.items():
+        query = identifier(key, name)
+        if query in seen:
+            mend = "Keep one of them."
+            raise KaratError(f"question {query} comes twice, once as text and once as a number", where=name, mend=mend)
+        seen.add(query)
+        yield f"{name}, question {query}", query, value
+
+
+def _of_squad(articles: Sequence[Any], name: str) -> Rows:
+    """SQuAD's form: articles, their paragraphs, and the questions about each."""
+    for article in articles:
+        try:
+            for paragraph in article["paragraphs"]:
+                for question in paragraph["qas"]:
+                    query = identifier(question["id"], name)
+                    yield f"{name}, question {query}", query, question["answers"]
+        except (KeyError, TypeError):
+            mend = 'It is {"data": [{"paragraphs": [{"qas": [{"id": ..., "answers": [{"text": ...}]}]}]}]}.'
+            raise KaratError("this is not SQuAD's form of a data set", where=name, mend=mend) from None
+
+
+def _of_list(answers: Sequence[Any], role: str, names: _Names, name: str, positions: Sequence[str] | None) -> Rows:
+    if answers and all(isinstance(each, Mapping) for each in answers):
+        yield from _of_records(records_of_list(answers, name), role, names)
+        return
+    # The questions are called 0, 1, 2, … as Python counts them.
+    queries = [str(at) for at in range(len(answers))] if positions is None else positions
+    if len(queries) != len(answers):
+        raise KaratError(
+            f"there are {len(queries)} questions with gold answers, and {name} has {len(answers)}",
+            mend="Lists are matched by position: give one answer per question, None where there is none.",
+        )
+    for at, (query, value) in enumerate(zip(queries, answers, strict=True)):
+        yield f"{name}[{at}]", query, value
+
+
+def _of_records(records: Iterable[tuple[str, Record]], role: str, names: _Names) -> Rows:
+    """The question and the answer of each record. One name serves all of them: a record may lack an answer."""
+    listed = list(records)
+    if not listed:
+        return
+    query_name, answer_name = (_name(listed, each, names[each]) for each in ("query", role))
+    for where, record in listed:
+        query = value_of(record, query_name)
+        if query is None:
+            raise KaratError(f"there is no {query_name}", where=where, mend="Every record needs one.")
+        yield where, identifier(query, where), value_of(record, answer_name)
+
+
+def _name(records: Sequence[tuple[str, Record]], role: str, names: Sequence[str]) -> str:
+    for name in names:
+        if any(value_of(record, name) is not None for _, record in records):
+            return name
+    where, record = records[0]
+    if any(name in record for name in names):
+        return next(name for name in names if name in record)
+    there = ", ".join(map(str, list(record)[:_LISTED])) or "none"
+    what = f"there is no {shown(names[0])}" if len(names) == 1 else f"there is no field for the {role}"
+    raise KaratError(what, where=where, mend=f"Its fields are {there}. Name it: {naming(role, '...')}")
+
+
+# Files.
+
+
+def _of_file(source: TextSource, role: str, names: _Names, positions: Sequence[str] | None) -> Rows:
+    start = source.first_byte()
+    if start in (b"{", b"["):
+        data = source.whole()
+        if is_one_value(data):
+            value = parsed(data, source.name, MEND[role])
+            yield from _of_json(value, role, names, source.name, positions)
+            return
+        records = records_of_file(source, [*names["query"], *names[role]], MEND[role])
+        yield from _of_records(records, role, names)
+    elif start:
+        yield from _of_records(_records_of_table(source, role), role, names)
+
+
+def _of_json(value: Any, role: str, names: _Names, name: str, positions: Sequence[str] | None) -> Rows:
+    if isinstance(value, list):
+        return _of_list(value, role, names, name, positions)
+    # One object may be the record of one question, and not a mapping of questions to answers.
+    if all(any(known in value for known in names[each]) for each in ("query", role)):
+        return _of_records([(name, value)], role, names)
+    return _of_object(value, role, name)
+
+
+def _records_of_table(source: TextSource, role: str) -> Iterator[tuple[str, Record]]:
+    """The lines of a CSV or TSV file, whose first line names the columns."""
+    try:
+        text = source.whole().decode()
+    except UnicodeDecodeError:
+        raise KaratError("this is not UTF-8", where=source.name, mend="Save the file as UTF-8.") from None
+    if "\0" in text:
+        mend = "This is binary data, or UTF-16: save the file as UTF-8."
+        raise KaratError("there is a NUL byte in this file", where=source.name, mend=mend)
+    delimiter = "\t" if "\t" in text.lstrip("\r\n").partition("\n")[0] else ","
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = next(line for line in reader if line)
+        if len(header) < 2:
+            raise KaratError("this is neither JSON nor a table", where=f"{source.name}:1", mend=MEND[role])
+        _refuse_repeated(header, f"{source.name}:{reader.line_num}")
+        for row in reader:
+            where = f"{source.name}:{reader.line_num}"
+            if row and len(row) != len(header):
+                what = f"{len(row)} columns, and the first line names {len(header)}"
+                raise KaratError(what, where=where, mend="Put what has a comma, a tab or a quote in it into quotes.")
+            if row:
+                yield where, dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        where = f"{source.name}:{reader.line_num}"
+        mend = 'A quote inside of quotes is written "". Very long texts go better into lines of JSON.'
+        raise KaratError(f"not a table: {error}", where=where, mend=mend) from None
+
+
+def _refuse_repeated(columns: Sequence[str], where: str) -> None:
+    for column in columns:
+        if columns.count(column) > 1:
+            raise KaratError(f"there are two columns {shown(column)}", where=where, mend="Keep one of them.")
+
+
+def _records_of_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
+    import pyarrow as pa
+
+    try:
+        table = pa.table(source)
+        _refuse_repeated(table.column_names, name)
+        records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_ROWS))
+        yield from ((f"{name}, row {at}", record) for at, record in enumerate(records))
+    except KaratError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        mend = "A data frame has the columns query and answer." + (" A column: write .tolist() behind it." if
+            hasattr(source, "tolist") or hasattr(source, "to_list") else "")  # fmt: skip
+        raise KaratError(f"this cannot be read as a table: {error}", where=name, mend=mend) from None

@@ -1,0 +1,326 @@
+"""SAS with wordllama, the real model: its numbers, blank answers, batches, and what is said where it is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from karat import KaratError, evaluate_answers
+from karat.answers import SAS, Answers, sas
+from karat.answers.models import DEFAULT_MODEL, Pairs, loaded
+from karat.answers.similarity import similarity
+from karat.judged import Floats
+from karat.measures import parse
+
+wordllama = pytest.importorskip("wordllama")
+
+STATIC = "wordllama"
+TEXTS = [
+    *(
+        "the car is new",
+        "a new automobile",
+        "Berlin",
+        "Lyon",
+        "It was finished in March 1889.",
+        "1889",
+        "yes",
+        "no",
+        "a",
+    ),
+    *(
+        "the Eiffel Tower in Paris",
+        "not safe",
+        "safe",
+        "x y z",
+        "O(n log n)",
+        "def f(x): return x",
+        "3.5 kg",
+        "?!",
+        "👍",
+    ),
+    *("東京", "首都は東京です", "Straße", "किताब", "كتاب", "¿La Torre?"),
+]
+PAIRS = [(gold, said) for gold in TEXTS for said in TEXTS]
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Any:
+    """The model as its own package loads it."""
+    return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+
+
+@pytest.fixture
+def _forgotten() -> Iterator[None]:
+    """No model is loaded before a test, nor after it."""
+    loaded.cache_clear()
+    yield
+    loaded.cache_clear()
+
+
+def answers_of(pairs: list[tuple[str, str]]) -> Answers:
+    queries = tuple(map(str, range(len(pairs))))
+    return Answers(queries, [(gold,) for gold, _ in pairs], [said for _, said in pairs])
+
+
+def values_of(pairs: list[tuple[str, str]], batch_size: int = 32) -> list[float]:
+    values: list[float] = similarity(answers_of(pairs), loaded(STATIC), batch_size).tolist()
+    return values
+
+
+def test_values_are_wordllama_s_own_and_0_where_its_are_below(theirs: Any) -> None:
+    cosines = [theirs.similarity(gold, said) for gold, said in PAIRS]
+    assert min(cosines) < 0
+    assert values_of(PAIRS) == pytest.approx([min(max(cosine, 0), 1) for cosine in cosines], abs=1e-5)
+
+
+def test_a_negative_cosine_is_exactly_0(theirs: Any) -> None:
+    assert theirs.similarity("Berlin", "Lyon") < -0.01
+    assert sas("Berlin", "Lyon", STATIC) == 0
+    below = [pair for pair in PAIRS if theirs.similarity(*pair) < -1e-5]
+    assert len(below) > 10
+    assert set(values_of(below)) == {0.0}
+
+
+def test_the_function_the_measure_and_the_evaluation_give_the_same() -> None:
+    expected = sas("the car is new", "a new automobile", STATIC)
+    assert 0.5 < expected < 0.9
+    assert values_of([("the car is new", "a new automobile")]) == pytest.approx([expected], abs=1e-12)
+    answers = answers_of([("the car is new", "a new automobile")])
+    for measure in (parse("SAS(model=wordllama)"), parse("sas(model=wordllama)", "answers"), SAS(model=STATIC)):
+        assert str(measure) == "SAS(model=wordllama)"
+        assert measure.compute(answers).tolist() == pytest.approx([expected], abs=1e-12)
+    scores = evaluate_answers({"q": "the car is new"}, {"q": "a new automobile"}, "SAS(model=wordllama)")
+    assert scores["SAS(model=wordllama)"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_it_sees_meaning_where_no_word_is_shared() -> None:
+    near, far = values_of([("car", "automobile"), ("car", "banana")])
+    assert near > far + 0.2
+
+
+def test_identical_texts_are_1_and_never_above() -> None:
+    texts = [*TEXTS, *(f"{text} {at}" for at, text in enumerate(TEXTS)), "<unk>", "\0", "\u200b"]
+    values = values_of([(text, text) for text in texts])
+    assert values == [1.0] * len(texts)
+    assert max(values) <= 1
+    assert values_of([("Berlin", " Berlin\n")]) == values_of([("Berlin", "Berlin")])
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000", "\x1c"])
+def test_two_blank_answers_agree_and_a_blank_one_is_far_from_any_other(blank: str) -> None:
+    assert sas(blank, "", STATIC) == sas("", blank, STATIC) == sas(blank, blank, STATIC) == 1
+    assert sas(blank, "Berlin", STATIC) == sas("Berlin", blank, STATIC) == 0
+    mixed = [("Berlin", blank), (blank, ""), ("Berlin", "Berlin"), (blank, "?")]
+    assert values_of(mixed) == pytest.approx([0, 1, 1, 0], abs=1e-12)
+
+
+def test_no_answer_and_no_gold_answer_score_0() -> None:
+    assert [sas(gold, said, STATIC) for gold, said in (("Berlin", None), ("", None), (None, ""), (None, "x"))] == [
+        0
+    ] * 4
+    nobody = Answers(("1", "2"), [("Berlin",), ()], [None, "Berlin"])
+    assert similarity(nobody, loaded(STATIC)).tolist() == [0, 0]
+
+
+def test_the_model_is_not_asked_about_blank_answers_and_once_about_pairs_that_come_again() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def model(pairs: Pairs, batch_size: int) -> Floats:
+        asked.extend(pairs)
+        return np.full(len(pairs), 0.5)
+
+    pairs = [("a", "b"), ("", "b"), ("a", " "), ("\n", ""), (" a", "b "), ("b", "a")]
+    assert similarity(answers_of(pairs), model).tolist() == [0.5, 0, 0, 1, 0.5, 0.5]
+    assert asked == [("a", "b"), ("b", "a")]
+
+
+@pytest.mark.parametrize(("score", "value"), [(-0.5, 0.0), (1.0000001, 1.0), (7.0, 1.0), (0.25, 0.25)])
+def test_what_a_model_gives_is_kept_between_0_and_1(score: float, value: float) -> None:
+    def model(pairs: Pairs, batch_size: int) -> Floats:
+        return np.full(len(pairs), score)
+
+    assert similarity(answers_of([("a", "b")]), model).tolist() == [value]
+
+
+def test_a_model_that_gives_no_number_is_an_error_that_names_the_pair() -> None:
+    def model(pairs: Pairs, batch_size: int) -> Floats:
+        return np.array([np.nan if "bad" in said else 0.5 for _, said in pairs])
+
+    with pytest.raises(KaratError, match="no number for 'bad' and 'gold'"):
+        similarity(answers_of([("x", "y"), ("gold", "bad")]), model)
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 64])
+def test_values_do_not_depend_on_the_batch_nor_on_the_order(batch_size: int) -> None:
+    alone = [values_of([pair])[0] for pair in PAIRS]
+    assert len({round(value, 3) for value in alone}) > 50
+    order = list(range(len(PAIRS)))
+    Random(batch_size).shuffle(order)
+    assert values_of(PAIRS, batch_size) == pytest.approx(alone, abs=1e-4)
+    shuffled = values_of([PAIRS[at] for at in order], batch_size)
+    assert shuffled == pytest.approx([alone[at] for at in order], abs=1e-4)
+    # A long text beside short ones would be what they are padded to.
+    beside = values_of([*PAIRS[:20], ("long " * 3000, "word")], batch_size)
+    assert beside[:20] == pytest.approx(alone[:20], abs=1e-4)
+
+
+@given(gold=st.text(max_size=20), said=st.text(max_size=20))
+@example(gold="\ud800", said="\udfff!")
+@settings(max_examples=50)
+def test_any_text_has_a_value_from_0_to_1(gold: str, said: str) -> None:
+    values = values_of([(gold, said), (said, gold), (gold, gold)])
+    assert all(0 <= value <= 1 for value in values)
+    assert values[0] == pytest.approx(values[1], abs=1e-9)
+    assert values[2] == pytest.approx(1, abs=1e-9)
+
+
+def test_half_characters_are_question_marks_to_the_model() -> None:
+    assert sas("\ud800", "?", STATIC) == pytest.approx(1)
+    assert sas("Berlin \udc80", "Berlin ?", STATIC) == pytest.approx(1)
+    assert sas("Berlin \udc80", "Berlin", STATIC) < 1 - 1e-6
+
+
+def test_a_text_of_a_megabyte_is_compared_as_a_whole() -> None:
+    long = "Berlin is the capital of Germany. " * 30_000
+    assert len(long) > 1_000_000
+    near, far, same = values_of([(long, "the capital of Germany"), (long, "banana"), (long, long)])
+    assert near > 0.5 > far
+    assert same == pytest.approx(1, abs=1e-9)
+    # What stands at its end counts too: nothing is cut off.
+    assert sas(f"{long} {'banana ' * 300_000}", "banana", STATIC) > far + 0.2
+
+
+def test_of_several_gold_answers_the_nearest_counts() -> None:
+    golds = ["Lyon", "the car is new", "banana"]
+    alone = [sas(gold, "a new automobile", STATIC) for gold in golds]
+    assert max(alone) == alone[1] > alone[2]
+    assert sas(golds, "a new automobile", STATIC) == pytest.approx(alone[1], abs=1e-12)
+    assert sas([*golds, "a new automobile"], "a new automobile", STATIC) == pytest.approx(1, abs=1e-12)
+    # Each question takes its own.
+    both = Answers(("1", "2"), [golds, ["banana", ""]], ["a new automobile", " "])
+    assert similarity(both, loaded(STATIC)).tolist() == pytest.approx([alone[1], 1], abs=1e-12)
+
+
+def test_values_are_plain_floats() -> None:
+    assert (
+        type(sas("Berlin", "Lyon", STATIC))
+        is type(sas("Berlin", "Berlin", STATIC))
+        is type(sas("", "", STATIC))
+        is float
+    )
+    scores = evaluate_answers({"q": "Berlin"}, {"q": "Berlin"}, "SAS(model=wordllama)")
+    assert type(scores.per_query["q"]["SAS(model=wordllama)"]) is float
+    assert similarity(answers_of(PAIRS[:3]), loaded(STATIC)).dtype == np.float64
+    assert similarity(answers_of([]), loaded(STATIC)).shape == (0,)
+
+
+@pytest.mark.usefixtures("_forgotten")
+def test_a_model_is_loaded_once() -> None:
+    model = loaded(STATIC)
+    assert loaded(STATIC) is model
+    sas("Berlin", "Lyon", STATIC)
+    assert (loaded.cache_info().misses, loaded.cache_info().currsize) == (1, 1)
+
+
+OFFLINE = """
+import socket
+import sys
+
+def refuse(*_):
+    raise SystemExit("the network was asked")
+
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
+
+from karat import evaluate_answers
+from karat.answers import sas
+
+assert "wordllama" not in sys.modules
+print(sas("the car is new", "a new automobile", model="wordllama"))
+print(evaluate_answers({"q": "Berlin"}, {"q": "Berlin"}, "SAS(model=wordllama)").means)
+"""
+
+
+def test_wordllama_needs_no_network(tmp_path: Path) -> None:
+    # An empty home: nothing that an earlier run may have downloaded is found.
+    ran = subprocess.run(
+        [sys.executable, "-c", OFFLINE],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"HOME": str(tmp_path), "HF_HOME": str(tmp_path), "PATH": ""},
+    )
+    assert ran.returncode == 0, ran.stderr
+    value, means = ran.stdout.splitlines()
+    assert float(value) == pytest.approx(sas("the car is new", "a new automobile", STATIC), abs=1e-12)
+    assert means == "{'SAS(model=wordllama)': 1.0}"
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.usefixtures("_forgotten")
+@pytest.mark.parametrize("name", [DEFAULT_MODEL, "cross-encoder/stsb-roberta-base", "WordLlama", "./a/folder"])
+def test_a_model_without_sentence_transformers_is_an_error_that_names_both_ways_out(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    for ask in (
+        lambda: loaded(name),
+        lambda: sas("Berlin", "Lyon", name),
+        lambda: SAS(model=name).compute(answers_of([])),
+    ):
+        with pytest.raises(KaratError) as raised:
+            ask()
+        assert raised.value.what.endswith("needs sentence-transformers")
+        assert 'pip install "karat[sas]"' in str(raised.value)
+        assert 'model="wordllama"' in str(raised.value)
+        assert 'pip install "karat[static]"' in str(raised.value)
+
+
+@pytest.mark.usefixtures("_forgotten")
+def test_the_default_model_is_one_of_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    assert parse("sas", "answers").get("model") == DEFAULT_MODEL
+    with pytest.raises(KaratError, match="needs sentence-transformers"):
+        sas("Berlin", "Lyon")
+    with pytest.raises(KaratError, match="needs sentence-transformers"):
+        evaluate_answers({"q": "Berlin"}, {"q": "Lyon"}, "SAS")
+
+
+@pytest.mark.usefixtures("_forgotten")
+def test_without_wordllama_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    for _ in range(2):  # what failed is tried again
+        with pytest.raises(KaratError, match='model="wordllama" needs wordllama') as raised:
+            sas("Berlin", "Lyon", STATIC)
+        assert 'pip install "karat[static]"' in str(raised.value)
+    monkeypatch.undo()
+    assert sas("Berlin", "Berlin", STATIC) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("wrong", ["", "  ", None, 5, b"wordllama"])
+def test_what_is_not_the_name_of_a_model_is_an_error(wrong: Any) -> None:
+    with pytest.raises(KaratError, match="is not the name of a model") as raised:
+        loaded(wrong)
+    assert STATIC in str(raised.value)
+
+
+@pytest.mark.usefixtures("_forgotten")
+@pytest.mark.parametrize("wrong", ["", " wordllama", None, 5])
+def test_a_measure_with_a_wrong_model_is_an_error(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(KaratError, match="model"):
+        sas("Berlin", "Berlin", wrong)
+
+
+@pytest.mark.parametrize(("gold", "said"), [("Berlin", 5), (["Berlin", 5], "x"), (["Berlin", None], "x")])
+def test_what_is_not_text_is_an_error(gold: Any, said: Any) -> None:
+    with pytest.raises(KaratError, match="is not text"):
+        sas(gold, said, STATIC)

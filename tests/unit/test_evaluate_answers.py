@@ -1,0 +1,521 @@
+"""Answers, alone or beside the documents of the same results: what is measured, left out, counted and refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import karat
+from karat import Finding, KaratError, Scores, evaluate, evaluate_answers, evaluate_results
+from karat.answers import EM, TokenF1
+from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
+
+Record = dict[str, Any]
+
+TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
+SAID: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
+
+
+def error_of(call: Any, *args: Any, **options: Any) -> KaratError:
+    with pytest.raises(KaratError) as caught:
+        call(*args, **options)
+    return caught.value
+
+
+def noticed(scores: Scores) -> dict[str, Finding]:
+    return {finding.code: finding for finding in scores.findings}
+
+
+# evaluate_answers
+
+
+def test_the_measures_are_exact_match_word_f1_rouge_and_containment_unless_others_are_named() -> None:
+    scores = evaluate_answers(TRUTH, SAID)
+    assert scores.measures == DEFAULT_ANSWER_MEASURES == ("EM(normalize=true)", "TokenF1", "RougeL", "Contains")
+    assert list(scores.per_query["q2"].values()) == [1.0, 1.0, 1.0, 1.0]
+    assert list(scores.per_query["q1"].values()) == [0.0, 2 / 3, 4 / 7, 1.0]
+
+
+def test_the_questions_stand_in_the_order_of_the_truth() -> None:
+    assert evaluate_answers(TRUTH, SAID).queries == ("q2", "q1", "später")
+    assert evaluate_answers(dict(reversed(TRUTH.items())), SAID).queries == ("später", "q1", "q2")
+
+
+def test_measures_are_named_in_one_text_in_a_list_or_as_objects() -> None:
+    expected = {"EM": 0.0, "TokenF1": (1 + 2 / 3) / 3}
+    for measures in ("EM, F1", ["EM", "TokenF1", "f1"], [EM, TokenF1], (each for each in ("em", TokenF1))):
+        assert evaluate_answers(TRUTH, SAID, measures).means == pytest.approx(expected)
+    assert evaluate_answers(TRUTH, SAID, TokenF1).measures == ("TokenF1",)
+
+
+@pytest.mark.parametrize("said", [SAID, {query: text for query, text in SAID.items() if text is not None}])
+def test_a_question_without_an_answer_scores_zero_and_is_noticed(said: Mapping[str, str | None]) -> None:
+    scores = evaluate_answers(TRUTH, said)
+    assert set(scores.per_query["später"].values()) == {0.0}
+    found = noticed(scores)["missing-answers"]
+    assert (found.count, found.queries) == (1, ("später",))
+    assert found.message == "1 question without an answer (scored 0): später"
+    assert 'missing="skip"' in found.mend
+
+
+def test_a_question_without_an_answer_is_left_out_on_demand_and_still_noticed() -> None:
+    scores = evaluate_answers(TRUTH, SAID, "TokenF1", missing="skip")
+    assert scores.per_query == {"q2": {"TokenF1": 1.0}, "q1": {"TokenF1": 2 / 3}}
+    found = noticed(scores)["missing-answers"]
+    assert (found.count, found.queries) == (1, ("später",))
+    assert found.message == "1 question without an answer (left out): später"
+    assert scores["TokenF1"] == pytest.approx(5 / 6)
+    assert scores.answers is not None
+    assert scores.answers.queries == ("q2", "q1")
+
+
+def test_no_answer_at_all_scores_zero_and_asks_whether_the_ids_are_written_alike() -> None:
+    scores = evaluate_answers({"1": "a", "2": "b"}, {"q1": "a", "q2": "b"})
+    assert set(scores.means.values()) == {0.0}
+    assert "are they written alike?" in noticed(scores)["missing-answers"].mend
+
+
+@pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
+def test_to_leave_out_every_question_is_an_error(name: str, where: str) -> None:
+    error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
+    assert (error.what, error.where) == ("no question of the truth has an answer", where)
+    assert "are they written alike?" in (error.mend or "")
+
+
+def test_what_nobody_knows_the_answer_of_is_ignored_and_noticed() -> None:
+    scores = evaluate_answers(TRUTH, {**SAID, "unknown": "y"})
+    assert "unknown" not in scores.queries
+    assert "other" not in scores.queries
+    found = noticed(scores)["unknown-answers"]
+    assert (found.count, found.queries) == (2, ("unknown", "other"))
+    assert found.message == "2 questions without a gold answer (ignored): unknown, other"
+
+
+def test_a_truth_of_nothing_but_none_is_an_error() -> None:
+    error = error_of(evaluate_answers, {"q": None}, {"q": "a"})
+    assert (error.what, error.where) == ("no question has a gold answer", "the truth")
+    assert error.mend == "Give at least one that is not None."
+
+
+def test_nothing_is_noticed_where_all_is_well() -> None:
+    assert evaluate_answers({"q": "a"}, {"q": "b"}).findings == ()
+
+
+def test_findings_are_shown_with_the_scores() -> None:
+    text = str(evaluate_answers(TRUTH, SAID))
+    assert "3 queries" in text
+    assert "note: 1 question without an answer (scored 0): später." in text
+    assert "note: 2 questions without a gold answer (ignored): unknown, other." in text
+
+
+def test_two_empty_answers_agree_and_none_agrees_with_nothing() -> None:
+    truth = {"empty": "", "none": [], "said": "", "not said": "", "full": "x"}
+    scores = evaluate_answers(truth, {"empty": "", "none": "", "said": "x", "not said": None, "full": ""})
+    for measure in DEFAULT_ANSWER_MEASURES:
+        assert scores.column(measure).tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+def test_of_several_gold_answers_the_best_counts_for_each_measure() -> None:
+    scores = evaluate_answers({"q": ["red", "green apple", "x y z"]}, {"q": "green apple pie"}, "TokenF1, TokenRecall")
+    assert scores.per_query == {"q": {"TokenF1": 0.8, "TokenRecall": 1.0}}
+
+
+@pytest.mark.parametrize("missing", ["nope", None, "ZERO"])
+def test_an_unknown_way_with_missing_answers_is_an_error(missing: Any) -> None:
+    assert (
+        error_of(evaluate_answers, TRUTH, SAID, missing=missing).what == f"missing={missing!r} is not one of zero, skip"
+    )
+
+
+def test_no_measure_and_an_unknown_measure_are_errors() -> None:
+    assert error_of(evaluate_answers, TRUTH, SAID, []).what == "no measure was asked for"
+    error = error_of(evaluate_answers, TRUTH, SAID, "EMM")
+    assert error.what == "there is no measure 'EMM'"
+    assert (error.mend or "").startswith("Did you mean EM?")
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP", "F", "SpanIoU", karat.measures.RR])
+def test_measures_of_documents_are_refused_and_evaluate_is_named(measure: Any) -> None:
+    error = error_of(evaluate_answers, TRUTH, SAID, ["EM", measure])
+    assert error.what.endswith("is a measure of documents")
+    assert error.mend == "Documents are evaluated by evaluate (`karat evaluate`)."
+
+
+@pytest.mark.parametrize("measure", ["EM", "TokenF1", "em(normalize=true)", "Contains", EM])
+def test_evaluate_refuses_measures_of_answers_and_names_evaluate_answers(measure: Any) -> None:
+    error = error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, ["RR", measure])
+    assert error.what.endswith("is a measure of answers")
+    assert "evaluate_answers (`karat answers`)" in (error.mend or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "of_documents", "of_answers"),
+    [("F1", "F", "TokenF1"), ("f1", "F", "TokenF1"), ("recall", "R", "TokenRecall"), ("Recall", "R", "TokenRecall")],
+)
+def test_a_name_of_two_measures_is_the_one_of_what_is_evaluated(name: str, of_documents: str, of_answers: str) -> None:
+    assert evaluate({"q": ["a"]}, {"q": ["a"]}, name).measures == (of_documents,)
+    assert evaluate_answers({"q": "a"}, {"q": "a"}, name).measures == (of_answers,)
+
+
+# The scores of answers are scores like others.
+
+
+def test_a_column_is_found_by_any_name_of_its_measure() -> None:
+    scores = evaluate_answers(TRUTH, SAID)
+    assert scores["F1"] == scores["TokenF1"] == scores[TokenF1] == pytest.approx(5 / 9)
+    assert scores["EM(normalize=true)"] == scores["exact_match(normalize=true)"] == pytest.approx(1 / 3)
+    assert "F1" in scores
+    assert "EM" not in scores
+    assert "F" not in scores
+    error = error_of(scores.__getitem__, "EM")
+    assert error.what == "these scores have no 'EM'"
+    assert "EM(normalize=true), TokenF1" in (error.mend or "")
+
+
+def test_an_interval_surrounds_the_mean_and_is_the_same_every_time() -> None:
+    truth = {str(at): "a" for at in range(40)}
+    scores = evaluate_answers(truth, {str(at): "a" if at % 4 else "b" for at in range(40)}, "EM")
+    low, high = scores.interval("EM")
+    assert 0.5 < low < scores["EM"] == 0.75 < high < 0.95
+    assert scores.interval("EM") == (low, high)
+
+
+@pytest.mark.parametrize("suffix", ["json", "parquet"])
+def test_scores_of_answers_are_saved_and_loaded(suffix: str, tmp_path: Path) -> None:
+    scores = evaluate_answers(TRUTH, SAID, name="gpt")
+    path = tmp_path / f"scores.{suffix}"
+    scores.to_json(path) if suffix == "json" else scores.to_parquet(path)
+    loaded = Scores.load(path)
+    assert loaded.queries == scores.queries
+    assert loaded.per_query == scores.per_query
+    assert loaded.findings == scores.findings
+    assert loaded.name == "gpt"
+    assert loaded.answers is None
+    assert loaded["F1"] == scores["F1"]
+
+
+def test_scores_of_answers_become_data_frames() -> None:
+    scores = evaluate_answers(TRUTH, SAID, "EM, F1")
+    frame = scores.to_pandas()
+    assert frame["query"].tolist() == ["q2", "q1", "später"]
+    assert frame["TokenF1"].tolist() == scores.to_polars()["TokenF1"].to_list() == [1.0, 2 / 3, 0.0]
+
+
+def test_the_name_is_that_of_the_scores() -> None:
+    assert evaluate_answers(TRUTH, SAID).name == ""
+    assert evaluate_answers(TRUTH, SAID, name="gpt").name == "gpt"
+
+
+def test_the_answers_stand_behind_the_scores_until_they_are_let_go_or_pickled() -> None:
+    scores = evaluate_answers(TRUTH, SAID)
+    assert scores.answers is not None
+    assert scores.answers.queries == ("q2", "q1", "später")
+    assert list(scores.answers.golds) == [("9", "nine"), ("the Eiffel Tower",), ("1889",)]
+    assert list(scores.answers.predicted) == ["Nine.", "Eiffel Tower in Paris", None]
+    for without in (scores.alone(), pickle.loads(pickle.dumps(scores))):
+        assert without.answers is None
+        assert without.per_query == scores.per_query
+        assert without.findings == scores.findings
+    assert scores.answers is not None
+
+
+# Results that hold documents, answers or both.
+
+DOCUMENTS: Record = {"query": "q", "truth": ["a"], "retrieved": ["x", "a"]}
+ANSWERS: Record = {"query": "q", "gold_answers": ["the cat", "a dog"], "answer": "dog!"}
+BOTH: Record = {**DOCUMENTS, **ANSWERS}
+MIXED: list[Record] = [
+    {"query": "both", "truth": ["a"], "retrieved": ["a"], "gold_answers": "one", "answer": "one"},
+    {"query": "answers", "gold_answers": ["two", "three"], "answer": "three"},
+    {"query": "documents", "truth": ["b"], "retrieved": ["x", "b"]},
+    {"query": "neither was found", "truth": ["c"], "gold_answers": "four"},
+    {"query": "no truth", "retrieved": ["d"], "answer": "five"},
+    {"query": "nothing"},
+]
+
+
+def test_results_with_both_are_measured_by_the_measures_of_both() -> None:
+    scores = evaluate_results([BOTH])
+    assert scores.measures == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
+    assert scores["RR"] == 0.5
+    assert scores["EM(normalize=true)"] == 1.0
+    assert scores.findings == evaluate({"q": ["a"]}, {"q": ["x", "a"]}).findings
+
+
+def test_results_with_answers_alone_are_measured_by_the_measures_of_answers() -> None:
+    scores = evaluate_results([ANSWERS])
+    assert scores.measures == DEFAULT_ANSWER_MEASURES
+    assert scores.per_query == evaluate_answers({"q": ANSWERS["gold_answers"]}, {"q": "dog!"}).per_query
+
+
+@pytest.mark.parametrize("answer", ["text", {"text": "an object"}, ["a", "list"], 7, True])
+def test_results_with_documents_alone_are_measured_as_ever_whatever_the_answer_looks_like(answer: Any) -> None:
+    alone, scores = evaluate_results([DOCUMENTS]), evaluate_results([{**DOCUMENTS, "answer": answer}])
+    assert scores.measures == alone.measures == DEFAULT_MEASURES
+    assert scores.per_query == alone.per_query
+
+
+def test_an_answer_that_is_no_text_does_not_matter_where_measures_of_documents_are_named() -> None:
+    assert evaluate_results([{**BOTH, "answer": {"text": "x"}, "gold_answers": 7}], "RR")["RR"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("record", "where"),
+    [({**BOTH, "answer": {"a": 1}}, "answer"), ({**BOTH, "gold_answers": ["x", 7]}, "gold_answers[1]")],
+)
+def test_an_answer_that_is_no_text_is_an_error_where_answers_are_measured(record: Record, where: str) -> None:
+    for measures in (None, "EM"):
+        error = error_of(evaluate_results, [{**BOTH, "query": "first"}, record], measures)
+        assert error.what.endswith("is not text")
+        assert error.where == f"the results[1], {where}"
+        assert error.mend == "Answers are text: write it in quotes."
+
+
+def test_answers_without_gold_answers_are_noticed_unless_measures_are_named() -> None:
+    records = [{**DOCUMENTS, "answer": "x"}, {**DOCUMENTS, "query": "r", "answer": None}]
+    records.append({**DOCUMENTS, "query": "s", "answer": ""})
+    found = noticed(evaluate_results(records))["unscored"]
+    assert found.count == 2
+    assert found.message == "answer of 2 queries not scored: no line has a field gold_answers"
+    assert "--field gold_answers=..." in found.mend
+    assert "unscored" not in noticed(evaluate_results(records, "RR"))
+    assert "unscored" not in noticed(evaluate_results([DOCUMENTS]))
+    assert "unscored" not in noticed(evaluate_results([BOTH]))
+
+
+@pytest.mark.parametrize(("there", "lacking"), [("truth", "retrieved"), ("retrieved", "truth")])
+def test_half_of_the_documents_beside_answers_is_noticed(there: str, lacking: str) -> None:
+    record = {name: value for name, value in BOTH.items() if name != lacking}
+    scores = evaluate_results([record])
+    assert scores.measures == DEFAULT_ANSWER_MEASURES
+    assert noticed(scores)["unscored"].message == f"{there} of 1 query not scored: no line has a field {lacking}"
+
+
+@pytest.mark.parametrize("name", ["F1@5", "recall@5", "precision@3"])
+def test_where_answers_are_evaluated_their_measures_are_meant(name: str) -> None:
+    assert "takes no cut-off" in error_of(evaluate_answers, TRUTH, SAID, name).what
+
+
+def test_where_documents_are_evaluated_their_measures_are_meant() -> None:
+    assert "P needs a cut-off" in error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, "precision").what
+    assert "no parameter 'normalize'" in error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, "F1(normalize=false)").what
+
+
+@pytest.mark.parametrize("name", ["ground_truth", "reference", "gold_answer", "expected_output"])
+def test_to_name_a_measure_of_answers_without_gold_answers_is_an_error_that_names_a_likely_field(name: str) -> None:
+    asked: list[Any] = ["EM", ["RR", EM]]
+    for measures in asked:
+        error = error_of(evaluate_results, [{**DOCUMENTS, "answer": "x", name: "y"}], measures)
+        assert (error.what, error.where) == ("no line has a field 'gold_answers'", "the results")
+        assert f'fields={{"gold_answers": "{name}"}}' in (error.mend or "")
+        fields = {"gold_answers": name}
+        assert evaluate_results([{**DOCUMENTS, "answer": "x", name: "y"}], measures, fields=fields)["EM"] == 0.0
+
+
+def test_to_name_a_measure_of_answers_without_answers_is_an_error_that_names_a_likely_field() -> None:
+    error = error_of(evaluate_results, [{**DOCUMENTS, "gold_answers": "x", "response": {"text": "y"}}], "EM")
+    assert error.what == "no line has a field 'answer'"
+    assert 'fields={"answer": "response"}' in (error.mend or "")
+    records = [{**DOCUMENTS, "gold_answers": "x", "response": {"text": "x"}}]
+    assert evaluate_results(records, "EM", fields={"answer": "response.text"})["EM"] == 1.0
+
+
+def test_to_name_a_measure_of_documents_without_documents_is_an_error() -> None:
+    for measures in ("RR", ["EM", "RR"]):
+        error = error_of(evaluate_results, [{**ANSWERS, "documents": ["a"], "truth": ["a"]}], measures)
+        assert error.what == "no line has a field 'retrieved'"
+        assert 'fields={"retrieved": "documents"}' in (error.mend or "")
+
+
+@pytest.mark.parametrize(
+    ("record", "lacking"),
+    [
+        ({"query": "q"}, "truth"),
+        ({"query": "q", "answer": "a"}, "gold_answers"),
+        ({"query": "q", "gold_answers": "a"}, "answer"),
+        ({"query": "q", "truth": ["a"]}, "retrieved"),
+        ({"query": "q", "retrieved": ["a"]}, "truth"),
+    ],
+)
+def test_results_of_which_nothing_can_be_measured_are_an_error_that_names_what_is_missing(
+    record: Record, lacking: str
+) -> None:
+    error = error_of(evaluate_results, [record])
+    assert error.what == f"no line has a field '{lacking}'"
+    assert f"--field {lacking}=..." in (error.mend or "")
+
+
+def test_f1_is_that_of_what_is_there() -> None:
+    assert evaluate_results([DOCUMENTS], "F1").means == {"F": pytest.approx(2 / 3)}
+    assert evaluate_results([ANSWERS], "F1").means == {"TokenF1": 1.0}
+    assert evaluate_results([ANSWERS], "F1, EM").measures == ("TokenF1", "EM")
+    assert evaluate_results([DOCUMENTS], "RR, F1").measures == ("RR", "F")
+
+
+@pytest.mark.parametrize("measures", ["F1", "RR, F1", "f1", ["F1", "EM"]])
+def test_f1_is_an_error_where_documents_and_answers_are_there(measures: Any) -> None:
+    error = error_of(evaluate_results, [BOTH], measures)
+    assert error.what.lower() == "f1 is f of documents and tokenf1 of answers, and both are there"
+    assert error.mend == "Write F or TokenF1."
+
+
+def test_f1_is_no_question_where_its_parameters_say_which() -> None:
+    assert evaluate_results([BOTH], "F1@1, F1(normalize=false)").measures == ("F@1", "TokenF1(normalize=false)")
+    assert evaluate_results([BOTH], ["F", "TokenF1"]).means == {"F": pytest.approx(2 / 3), "TokenF1": 1.0}
+
+
+def test_a_query_without_a_truth_has_no_value_for_documents_and_one_without_gold_answers_none_for_answers() -> None:
+    scores = evaluate_results(MIXED, ["EM", "RR"])
+    assert scores.per_query == {
+        "both": {"EM": 1.0, "RR": 1.0},
+        "answers": {"EM": 1.0, "RR": None},
+        "documents": {"EM": None, "RR": 0.5},
+        "neither was found": {"EM": 0.0, "RR": 0.0},
+    }
+    assert np.isnan(scores.column("RR")).tolist() == [False, True, False, False]
+    assert scores.nulls("EM") == scores.nulls("RR") == 1
+    assert scores["EM"] == pytest.approx(2 / 3)
+    assert scores["RR"] == 0.5
+
+
+def test_what_has_no_value_is_shown_and_goes_out_as_null(tmp_path: Path) -> None:
+    scores = evaluate_results(MIXED, ["EM", "RR"])
+    assert "note: 1 without a value for EM, left out." in str(scores)
+    assert "note: 1 without a value for RR, left out." in str(scores)
+    assert json.loads(scores.to_json(tmp_path / "scores.json"))["queries"][1] == {
+        "query": "answers",
+        "EM": 1.0,
+        "RR": None,
+    }
+    assert Scores.load(tmp_path / "scores.json").per_query == scores.per_query
+    assert scores.to_polars()["RR"].null_count() == 1
+
+
+def test_an_interval_is_that_of_the_queries_that_have_a_value() -> None:
+    scores = evaluate_results(MIXED, ["EM", "RR"])
+    alone = evaluate_results(MIXED, "EM")
+    assert scores.interval("EM") == alone.interval("EM")
+    assert scores.intervals() == {"EM": alone.interval("EM"), "RR": evaluate_results(MIXED, "RR").interval("RR")}
+
+
+def test_what_is_missing_is_noticed_of_documents_and_of_answers() -> None:
+    found = noticed(evaluate_results(MIXED, ["EM", "RR"]))
+    assert found["missing-queries"].queries == found["missing-answers"].queries == ("neither was found",)
+    assert found["unknown-queries"].queries == found["unknown-answers"].queries == ("no truth",)
+
+
+def test_what_is_missing_is_left_out_of_both_on_demand() -> None:
+    scores = evaluate_results([*MIXED, {**BOTH, "query": "half", "answer": None}], ["EM", "RR"], missing="skip")
+    assert scores.per_query == {
+        "both": {"EM": 1.0, "RR": 1.0},
+        "answers": {"EM": 1.0, "RR": None},
+        "documents": {"EM": None, "RR": 0.5},
+        "half": {"EM": None, "RR": 0.5},
+    }
+    found = noticed(scores)
+    assert found["missing-queries"].queries == ("neither was found",)
+    assert found["missing-answers"].queries == ("neither was found", "half")
+    assert "(left out)" in found["missing-answers"].message
+
+
+def test_to_leave_out_every_answer_is_an_error() -> None:
+    records = [{"query": "q", "gold_answers": "a"}, {"query": "r", "answer": "a"}]
+    error = error_of(evaluate_results, records, missing="skip")
+    assert (error.what, error.where) == ("no question of the truth has an answer", "the results")
+
+
+def test_the_columns_stand_in_the_order_asked_for_and_each_once() -> None:
+    measures = ["TokenF1", "RR", "EM", "AP", "RR", "token_f1"]
+    assert evaluate_results([BOTH], measures).measures == ("TokenF1", "RR", "EM", "AP")
+
+
+def test_the_threshold_of_relevance_does_not_touch_answers() -> None:
+    assert evaluate_results([BOTH], ["EM", "AP"], rel=2).measures == ("EM", "AP(rel=2)")
+
+
+def test_the_rows_stand_in_the_order_of_the_results() -> None:
+    records = [MIXED[2], MIXED[1], MIXED[0]]
+    assert evaluate_results(records, ["EM", "RR"]).queries == ("documents", "answers", "both")
+
+
+def test_results_in_a_file_are_measured_like_those_in_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in MIXED), "utf-8")
+    assert evaluate_results(path).per_query == evaluate_results(MIXED).per_query
+    assert evaluate_results(path).findings == evaluate_results(MIXED).findings
+
+
+def test_an_answer_in_a_file_that_is_no_text_is_an_error_that_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(json.dumps(BOTH) + "\n" + json.dumps({**BOTH, "query": "r", "answer": 1889}) + "\n", "utf-8")
+    assert error_of(evaluate_results, path).where == f"{path}:2, answer"
+
+
+def test_documents_and_answers_stand_behind_the_scores_until_they_are_let_go_or_pickled() -> None:
+    scores = evaluate_results(MIXED, ["EM", "RR"])
+    assert scores.evidence is not None
+    assert scores.answers is not None
+    assert scores.answers.queries == ("both", "answers", "neither was found")
+    for without in (scores.alone(), pickle.loads(pickle.dumps(scores))):
+        assert without.answers is None
+        assert without.evidence is None
+        assert without.per_query == scores.per_query
+        assert without.findings == scores.findings
+    assert evaluate_results(MIXED, "EM").evidence is None
+    assert evaluate_results(MIXED, "RR").answers is None
+
+
+def test_the_documents_of_a_query_are_explained_with_all_its_scores() -> None:
+    assert "query both: EM 1.0000, RR 1.0000" in str(evaluate_results(MIXED, ["EM", "RR"]).explain("both"))
+
+
+TEXT = st.sampled_from(["", "a", "Paris", "paris.", "the Paris in France", "北京", "1889"])
+IDS = st.lists(st.sampled_from("abcde"), unique=True)
+RECORD = st.fixed_dictionaries(
+    {},
+    optional={
+        "truth": IDS,
+        "retrieved": IDS,
+        "gold_answers": st.one_of(TEXT, st.lists(TEXT, max_size=3)),
+        "answer": TEXT,
+    },
+)
+
+
+@given(st.lists(RECORD, min_size=1, max_size=8), st.sampled_from(["zero", "skip"]), st.booleans())
+def test_results_are_the_documents_of_evaluate_beside_the_answers_of_evaluate_answers(
+    fields: list[Record], missing: Literal["zero", "skip"], answers_first: bool
+) -> None:
+    records = [{"query": f"q{at}", **record} for at, record in enumerate(fields)]
+    truth, run, golds, said = (
+        {record["query"]: record[role] for record in records if role in record}
+        for role in ("truth", "retrieved", "gold_answers", "answer")
+    )
+    if missing == "skip":
+        assume(truth.keys() & run.keys() and golds.keys() & said.keys())
+    assume(truth and run and golds and said)
+    of_documents, of_answers = ["RR", "AP", "nDCG@2"], ["EM", "TokenF1", "Contains"]
+    measures = [*of_answers, *of_documents] if answers_first else [*of_documents, *of_answers]
+    together = evaluate_results(records, measures, missing=missing)
+    documents = evaluate(truth, run, of_documents, missing=missing)
+    answers = evaluate_answers(golds, said, of_answers, missing=missing)
+    assert together.measures == tuple(measures)
+    assert together.means == {**documents.means, **answers.means}
+    assert together.findings == (*documents.findings, *answers.findings)
+    rows = {*documents.queries, *answers.queries}
+    assert together.queries == tuple(record["query"] for record in records if record["query"] in rows)
+    empty = dict.fromkeys(measures)
+    assert together.per_query == {
+        query: {**empty, **documents.per_query.get(query, {}), **answers.per_query.get(query, {})}
+        for query in together.queries
+    }
+    for alone, names in ((documents, of_documents), (answers, of_answers)):
+        assert evaluate_results(records, names, missing=missing).per_query == alone.per_query

@@ -1,0 +1,849 @@
+"""Gold answers and predicted ones: the same from every form that holds them, or one clear error."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat import KaratError, evaluate_answers
+from karat.sources.answers import Golds, Predicted, read_golds, read_predicted
+from karat.sources.pieces import TextSource
+
+Write = Callable[..., str]
+
+ODD = 'ü, "3"\tx'
+GOLD: dict[str, tuple[str, ...]] = {
+    "q1": ("the Eiffel Tower",),
+    "q2": ("9", "nine"),
+    ODD: ("日本\n京都\t東,京", 'the "City"'),
+    "7": ("",),
+}
+PREDICTED = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", ODD: "京都", "7": ""}
+MEASURES = ["EM(normalize=true)", "TokenF1"]
+SCORED = {
+    "q1": {"EM(normalize=true)": 0.0, "TokenF1": 2 / 3},
+    "q2": {"EM(normalize=true)": 1.0, "TokenF1": 1.0},
+    ODD: {"EM(normalize=true)": 0.0, "TokenF1": 0.5},
+    "7": {"EM(normalize=true)": 1.0, "TokenF1": 1.0},
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a file; its path."""
+
+    def write(data: str | bytes, name: str = "answers") -> str:
+        path = tmp_path / name
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return str(path)
+
+    return write
+
+
+def lines(records: Iterable[Any]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def table(rows: Iterable[Iterable[str]], delimiter: str = ",", newline: str = "\n") -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=delimiter, lineterminator=newline).writerows(rows)
+    return text.getvalue()
+
+
+def gold_rows() -> list[tuple[str, str]]:
+    return [(query, gold) for query, golds in GOLD.items() for gold in golds]
+
+
+def error_of(read: Callable[..., Any], *args: Any, **options: Any) -> KaratError:
+    with pytest.raises(KaratError) as caught:
+        read(*args, **options)
+    return caught.value
+
+
+def predicted(source: Any, fields: Mapping[str, str] | None = None) -> Predicted:
+    return read_predicted(source, GOLD, fields)
+
+
+# The same answers in every form that Python holds.
+
+GOLDS_IN_PYTHON: dict[str, Callable[[], Any]] = {
+    "a mapping": lambda: GOLD,
+    "a mapping to lists": lambda: {query: list(golds) for query, golds in GOLD.items()},
+    "a mapping to texts": lambda: {query: golds[0] if len(golds) == 1 else golds for query, golds in GOLD.items()},
+    "a mapping to lists of objects": lambda: {q: [{"text": gold} for gold in golds] for q, golds in GOLD.items()},
+    "a mapping to objects of lists": lambda: {q: {"text": golds, "answer_start": [1]} for q, golds in GOLD.items()},
+    "a mapping by numbers": lambda: {int(q) if q == "7" else q: golds for q, golds in GOLD.items()},
+    "records": lambda: [{"query": query, "gold_answers": golds} for query, golds in GOLD.items()],
+    "a tuple of records": lambda: tuple({"query": query, "gold_answers": golds} for query, golds in GOLD.items()),
+    "records, one per gold answer": lambda: [{"qid": query, "answer": gold} for query, gold in gold_rows()],
+    "Hugging Face's references": lambda: [
+        {"id": query, "answers": {"text": list(golds), "answer_start": [0] * len(golds)}}
+        for query, golds in GOLD.items()
+    ],
+    "pandas": lambda: pd.DataFrame(gold_rows(), columns=["query", "answer"]),
+    "pandas, indexed by query": lambda: pd.DataFrame(gold_rows(), columns=["query", "answer"]).set_index("query"),
+    "pandas with lists": lambda: pd.DataFrame({"id": list(GOLD), "answers": [list(golds) for golds in GOLD.values()]}),
+    "pandas with categories": lambda: pd.DataFrame(gold_rows(), columns=["query", "answer"]).astype("category"),
+    "polars": lambda: pl.DataFrame(gold_rows(), schema=["query", "answer"], orient="row"),
+    "polars with lists": lambda: pl.DataFrame({"id": list(GOLD), "gold": [list(golds) for golds in GOLD.values()]}),
+    "polars, collected": lambda: pl.LazyFrame({"id": list(GOLD), "gold": [list(g) for g in GOLD.values()]}).collect(),
+    "Arrow": lambda: pa.table({"query": list(GOLD), "gold_answers": [list(golds) for golds in GOLD.values()]}),
+    "Arrow in batches": lambda: pa.table(
+        {"query": [q for q, _ in gold_rows()], "answer": [g for _, g in gold_rows()]}
+    ).to_reader(max_chunksize=2),
+    "Arrow with objects": lambda: pa.table(
+        {"id": list(GOLD), "answers": [{"text": list(golds), "answer_start": [0]} for golds in GOLD.values()]}
+    ),
+}
+
+
+@pytest.mark.parametrize("form", GOLDS_IN_PYTHON)
+def test_gold_answers_are_the_same_in_every_form_of_python(form: str) -> None:
+    golds = read_golds(GOLDS_IN_PYTHON[form]())
+    assert list(golds.items()) == list(GOLD.items())
+    assert evaluate_answers(GOLDS_IN_PYTHON[form](), PREDICTED, MEASURES).per_query == SCORED
+
+
+PREDICTIONS_IN_PYTHON: dict[str, Callable[[], Any]] = {
+    "a mapping": lambda: PREDICTED,
+    "a mapping by numbers": lambda: {int(q) if q == "7" else q: answer for q, answer in PREDICTED.items()},
+    "a list": lambda: list(PREDICTED.values()),
+    "a tuple": lambda: tuple(PREDICTED.values()),
+    "records": lambda: [{"query": query, "answer": answer} for query, answer in PREDICTED.items()],
+    "Hugging Face's predictions": lambda: [{"id": q, "prediction_text": answer} for q, answer in PREDICTED.items()],
+    "pandas": lambda: pd.DataFrame({"query": list(PREDICTED), "answer": list(PREDICTED.values())}),
+    "polars": lambda: pl.DataFrame({"query": list(PREDICTED), "prediction": list(PREDICTED.values())}),
+    "Arrow": lambda: pa.table({"query_id": list(PREDICTED), "response": list(PREDICTED.values())}),
+}
+
+
+@pytest.mark.parametrize("form", PREDICTIONS_IN_PYTHON)
+def test_predictions_are_the_same_in_every_form_of_python(form: str) -> None:
+    assert predicted(PREDICTIONS_IN_PYTHON[form]()) == PREDICTED
+    assert evaluate_answers(GOLD, PREDICTIONS_IN_PYTHON[form](), MEASURES).per_query == SCORED
+
+
+def test_a_relation_of_duckdb_is_a_table() -> None:
+    connection = duckdb.connect()
+    connection.execute("create table answers (query text, answer text)")
+    connection.executemany("insert into answers values (?, ?)", gold_rows())
+    assert read_golds(connection.sql("select * from answers")) == GOLD
+
+
+def test_the_questions_of_lists_are_counted_from_zero_and_matched_by_position() -> None:
+    golds = [list(texts) for texts in GOLD.values()]
+    assert read_golds(golds) == dict(zip("0123", GOLD.values(), strict=True))
+    scores = evaluate_answers(golds, list(PREDICTED.values()), MEASURES)
+    assert scores.per_query == dict(zip("0123", SCORED.values(), strict=True))
+
+
+def test_a_list_is_matched_with_the_questions_of_a_mapping_by_position() -> None:
+    assert read_predicted(["x", None, "y"], {"b": ("x",), "a": None, "c": ("y",)}) == {"b": "x", "a": None, "c": "y"}
+
+
+def test_predictions_may_come_in_another_order_than_the_questions() -> None:
+    turned = dict(reversed(PREDICTED.items()))
+    scores = evaluate_answers(GOLD, turned, MEASURES)
+    assert scores.queries == tuple(GOLD)
+    assert scores.per_query == SCORED
+
+
+def test_the_gold_answers_of_a_set_are_sorted_and_those_of_a_list_stay_in_order() -> None:
+    assert read_golds({"set": {"b", "c", "a"}, "frozen": frozenset({"b", "a"}), "list": ["b", "c", "a"]}) == {
+        "set": ("a", "b", "c"),
+        "frozen": ("a", "b"),
+        "list": ("b", "c", "a"),
+    }
+
+
+def test_a_gold_answer_that_is_listed_twice_is_one() -> None:
+    assert read_golds({"q": ["b", "a", "b"]}) == {"q": ("b", "a")}
+
+
+@pytest.mark.parametrize("nothing", [[], (), set(), {"text": []}, {"text": [], "answer_start": []}, "", [""]])
+def test_no_gold_answer_at_all_means_that_the_right_answer_is_empty(nothing: Any) -> None:
+    assert read_golds({"q": nothing}) == {"q": ("",)}
+
+
+NULLS: dict[str, Any] = {
+    "a mapping": {"q": "a", "r": None},
+    "a list": ["a", None],
+    "records": [{"query": "q", "answer": "a"}, {"query": "r", "answer": None}],
+    "a record without the field": [{"query": "q", "answer": "a"}, {"query": "r"}],
+    "null first": [{"query": "r", "answer": None}, {"query": "q", "answer": "a"}],
+    "pandas": pd.DataFrame({"query": ["q", "r"], "answer": ["a", None]}),
+    "pandas, NaN among objects": pd.DataFrame({"query": ["q", "r"], "answer": ["a", float("nan")]}, dtype=object),
+    "polars": pl.DataFrame({"query": ["q", "r"], "answer": ["a", None]}),
+    "Arrow": pa.table({"query": ["q", "r"], "answer": ["a", None]}),
+}
+
+
+@pytest.mark.parametrize("form", NULLS)
+def test_null_is_no_gold_answer_known_and_no_answer_predicted(form: str) -> None:
+    names = {"0": "q", "1": "r"} if form == "a list" else {}
+    golds = {names.get(query, query): texts for query, texts in read_golds(NULLS[form]).items()}
+    assert golds == {"q": ("a",), "r": None}
+    assert read_predicted(NULLS[form], {"q": ("a",), "r": ("b",)}) == {"q": "a", "r": None}
+
+
+def test_a_column_of_lists_may_have_a_null_and_an_empty_list_and_they_differ() -> None:
+    frame = pl.DataFrame({"query": ["q", "r", "s"], "gold_answers": [["a", "b"], None, []]})
+    assert read_golds(frame) == {"q": ("a", "b"), "r": None, "s": ("",)}
+
+
+def test_a_column_of_nothing_but_nulls_predicts_nothing() -> None:
+    assert predicted(pl.DataFrame({"query": ["q1", "q2"], "answer": [None, None]})) == {"q1": None, "q2": None}
+
+
+def test_a_frame_longer_than_is_read_at_a_time_is_read_whole() -> None:
+    queries = [f"q{at}" for at in range(25_000)]
+    golds = read_golds(pa.table({"query": queries, "answer": [f"a{at}" for at in range(25_000)]}))
+    assert golds == {f"q{at}": (f"a{at}",) for at in range(25_000)}
+
+
+@pytest.mark.parametrize("name", ["query", "id", "query_id", "question_id", "qid", "question"])
+def test_the_question_goes_by_many_names(name: str) -> None:
+    assert read_golds([{name: "q", "gold_answers": "a"}]) == {"q": ("a",)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    "gold_answers gold_answer answers ground_truth_answers ground_truth_answer ground_truth references reference answer"
+    " gold".split(),
+)
+def test_gold_answers_go_by_many_names(name: str) -> None:
+    assert read_golds([{"query": "q", name: ["a", "b"]}]) == {"q": ("a", "b")}
+
+
+@pytest.mark.parametrize(
+    "name", "answer predicted_answer prediction prediction_text predicted_answers response output".split()
+)
+def test_predicted_answers_go_by_many_names(name: str) -> None:
+    assert predicted([{"query": "q1", name: "a"}]) == {"q1": "a"}
+
+
+def test_one_record_may_hold_both_the_gold_answers_and_the_predicted_one() -> None:
+    records = [{"query": "why?", "id": 3, "question": "x", "answers": ["a"], "answer": "b", "prediction": "c"}]
+    assert read_golds(records) == {"why?": ("a",)}
+    assert predicted(records) == {"why?": "b"}
+
+
+def test_the_names_of_fields_are_those_given() -> None:
+    records = [{"query": "no", "answer": "no", "gold": "no", "key": {"id": "q1"}, "labels": ["a"], "said": "b"}]
+    fields = {"query": "key.id", "gold_answers": "labels", "answer": "said"}
+    for source in (records, pa.Table.from_pylist(records), pl.DataFrame(records)):
+        assert read_golds(source, fields) == {"q1": ("a",)}
+        assert predicted(source, fields) == {"q1": "b"}
+    assert evaluate_answers(records, records, "EM", fields=fields).per_query == {"q1": {"EM": 0.0}}
+
+
+def test_the_names_of_fields_may_be_given_for_files(write: Write) -> None:
+    fields = {"query": "key", "gold_answers": "labels"}
+    record = {"key": "q", "labels": "a", "query": "no", "answer": "no"}
+    for data in (lines([record]), lines([record, {**record, "key": "r"}]), json.dumps([record])):
+        assert read_golds(write(data), fields)["q"] == ("a",)
+    assert read_golds(write(table([record, record.values()], "\t")), fields) == {"q": ("a",)}
+
+
+# Files.
+
+TEXTS: dict[str, Callable[[], str]] = {
+    "a JSON mapping": lambda: json.dumps(GOLD),
+    "a JSON mapping over many lines": lambda: json.dumps(GOLD, indent=1, ensure_ascii=False),
+    "a JSON list of records": lambda: json.dumps([{"query": query, "gold_answers": g} for query, g in GOLD.items()]),
+    "Hugging Face's references": lambda: json.dumps(GOLDS_IN_PYTHON["Hugging Face's references"](), indent=2),
+    "SQuAD's data set": lambda: json.dumps(squad(), indent=1),
+    "JSON lines": lambda: lines({"query": query, "gold_answers": golds} for query, golds in GOLD.items()),
+    "JSON lines, one per gold answer": lambda: lines({"id": query, "answer": gold} for query, gold in gold_rows()),
+    "CSV": lambda: table([("query", "answer"), *gold_rows()]),
+    "another CSV": lambda: table([("x", "answer", "query"), *(("", gold, q) for q, gold in gold_rows())]),
+    "TSV": lambda: table([("query", "answer"), *gold_rows()], "\t"),
+}
+WRITTEN: dict[str, Callable[[str], str | bytes]] = {
+    "as it is": lambda text: text,
+    "no final newline": lambda text: text.removesuffix("\n"),
+    "BOM": lambda text: "\ufeff" + text,
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "gzip with a BOM": lambda text: gzip.compress(("\ufeff" + text).encode()),
+    "gzip in two members": lambda text: gzip.compress(text[:30].encode()) + gzip.compress(text[30:].encode()),
+}
+
+
+def squad() -> dict[str, Any]:
+    """The gold answers as SQuAD has them: spread over articles and paragraphs, and none where there is no answer."""
+    questions = [
+        {
+            "id": query,
+            "question": "?",
+            "answers": [{"text": gold, "answer_start": 3} for gold in golds if gold],
+            "is_impossible": golds == ("",),
+        }
+        for query, golds in GOLD.items()
+    ]
+    paragraphs = [{"context": "…", "qas": questions[:1]}, {"context": "…", "qas": questions[1:3]}]
+    articles = [{"title": "t", "paragraphs": paragraphs}, {"title": "u", "paragraphs": [{"qas": questions[3:]}]}]
+    return {"version": "v2.0", "data": articles}
+
+
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("how", WRITTEN)
+def test_gold_answers_are_the_same_in_every_form_of_file(form: str, how: str, write: Write) -> None:
+    path = write(WRITTEN[how](TEXTS[form]()))
+    assert list(read_golds(path).items()) == list(GOLD.items())
+    assert evaluate_answers(path, PREDICTED, MEASURES).per_query == SCORED
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_lines_may_end_as_they_do_on_windows(form: str, write: Write) -> None:
+    text = TEXTS[form]()
+    if form.endswith("SV"):
+        delimiter = "\t" if form == "TSV" else ","
+        text = table(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), delimiter, "\r\n")
+    else:
+        text = text.replace("\n", "\r\n").replace("}, ", "},\r\n")
+    assert text.count("\r\n") > 2 or form == "a JSON mapping"
+    assert read_golds(write(text)) == GOLD
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_gold_answers_come_from_standard_input(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXTS[form]().encode())))
+    assert read_golds("-") == GOLD
+
+
+def test_predictions_come_from_a_pipe(write: Write) -> None:
+    program = "import karat, sys; print(karat.evaluate_answers(sys.argv[1], '-', 'TokenF1').to_json())"
+    command = [sys.executable, "-c", program, write(json.dumps(GOLD))]
+    piped = subprocess.run(command, input=json.dumps(PREDICTED), capture_output=True, text=True, check=True)
+    assert [row["TokenF1"] for row in json.loads(piped.stdout)["queries"]] == [2 / 3, 1, 0.5, 1]
+
+
+PREDICTION_TEXTS: dict[str, str] = {
+    "SQuAD's predictions": json.dumps(PREDICTED),
+    "a JSON list": json.dumps(list(PREDICTED.values())),
+    "Hugging Face's predictions": json.dumps([{"id": q, "prediction_text": a} for q, a in PREDICTED.items()]),
+    "JSON lines": lines({"question_id": query, "answer": answer} for query, answer in PREDICTED.items()),
+    "CSV": table([("query", "answer"), *PREDICTED.items()]),
+    "TSV": table([("query", "answer"), *PREDICTED.items()], "\t"),
+}
+
+
+@pytest.mark.parametrize("form", PREDICTION_TEXTS)
+@pytest.mark.parametrize("how", WRITTEN)
+def test_predictions_are_the_same_in_every_form_of_file(form: str, how: str, write: Write) -> None:
+    path = write(WRITTEN[how](PREDICTION_TEXTS[form]))
+    assert predicted(path) == PREDICTED
+    assert evaluate_answers(GOLD, path, MEASURES).per_query == SCORED
+
+
+def test_paths_may_be_of_any_kind(write: Write) -> None:
+    path = write(json.dumps(GOLD))
+    assert read_golds(path) == read_golds(Path(path)) == read_golds(TextSource(path)) == GOLD
+
+
+def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:
+    golds, answers = write('["a", ["b", "c"], null]', "gold.json"), write('["a", null, "x"]', "said.json")
+    scores = evaluate_answers(golds, answers, "EM")
+    assert scores.per_query == {"0": {"EM": 1.0}, "1": {"EM": 0.0}}
+
+
+def test_one_object_with_a_query_and_an_answer_is_a_record(write: Write) -> None:
+    assert read_golds(write('{"query": "q", "answer": "a"}')) == {"q": ("a",)}
+    assert predicted(write('{"id": "q1", "prediction_text": "a"}')) == {"q1": "a"}
+
+
+def test_a_mapping_may_have_a_question_of_the_name_of_a_field(write: Write) -> None:
+    assert read_golds(write('{"query": "a", "q": "b"}')) == {"query": ("a",), "q": ("b",)}
+    assert predicted(write('{"data": "a", "answer": "b"}')) == {"data": "a", "answer": "b"}
+
+
+def test_blank_lines_do_not_matter_and_are_counted(write: Write) -> None:
+    text = '\n{"query": "q", "answer": "a"}\n \n\n{"query": "r", "answer": "b"}\n\n'
+    assert read_golds(write(text)) == {"q": ("a",), "r": ("b",)}
+    assert error_of(read_golds, write(text.replace('"b"', "1"))).where == write(text.replace('"b"', "1")) + ":5"
+    assert read_golds(write("\n\nquery,answer\n\nq,a\n\n")) == {"q": ("a",)}
+
+
+def test_quotes_inside_of_a_text_need_no_quotes_around_it(write: Write) -> None:
+    assert read_golds(write('query\tanswer\nq\t5" or 6"\n')) == {"q": ('5" or 6"',)}
+
+
+def test_commas_are_no_columns_where_the_header_has_tabs(write: Write) -> None:
+    assert read_golds(write("query\tanswer\nq\ta, b\n")) == {"q": ("a, b",)}
+
+
+def test_an_empty_cell_of_a_table_is_an_empty_answer(write: Write) -> None:
+    assert read_golds(write("query,answer\nq,\n")) == {"q": ("",)}
+    assert predicted(write("query,answer\nq1,\n")) == {"q1": ""}
+
+
+def test_an_answer_may_have_a_million_characters(write: Write) -> None:
+    long = "é" * 1_000_000
+    assert read_golds({"q": long}) == {"q": (long,)}
+    for text in (json.dumps({"q": long}), lines([{"query": "q", "answer": long}, {"query": "r", "answer": "a"}])):
+        assert read_golds(write(text))["q"] == (long,)
+    assert evaluate_answers({"q": long}, {"q": long}, "EM")["EM"] == 1
+
+
+def test_an_answer_of_a_table_may_be_as_long_as_pythons_csv_allows(write: Write) -> None:
+    assert read_golds(write(f"query,answer\nq,{'x' * 131_072}\n")) == {"q": ("x" * 131_072,)}
+
+
+ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+# A mapping whose questions have such names cannot be told from a record.
+FIELD = {"query", "id", "query_id", "question_id", "qid", "question", "data"}
+QUESTION = ANY.filter(lambda text: text not in FIELD)
+ANSWERS = st.one_of(st.none(), ANY, st.lists(ANY, unique=True))
+
+
+def as_read(golds: Mapping[str, Any]) -> Golds:
+    return {
+        query: None if given is None else (given,) if isinstance(given, str) else tuple(given) or ("",)
+        for query, given in golds.items()
+    }
+
+
+@given(st.dictionaries(QUESTION, ANSWERS, min_size=1), st.booleans(), st.booleans())
+def test_gold_answers_that_are_written_as_json_are_read_again(
+    tmp_path_factory: pytest.TempPathFactory, golds: dict[str, Any], ascii_only: bool, packed: bool
+) -> None:
+    records = [{"query": query, "gold_answers": given} for query, given in golds.items()]
+    path = tmp_path_factory.getbasetemp() / "golds"
+    for text in (
+        json.dumps(golds, ensure_ascii=ascii_only),
+        json.dumps(records, ensure_ascii=ascii_only, indent=1),
+        "\n".join(json.dumps(record, ensure_ascii=ascii_only) for record in records),
+    ):
+        path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+        assert list(read_golds(path).items()) == list(as_read(golds).items())
+    assert read_golds(golds) == read_golds(records) == as_read(golds)
+
+
+@given(st.dictionaries(ANY, st.lists(ANY, unique=True, min_size=1), min_size=1), st.sampled_from(",\t"))
+def test_gold_answers_that_are_written_as_a_table_are_read_again(
+    tmp_path_factory: pytest.TempPathFactory, golds: dict[str, list[str]], delimiter: str
+) -> None:
+    rows = [(query, gold) for query, texts in golds.items() for gold in texts]
+    path = tmp_path_factory.getbasetemp() / "golds"
+    path.write_bytes(table([("query", "answer"), *rows], delimiter, "\r\n").encode())
+    assert read_golds(path) == as_read(golds)
+    assert read_golds(pa.table({"query": [q for q, _ in rows], "answer": [g for _, g in rows]})) == as_read(golds)
+
+
+@given(st.dictionaries(QUESTION, st.one_of(st.none(), ANY), min_size=1))
+def test_predictions_that_are_written_are_read_again(
+    tmp_path_factory: pytest.TempPathFactory, answers: dict[str, str | None]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "predictions"
+    records = [{"query": query, "answer": answer} for query, answer in answers.items()]
+    given_ = {query: answer for query, answer in answers.items() if answer is not None}
+    for text, expected in (
+        (json.dumps(answers), answers),
+        (json.dumps(list(answers.values())), answers),
+        (lines(records), answers),
+        (table([("query", "answer"), *given_.items()], ",", "\r\n"), given_),
+    ):
+        path.write_bytes(text.encode())
+        if expected:
+            assert read_predicted(path, answers) == expected
+        else:
+            assert error_of(read_predicted, path, answers).what == "there are no predicted answers"
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_answers_or_an_error_of_ours(tmp_path_factory: pytest.TempPathFactory, junk: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "junk"
+    lead = (
+        b"",
+        b'{"query": "q", "answer": "a"}\n',
+        b"query,answer\n",
+        b"query\tanswer\nq\t",
+        b'{"q": ',
+        b"[",
+        b"\x1f\x8b",
+    )
+    for start in lead:
+        path.write_bytes(start + junk)
+        for read in (read_golds, predicted):
+            with suppress(KaratError):
+                read(path)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["query", "answer", "text", "data", "paragraphs", "qas", "id"]), inner),
+        st.dictionaries(st.one_of(st.text(max_size=3), st.integers(), st.none(), st.booleans()), inner, max_size=4),
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON.filter(lambda value: not isinstance(value, str)))
+def test_any_value_is_answers_or_an_error_of_ours(value: Any) -> None:
+    for read in (read_golds, predicted):
+        with suppress(KaratError):
+            read(value)
+
+
+# Bad files: what is wrong, where, and the mend.
+
+INCOMPRESSIBLE = [hashlib.sha256(bytes([at % 256, at // 256])).hexdigest() for at in range(2000)]
+GOOD = '{"query": "q0", "answer": "a"}\n'
+DEEP = "[" * 100_000 + "]" * 100_000
+BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
+    # what it holds; what is said, the end of the place, and the mend
+    "a JSON string": ('"Paris"', "neither JSON nor a table", ":1", "Gold answers are {query"),
+    "plain text": ("It is Paris.\nOr so.\n", "neither JSON nor a table", ":1", "Gold answers are {query"),
+    "semicolons": ("query;answer\nq;a\n", "neither JSON nor a table", ":1", "columns query and answer"),
+    "latin-1 in JSON": ('{"q": "é"}'.encode("latin-1"), r"not UTF-8: b'\\xe9' in column 8", "", "Save the file"),
+    "latin-1 in lines": (
+        (GOOD + '{"query": "q", "answer": "é"}\n').encode("latin-1"),
+        "not UTF-8: .* in column 27",
+        ":2",
+        "Save the file as UTF-8",
+    ),
+    "latin-1 in CSV": ("query,answer\nq,é\n".encode("latin-1"), "not UTF-8", "", "Save the file as UTF-8"),
+    "UTF-16 JSON": (json.dumps(GOLD).encode("utf-16"), "not UTF-8", "", "Save the file as UTF-8"),
+    "UTF-16 CSV": ("query,answer\nq,a\n".encode("utf-16"), "not UTF-8", "", "Save the file as UTF-8"),
+    "UTF-16 JSON without a BOM": (json.dumps(GOLD).encode("utf-16-le"), "NUL byte", "", "UTF-16: save the file as UTF"),
+    "UTF-16 CSV without a BOM": ("query,answer\nq,a\n".encode("utf-16-le"), "NUL byte", "", "UTF-16: save the file"),
+    "NUL in JSON": ('{"q": "\0"}', "NUL byte", "", "binary data"),
+    "NUL in lines": (GOOD + '{"query": "q", "answer": "\0"}\n', "NUL byte", ":2", "binary data"),
+    "NUL in CSV": ("query,answer\nq,\0\n", "NUL byte", "", "binary data"),
+    "broken JSON": ('{"q": "a",\n "r": b}\n', "not JSON: Expecting value in line 2, column 7", "", "Gold answers are"),
+    "a JSON list without a comma": ('["a",\n"b"\n"c"]', "not JSON: .* in line 3, column 1", "", "Gold answers are"),
+    "JSON cut short": ('{"q": "a",\n', "not JSON: .* in line 2, column 1", "", "Gold answers are"),
+    "a broken line": (GOOD + '{"query": "q" "answer": "a"}\n', "not JSON: .* in column 15", ":2", "Gold answers are"),
+    "a line cut short": (GOOD + '{"query": "q", "ans', "not JSON: Unterminated string", ":2", "Gold answers are"),
+    "a list among lines": (GOOD + '["a"]\n', r"\['a'\] is not an object", ":2", "Gold answers are"),
+    "lists in lines": ('["a"]\n["b"]\n', "one list, not one object per line", ":1", "each object on a line of its own"),
+    "objects over lines": ('{\n"query": "q"}\n{\n"query": "r"}\n', "does not end on its line", ":1", "on one line"),
+    "a key twice": ('{"q": "a", "q": "b"}', "the key 'q' comes twice", "", "Keep one of them"),
+    "a key twice in a line": (GOOD + '{"answer": "a", "answer": "b"}', "'answer' comes twice", ":2", "Keep one"),
+    "nested lists": (DEEP, "nested too deeply", "", "Gold answers are"),
+    "a nested answer": (f'{{"q": {DEEP}}}', "nested too deeply", "", "Gold answers are"),
+    "a nested line": (GOOD + f'{{"query": {DEEP}}}', "nested too deeply", ":2", "Gold answers are"),
+    "NaN": ('{"q": NaN}', "NaN is no number", "", "Write null"),
+    "NaN in a line": (GOOD + '{"query": "q", "answer": NaN}', "NaN is no number", ":2", "Write null"),
+    "Infinity": ('["a", -Infinity]', "-Infinity is no number", "", "Write null"),
+    "a number too long": (f'{{"q": {"9" * 5000}}}', "thousands of digits", "", "Write it as text"),
+    "a number": ('{"q": 1889}', "1889 is no gold answer", ", question q", "write it in quotes"),
+    "true": ('{"q": true}', "True is no gold answer", ", question q", "write it in quotes"),
+    "an object": ('{"q": {"a": 1}}', r"\{'a': 1\} is no gold answer", ", question q", "write it in quotes"),
+    "a number in a list": ('{"q": ["a", 1889]}', "1889 is not text", ", question q[1]", "write it in quotes"),
+    "null in a list": ('{"q": ["a", null]}', "None is not text", ", question q[1]", "write it in quotes"),
+    "a list in a list": ('{"q": [["a"]]}', r"\['a'\] is not text", ", question q[0]", "write it in quotes"),
+    "a number by position": ('["a", 1889]', "1889 is no gold answer", "[1]", "write it in quotes"),
+    "a number in a record": ('[{"id": 1, "answer": 2.5}]', "2.5 is no gold answer", "[0]", "write it in quotes"),
+    "a number in a line": (GOOD + '{"query": "q", "answer": 7}', "7 is no gold answer", ":2", "write it in quotes"),
+    "a record among answers": ('["a", {"id": "q", "answer": "a"}]', "is no gold answer", "[1]", "write it in quotes"),
+    "a record without a query": ('[{"answer": "a"}]', "no field for the query", "[0]", "fields are answer.*query=..."),
+    "an empty record": ("[{}]", "no field for the query", "[0]", "Its fields are none"),
+    "a record without an answer": ('[{"id": "q", "x": 1}]', "no field for the gold_answers", "[0]", "are id, x"),
+    "a line without a query": (GOOD + '{"answer": "a"}', "there is no query", ":2", "Every record needs one"),
+    "a query of null": ('{"query": null, "answer": "a"}\n' + GOOD, "there is no query", ":1", "Every record needs one"),
+    "a query of 1.5": (GOOD + '{"query": 1.5, "answer": "a"}', "1.5 is not an id", ":2", "Ids are text"),
+    "a question twice, with lists": (
+        lines([{"query": "q", "answers": ["a"]}] * 2), "question 'q' comes twice", ":2", "Keep one answer",
+    ),
+    "a question twice, once without": (
+        lines([{"query": "q", "answer": "a"}, {"query": "q", "answer": None}]), "'q' comes twice", ":2", "Keep one",
+    ),
+    "no data set": ('{"data": [1]}', "not SQuAD's form", "", "It is {\"data\""),
+    "a data set without answers": ('{"data": [{"paragraphs": [{"qas": [{"id": "1"}]}]}]}', "not SQuAD's", "", "It is"),
+    "a data set with a question twice": (
+        json.dumps({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}] * 2}]}]}),
+        "question '1' comes twice",
+        ", question 1",
+        "Keep one answer",
+    ),
+    "a data set with a number": (
+        '{"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": [{"text": 3}]}]}]}]}',
+        "3 is not text",
+        ", question 1[0]",
+        "write it in quotes",
+    ),
+    "TSV without a header": ("q1\ta\nq2\tb\n", "no field for the query", ":2", "Its fields are q1, a. Name it"),
+    "CSV without a header": ("q1,a\nq2,b\n", "no field for the query", ":2", "Its fields are q1, a. Name it"),
+    "too many columns": ("query,answer\nq,a,b\n", "3 columns, and the first line names 2", ":2", "into quotes"),
+    "too few columns": ("query\tanswer\nq\ta\nr\n", "1 columns, and the first line names 2", ":3", "into quotes"),
+    "too few columns after a text of two lines": ('query,answer\nq,"a\nb"\nr\n', "1 columns", ":4", "into quotes"),
+    "an unclosed quote": ('query,answer\nq,"a\nr,b\n', "not a table: unexpected end of data", ":3", 'written ""'),
+    "a text after a quote": ('query,answer\nq,"a" b\n', "not a table: .* expected after", ":2", 'written ""'),
+    "a cell too long": (f"query,answer\nq,{'x' * 131_073}\n", "field larger than field limit", ":2", "lines of JSON"),
+    "a header too long": (f"query,{'x' * 131_073}\nq,a\n", "field larger than field limit", ":1", "lines of JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_bad_file_is_an_error_with_a_place_and_a_mend(
+    name: str, pack: Callable[[bytes], bytes], write: Write
+) -> None:
+    data, what, where, mend = BAD_FILES[name]
+    path = write(pack(data.encode() if isinstance(data, str) else data))
+    error = error_of(read_golds, path)
+    assert re.search(what, error.what)
+    assert error.where == path + where
+    assert re.search(mend, error.mend or "")
+    assert len(str(error)) < 1000
+
+
+BAD_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
+    "a list": ('{"q1": ["a"]}', r"\['a'\] is not text", ", question q1", "Give one predicted answer per question"),
+    "a list in a line": (GOOD + '{"query": "q", "answer": []}', r"\[\] is not text", ":2", "Give one predicted answer"),
+    "a number": ('{"q1": 7}', "7 is not text", ", question q1", "write it in quotes"),
+    "false": ('{"q1": false}', "False is not text", ", question q1", "write it in quotes"),
+    "an object": ('[{"id": "q1", "answer": {"text": "a"}}]', "is not text", "[0]", "write it in quotes"),
+    "a question twice": (GOOD + GOOD, "question 'q0' comes twice", ":2", "Keep one answer"),
+    "a question twice, as text and number": (
+        '{"query": 1, "answer": "a"}\n{"query": "1", "answer": "a"}\n', "question '1' comes twice", ":2", "Keep one",
+    ),
+    "a row twice": ("query,answer\nq1,a\nq1,b\n", "question 'q1' comes twice", ":3", "Keep one answer"),
+    "a question twice, one without an answer": (
+        '{"query": "q", "answer": null}\n{"query": "q", "answer": "a"}\n', "question 'q' comes twice", ":2", "Keep one",
+    ),
+    "no field": ('[{"id": "q1", "text": "a"}]', "no field for the answer", "[0]", 'fields are id, text. .*"answer"'),
+    "SQuAD's data set": (json.dumps({"data": [{}]}), "is not text", ", question data", "Give one predicted answer"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_PREDICTIONS)
+def test_bad_predictions_are_an_error_with_a_place_and_a_mend(name: str, write: Write) -> None:
+    data, what, where, mend = BAD_PREDICTIONS[name]
+    path = write(data)
+    error = error_of(predicted, path)
+    assert re.search(what, error.what)
+    assert error.where == path + where
+    assert re.search(mend, error.mend or "")
+
+
+@pytest.mark.parametrize("data", ["", "\n \r\n", "\ufeff", "{}", "[]", '{"data": []}', "query,answer\n"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[bytes], bytes], write: Write) -> None:
+    error = error_of(read_golds, write(pack(data.encode())))
+    assert error.what == "there are no gold answers"
+    assert error.where == write(pack(data.encode()))
+    assert "lines of" in (error.mend or "")
+
+
+def test_a_file_that_is_not_there_is_named_with_the_nearest_one(write: Write) -> None:
+    path = write("{}", "gold.json")
+    for read in (read_golds, predicted):
+        error = error_of(read, path.replace("gold.json", "gold.jsn"))
+        assert error.what == "there is no such file"
+        assert error.where == path.replace("gold.json", "gold.jsn")
+        assert error.mend == "Did you mean gold.json?"
+
+
+def test_an_answer_in_place_of_a_mapping_is_taken_for_a_file_and_not_found() -> None:
+    error = error_of(evaluate_answers, "Paris is the capital", "Paris")
+    assert (error.what, error.where) == ("there is no such file", "Paris is the capital")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    for read in (read_golds, predicted):
+        error = error_of(read, tmp_path)
+        assert (error.what, error.where) == ("this is a folder, not a file", str(tmp_path))
+        assert error.mend == "Name the file in it."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(dict.fromkeys(INCOMPRESSIBLE, "a")),
+        json.dumps(INCOMPRESSIBLE),
+        lines({"query": each, "answer": "a"} for each in INCOMPRESSIBLE),
+        table([("query", "answer"), *((each, "a") for each in INCOMPRESSIBLE)]),
+    ],
+    ids=["mapping", "list", "lines", "table"],
+)
+@pytest.mark.parametrize("left", [2, 9, 1000, -9, -1])
+def test_gzip_cut_short_is_an_error_of_the_whole_file(text: str, left: int, write: Write) -> None:
+    path = write(gzip.compress(text.encode())[:left])
+    error = error_of(read_golds, path)
+    assert "damaged or cut short" in error.what
+    assert error.where == path
+    assert error.mend == "Pack or download it again."
+
+
+def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_line(write: Write) -> None:
+    data = bytearray(gzip.compress(lines({"query": each, "answer": "a"} for each in INCOMPRESSIBLE).encode()))
+    data[len(data) // 2 : len(data) // 2 + 4] = b"\0\0\0\0"
+    assert "damaged or cut short" in error_of(read_golds, write(bytes(data))).what
+
+
+# Bad input in Python.
+
+
+@pytest.mark.parametrize(
+    ("source", "mend"),
+    [
+        ((each for each in "ab"), r"Write list\(\.\.\.\) around it"),
+        (b"ab", "Gold answers are"),
+        (None, "Gold answers are"),
+        (7, "Gold answers are"),
+        ({"a", "b"}, "A set has no order"),
+        ({"q": "a"}.values(), "Gold answers are"),
+        (np.array(["a", "b"]), r"Write \.tolist\(\) behind it"),
+        (pl.LazyFrame({"query": ["q"], "answer": ["a"]}), r"Call its collect\(\) first"),
+    ],
+    ids=["generator", "bytes", "None", "a number", "a set", "a view", "numpy", "a lazy frame"],
+)
+def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, mend: str) -> None:
+    error = error_of(read_golds, source)
+    assert "holds no answers" in error.what
+    assert re.search(mend, error.mend or "")
+    error = error_of(predicted, source)
+    assert "holds no answers" in error.what
+    assert re.search(mend.replace("Gold", "Predicted"), error.mend or "")
+
+
+@pytest.mark.parametrize("empty", [{}, [], (), pd.DataFrame(), pd.DataFrame({"query": [], "answer": []})])
+def test_nothing_is_no_gold_answers(empty: Any) -> None:
+    error = error_of(read_golds, empty)
+    assert (error.what, error.where) == ("there are no gold answers", "the truth")
+    assert "Gold answers are" in (error.mend or "")
+
+
+@pytest.mark.parametrize(
+    "value", [1889, 2.5, float("nan"), True, b"a", {"a": "b"}, {"text": None}, object(), np.array(["a"]), iter("ab")]
+)
+def test_what_is_not_text_is_no_gold_answer_and_no_predicted_one(value: Any) -> None:
+    error = error_of(read_golds, {"q": "a", "r": value})
+    assert "is no gold answer" in error.what
+    assert error.where == "the truth, question r"
+    assert "Answers are text" in (error.mend or "")
+    error = error_of(predicted, {"q": "a", "r": value})
+    assert "is not text" in error.what
+    assert error.where == "the predictions, question r"
+    assert "Answers are text" in (error.mend or "")
+
+
+def test_an_array_of_gold_answers_is_told_to_become_a_list() -> None:
+    assert "Write .tolist() behind it." in (error_of(read_golds, {"q": np.array(["a"])}).mend or "")
+    assert "Write list(...) around it." in (error_of(read_golds, {"q": iter("ab")}).mend or "")
+
+
+def test_a_cell_that_is_no_text_is_an_error_that_names_its_row() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "answer": [3, 4]})
+    assert error_of(read_golds, frame).where == "the truth, row 0"
+    assert error_of(predicted, frame).where == "the predictions, row 0"
+    lists = pl.DataFrame({"id": [1, 2], "answer": [["a"], ["b", None]]})
+    assert error_of(read_golds, lists).where == "the truth, row 1[1]"
+
+
+@pytest.mark.parametrize("answers", [["a"], ["a"] * 5, [], ("a", "b")])
+def test_lists_of_different_length_are_an_error(answers: Any) -> None:
+    error = error_of(evaluate_answers, GOLD, answers)
+    assert error.what == f"there are 4 questions with gold answers, and the predictions has {len(answers)}"
+    assert "matched by position" in (error.mend or "")
+
+
+def test_a_file_of_another_length_is_an_error_that_names_it(write: Write) -> None:
+    path = write('["a"]')
+    assert path in error_of(predicted, path).what
+
+
+def test_a_question_that_is_there_as_text_and_as_a_number_is_an_error() -> None:
+    both = {"1": "a", 1: "b"}
+    for read, where in ((read_golds, "the truth"), (predicted, "the predictions")):
+        error = error_of(read, both)
+        assert error.what == "question 1 comes twice, once as text and once as a number"
+        assert error.where == where
+
+
+@pytest.mark.parametrize("question", [True, 1.0, None, b"q", ("q",)])
+def test_questions_are_text_or_whole_numbers(question: Any) -> None:
+    for read, where in ((read_golds, "the truth"), (predicted, "the predictions")):
+        error = error_of(read, {question: "a"})
+        assert error.what == f"{question!r} is not an id"
+        assert error.where == where
+        assert "Ids are text or whole numbers" in (error.mend or "")
+
+
+def test_numbers_and_their_digits_are_the_same_question() -> None:
+    assert evaluate_answers({1: "a", np.int64(2): "b"}, {"1": "a", "2": "b"}, "EM")["EM"] == 1
+    assert evaluate_answers({"1": "a", "01": "b"}, {1: "a"}, "EM").per_query == {"1": {"EM": 1.0}, "01": {"EM": 0.0}}
+
+
+def test_half_a_character_is_no_id(write: Write) -> None:
+    for golds in ({"\ud800": "a"}, dict.fromkeys(("\ud83d", "\ude00"), "a"), write('{"\\ud800": "a"}')):
+        assert "an id is no Unicode text" in error_of(read_golds, golds).what
+        error = error_of(predicted, golds)
+        assert "an id is no Unicode text" in error.what
+        assert error.mend == "Mend the ids."
+
+
+def test_half_a_character_may_be_in_an_answer() -> None:
+    scores = evaluate_answers({"q": "\ud800 x"}, {"q": "\ud800 x"})
+    assert set(scores.means.values()) == {1.0}
+
+
+def test_a_question_twice_in_a_list_of_records_has_several_gold_answers_and_not_several_predictions() -> None:
+    records = [{"query": "q", "answer": "a"}, {"query": "r", "answer": "x"}, {"query": "q", "answer": "b"}]
+    assert read_golds(records) == {"q": ("a", "b"), "r": ("x",)}
+    error = error_of(predicted, records)
+    assert (error.what, error.where) == ("question 'q' comes twice", "the predictions[2]")
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{"query": "q", "answer": None}, {"query": "q", "answer": "a"}],
+        [{"query": "q", "answer": "a"}, {"query": "q", "answer": None}],
+        [{"query": "q", "answer": ["a"]}, {"query": "q", "answer": ["b"]}],
+    ],
+)
+def test_a_question_twice_is_an_error_unless_both_have_a_text(records: Any) -> None:
+    error = error_of(read_golds, records)
+    assert (error.what, error.where) == ("question 'q' comes twice", "the truth[1]")
+    assert error.mend == "Keep one answer of each question."
+
+
+def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
+    records = [{"query": "q", "answer": "a"}]
+    error = error_of(evaluate_answers, records, records, fields={"gold_answer": "answer"})
+    assert error.what == "'gold_answer' is no field of results"
+    assert (error.mend or "").startswith("Did you mean gold_answers or answer?")
+
+
+@pytest.mark.parametrize("name", ["", 3, None])
+def test_the_name_of_a_field_is_text(name: Any) -> None:
+    error = error_of(read_golds, [{"query": "q", "answer": "a"}], {"query": name})
+    assert error.what == f"{name!r} is not the name of a field"
+    assert error.mend == "Give the name of query as text."
+
+
+def test_a_field_that_is_named_and_not_there_is_an_error_even_where_one_has_a_known_name() -> None:
+    error = error_of(read_golds, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
+    assert (error.what, error.where) == ("there is no 'labels'", "the truth[0]")
+    assert "Its fields are query, answer." in (error.mend or "")
+
+
+def test_a_file_that_comes_under_another_name_is_called_by_it() -> None:
+    error = error_of(read_golds, {"q": 1}, name="the gold")
+    assert error.where == "the gold, question q"
+    error = error_of(evaluate_answers, GOLD, {"q1": 1}, name="gpt")
+    assert error.where == "gpt, question q1"
