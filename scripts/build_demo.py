@@ -24,7 +24,6 @@ Usage::
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import re
@@ -33,6 +32,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from up_to_date import main
 
 DEMO = Path(__file__).resolve().parent.parent / "src" / "karat" / "demo"
 DEPTH = 30  # passages returned per question
@@ -241,22 +242,5 @@ def build() -> dict[Path, str]:
     return files
 
 
-def main() -> int:
-    """Write the files, or with --check compare them; the exit status."""
-    parser = argparse.ArgumentParser(description="Rebuild the runs and the results of the demo data set.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
-    check: bool = parser.parse_args().check
-    status = 0
-    for path, text in build().items():
-        data = text.encode("utf-8")
-        if not check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        elif not path.is_file() or path.read_bytes() != data:
-            print(f"{path}: not up to date; run scripts/build_demo.py", file=sys.stderr)
-            status = 1
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__file__, "Rebuild the runs and the results of the demo data set.", build().items()))

@@ -12,7 +12,6 @@ Usage::
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -22,6 +21,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
+
+from up_to_date import main
 
 from karat import evaluate_results
 from karat.explain import Explanation, Row
@@ -296,21 +297,5 @@ def build() -> Iterable[tuple[Path, str]]:
         yield PICTURES / f"hits-{picture.name}.svg", draw(record, explanation, picture)
 
 
-def main() -> int:
-    """Write the pictures, or with --check compare them; the exit status."""
-    parser = argparse.ArgumentParser(description="Draw one query under each matcher.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a picture differs")
-    check: bool = parser.parse_args().check
-    status = 0
-    for path, drawn in build():
-        data = drawn.encode("utf-8")
-        if not check:
-            path.write_bytes(data)
-        elif not path.is_file() or path.read_bytes() != data:
-            print(f"{path}: not up to date; run scripts/draw_hits.py", file=sys.stderr)
-            status = 1
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__file__, "Draw one query under each matcher.", build()))

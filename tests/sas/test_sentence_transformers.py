@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -205,12 +206,25 @@ def expected_output() -> str:
     return "".join(f"{each[key]}\n" for key in ("individual_scores", "score") for each in (em, near))
 
 
-def test_the_pipeline_of_the_documentation_runs_with_the_model_that_is_in_the_cache(tmp_path: Path) -> None:
-    repository = tmp_path / "hub" / f"models--{DEFAULT_MODEL.replace('/', '--')}"
+def cached(home: Path, name: str) -> None:
+    """Put the model into the cache of a home, as if it had been downloaded under this name."""
+    repository = home / "hub" / f"models--{name.replace('/', '--')}"
     (repository / "refs").mkdir(parents=True)
     (repository / "refs" / "main").write_text(COMMIT)
     (repository / "snapshots").mkdir()
     (repository / "snapshots" / COMMIT).symlink_to(MODEL)
+
+
+def test_the_page_on_answer_metrics_shows_what_a_real_model_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "which-answer-metric.md").read_text("utf-8")
+    ((code, shown),) = re.findall(r"```py\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    cached(tmp_path, "sentence-transformers/all-MiniLM-L6-v2")
+    done = python(code, tmp_path, HF_HUB_OFFLINE="1")
+    assert (done.stdout, done.returncode) == (shown, 0), done.stderr
+
+
+def test_the_pipeline_of_the_documentation_runs_with_the_model_that_is_in_the_cache(tmp_path: Path) -> None:
+    cached(tmp_path, DEFAULT_MODEL)
     done = python(EXAMPLE, tmp_path, HF_ENDPOINT="http://127.0.0.1:9")
     assert (done.stdout, done.returncode) == (expected_output(), 0), done.stderr
 

@@ -1,4 +1,4 @@
-"""A small data set of karat's own: 50 questions about gold, their truth, and the runs of three systems."""
+"""A small data set of karat's own: 50 questions about gold, their truth, and the runs of three systems; ten answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 HERE = Path(__file__).parent
 TRUTH = HERE / "truth.qrels"
 RESULTS = HERE / "results.jsonl"
+PAIRS = HERE / "pairs.jsonl"
 SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 
 
@@ -25,6 +26,11 @@ def questions() -> list[dict[str, Any]]:
 def corpus() -> list[dict[str, Any]]:
     """The passages: `id`, `title` and `content`."""
     return _lines("corpus.jsonl")
+
+
+def pairs() -> list[dict[str, Any]]:
+    """Ten answers that show what answer measures see: `query`, `question`, `gold_answers`, `answer` and `right`."""
+    return _lines("pairs.jsonl")
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
