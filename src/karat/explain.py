@@ -46,10 +46,12 @@ class Answer:
     predicted: str | None
     golds: tuple[tuple[str, Mapping[str, float]], ...]
 
-    def best(self, measure: str) -> set[float]:
-        """The largest value of a measure, if not all are the same."""
+    def best(self, measure: str) -> float | None:
+        """The best value of a measure, if not all are the same."""
         values = {scores[measure] for _, scores in self.golds}
-        return {max(values)} if len(values) > 1 else set()
+        known = _known(measure)
+        choose = max if known is None or known.definition.higher_is_better else min
+        return choose(values) if len(values) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,9 @@ class Explanation:
         measures = list(dict.fromkeys(measure for _, scores in answer.golds for measure in scores))
         said = "(none)" if answer.predicted is None else _short(answer.predicted)
         rows = [(Cell("predicted"), Cell(said), *(Cell("") for _ in measures))]
+        best = {measure: answer.best(measure) for measure in measures}
         for gold, scores in answer.golds:
-            values = (Cell(f"{scores[measure]:.4f}", scores[measure] in answer.best(measure)) for measure in measures)
+            values = (Cell(f"{scores[measure]:.4f}", scores[measure] == best[measure]) for measure in measures)
             rows.append((Cell("gold"), Cell(_short(gold)), *values))
         notes = (f"query {self.query}: {self._scores()}",) if alone else ()
         return Table(("", "answer", *measures), tuple(rows), notes, labels=2)
@@ -133,6 +136,9 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
     documents = () if scores.evidence is None else scores.evidence.truth.queries
     answers = () if scores.answers is None else scores.answers.queries
     if query not in documents and query not in answers:
+        for finding in scores.findings:
+            if query in finding.queries:
+                raise KaratError(f"query {shown(query)} was not evaluated: {finding.message}")
         near = did_you_mean(query, dict.fromkeys([*documents, *answers]))
         raise KaratError(f"there is no query {shown(query)} in the truth", mend=near or None)
     values = scores.per_query.get(query, {})

@@ -12,7 +12,6 @@ from karat.matching.choice import Matcher, Same
 from karat.measure import Measure
 from karat.names import value_text
 from karat.ranking import Noticed
-from karat.sources.records import naming
 
 _SHOWN = 3
 _BY_ID = Same()
@@ -78,7 +77,7 @@ def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, 
         message = f"{_count(len(absent), 'question', 'questions')} without an answer ({fate}): {_some(absent)}"
         mend = ""
         if missing == "zero" and len(absent) == scored:
-            mend = "Compare the ids of the questions in both: are they written alike?"
+            mend = "Compare the ids of the questions in both: are they written alike, and in the same field?"
         elif missing == "zero":
             mend = 'Such questions are left out with missing="skip" (--missing skip).'
         found.append(Finding("missing-answers", message, len(absent), mend, tuple(absent)))
@@ -88,10 +87,12 @@ def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, 
     return found
 
 
-def half_a_part(there: str, lacking: str, count: int) -> Finding:
-    """Results that hold the one of two fields, and not the other: what is there cannot be scored."""
-    message = f"{there} of {_count(count, 'query', 'queries')} not scored: no line has a field {lacking}"
-    return Finding("unscored", message, count, f"Where it is called otherwise, name it: {naming(lacking, '...')}")
+def empty_lines(queries: Sequence[str]) -> list[Finding]:
+    """Results of queries that say nothing of them."""
+    if not queries:
+        return []
+    message = f"{_queries(queries)} with nothing to evaluate (ignored): {_some(queries)}"
+    return [Finding("empty-lines", message, len(queries), "", tuple(queries))]
 
 
 def _matched_by(match: Matcher) -> Finding | None:

@@ -43,6 +43,8 @@ class Parameter:
             value = self._converted(given)
         except (ValueError, TypeError, OverflowError, KeyError):
             raise KaratError(f"{measure}: {self.name}={given} is not {self._wanted()}") from None
+        if self.choices and str(value).lower() in self.choices:
+            value = str(value).lower()
         if self.choices and value not in self.choices:
             raise KaratError(f"{measure}: {self.name}={value} is not {self._wanted()}")
         if isinstance(value, int | float) and not self._within(value):

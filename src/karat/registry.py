@@ -139,10 +139,11 @@ def meanings(text: str) -> list[Measure]:
     return list(dict.fromkeys(found))
 
 
-def definition_of(text: str) -> Definition:
-    """The definition behind a name, whatever parameters it gives or leaves open."""
+def definitions_of(text: str) -> list[Definition]:
+    """The definitions behind a name, whatever parameters it gives or leaves open: one, or one of each subject."""
     name, _, cutoff = spelling(text)
-    return _find(name, cutoff, "documents")[0]
+    found = {subject: _find(name, cutoff, subject)[0] for subject in _aliases}
+    return list({definition.name: definition for definition in found.values()}.values())
 
 
 def _find(name: str, cutoff: str | None, subject: Subject) -> tuple[Definition, dict[str, object]]:

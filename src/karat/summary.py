@@ -118,5 +118,7 @@ def _footer(runs: Mapping[str, Scores], level: float | None) -> tuple[str, ...]:
 
 
 def _nulls(scores: Scores) -> list[str]:
-    counts = {name: scores.nulls(name) for name in scores.measures}
-    return [f"{count:,} without a value for {name}, left out." for name, count in counts.items() if count]
+    counts: dict[int, list[str]] = {}
+    for name in scores.measures:
+        counts.setdefault(scores.nulls(name), []).append(name)
+    return [f"{count:,} without a value for {', '.join(names)}, left out." for count, names in counts.items() if count]

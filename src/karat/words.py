@@ -63,7 +63,7 @@ def _token() -> re.Pattern[str]:
 
 @cache
 def _token_or_symbol() -> re.Pattern[str]:
-    return re.compile(rf"{_token().pattern}|(?!\w)[{_of_category('S')}]")
+    return re.compile(rf"{_token().pattern}|(?![\w\x00-\x7f])[{_of_category('S')}]")
 
 
 def _of_category(category: str) -> str:

@@ -36,7 +36,8 @@ LAYERS = {
     "ranking": {"arrays", "document", "errors", "hashing", "judged", "options", "sources", "ties", "matching"},
     "words": set(),
     "progress": set(),
-    "answers": {"errors", "judged", "measure", "normalization", "parameters", "progress", "registry", "words"},
+    "answers": {"errors", "inputs", "judged", "measure", "normalization", "parameters", "progress", "registry",
+                "words"},
     "stats": {"judged"},
     "tables": {"errors"},
 }  # fmt: skip

@@ -13,13 +13,13 @@ from typing import Any
 import haystack.components.evaluators
 import numpy as np
 import pytest
-from haystack.utils import ComponentDevice, Secret
+from haystack.utils import ComponentDevice, Device, DeviceMap, Secret
 from hypothesis import given
 from hypothesis import strategies as st
 
 import karat.integrations.haystack as in_haystack
 from karat import KaratError, Pipeline, definitions, evaluate_answers
-from karat.answers import RougeL
+from karat.answers import RougeL, models
 from karat.components.evaluators import (
     AnswerExactMatchEvaluator,
     AnswerF1Evaluator,
@@ -111,14 +111,15 @@ def test_an_empty_list_of_gold_answers_means_that_there_is_no_answer(
 def test_where_there_is_no_answer_the_score_is_0_and_one_warning_names_the_questions(
     evaluator: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, "karat"):
         found = individual(evaluator, ["a1", None, "a3", None, "a5"], ["a1", "a2", None, None, "a5"])
     assert found == [1, 0, 0, 0, 1]
     (record,) = caplog.records
     assert (record.levelno, record.name.partition(".")[0]) == (logging.WARNING, "karat")
-    of_golds, of_predicted = record.getMessage().split(";")
-    assert "2 without a gold answer (scored 0): 1, 3" in of_golds
-    assert "2 without a predicted answer (scored 0): 2, 3" in of_predicted
+    assert record.getMessage() == (
+        "karat: 2 questions without a gold answer (scored 0): 1, 3;"
+        " 2 questions without a predicted answer (scored 0): 2, 3."
+    )
 
 
 @each_evaluator
@@ -128,14 +129,34 @@ def test_every_call_warns_anew_and_only_of_the_side_where_something_lacks(
     for _ in range(2):
         individual(evaluator, ["a", "b"], [None, "b"])
     first, second = caplog.messages
-    assert first == second
-    assert "1 without a predicted answer (scored 0): 0" in first
-    assert "gold" not in first
+    assert first == second == "karat: 1 question without a predicted answer (scored 0): 0."
+
+
+def test_the_warning_counts_the_questions_of_each_side(caplog: pytest.LogCaptureFixture) -> None:
+    individual(EXACT, [None, "b", "c", None], ["a", None, "c", "d"])
+    assert caplog.messages == [
+        "karat: 2 questions without a gold answer (scored 0): 0, 3;"
+        " 1 question without a predicted answer (scored 0): 1."
+    ]
+
+
+@pytest.mark.parametrize("by_component", [False, True], ids=["to all", "to each"])
+def test_evaluators_of_one_pipeline_that_get_the_same_lists_warn_once(
+    by_component: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = {"ground_truth_answers": ["a", None], "predicted_answers": ["a", "b"]}
+    pipeline = Pipeline()
+    for name, evaluator in {"em": EXACT, "f1": AnswerF1Evaluator(), "sas": STATIC}.items():
+        pipeline.add_component(name, evaluator)
+    data: dict[str, Any] = dict.fromkeys(("em", "f1", "sas"), answers) if by_component else answers
+    for run in (1, 2):
+        assert {name: each["score"] for name, each in pipeline.run(data).items()} == {"em": 0.5, "f1": 0.5, "sas": 0.5}
+        assert caplog.messages == ["karat: 1 question without a gold answer (scored 0): 1."] * run
 
 
 @each_evaluator
 def test_nothing_is_said_of_answers_that_are_whole(evaluator: Any, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, "karat"):
         individual(evaluator, ["a", ["b", "c"]], ["x", ""])
     assert not caplog.records
 
@@ -164,7 +185,7 @@ GOLDS = st.none() | TEXTS | st.lists(TEXTS, max_size=3)
 ANSWERS = st.lists(st.tuples(GOLDS, st.none() | TEXTS), min_size=1, max_size=6)
 
 
-@pytest.mark.parametrize(("evaluator", "measure"), zip(ALL, MEASURES, strict=True), ids=MEASURES)
+@pytest.mark.parametrize(("evaluator", "measure"), list(zip(ALL, MEASURES, strict=True)), ids=MEASURES)
 @given(answers=ANSWERS.filter(lambda answers: any(gold is not None for gold, _ in answers)))
 def test_scores_are_what_evaluate_answers_says_of_the_same_lists(
     evaluator: Any, measure: str, answers: list[tuple[Any, str | None]]
@@ -329,6 +350,17 @@ def test_what_is_no_token_is_refused_and_not_shown(token: Any) -> None:
     assert TOKEN not in repr(raised.value)
 
 
+def test_a_variable_whose_name_is_no_text_is_refused() -> None:
+    with pytest.raises(KaratError, match="this is no token"):
+        SASEvaluator(model="wordllama", token={**ENVIRONMENT, "env_vars": [5]})
+
+
+def test_several_devices_are_refused_with_the_mend() -> None:
+    several = ComponentDevice.from_multiple(DeviceMap({"a": Device.cpu(), "b": Device.gpu(1)}))
+    with pytest.raises(KaratError, match="is no device"):
+        SASEvaluator(model="wordllama", device=several)
+
+
 # Models, devices and tokens.
 
 Asked = tuple[str, str | None, str | None]
@@ -338,11 +370,10 @@ Asked = tuple[str, str | None, str | None]
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """The model, device and token that were asked for, with none of the environment's tokens set."""
     calls: list[Asked] = []
-    load = sas_evaluator.loaded
 
     def loaded(model: str, device: str | None, token: str | None) -> Any:
         calls.append((model, device, token))
-        return load("wordllama")
+        return models.loaded("wordllama")
 
     monkeypatch.setattr(sas_evaluator, "loaded", loaded)
     for name in ("HF_API_TOKEN", "HF_TOKEN", "OTHER_TOKEN"):
@@ -406,6 +437,24 @@ def test_a_token_is_given_or_of_the_environment_when_the_model_is_loaded(
     for evaluator in evaluators:
         evaluator.warm_up()
     assert asked == [("mine", None, expected)] * 2
+
+
+STRICT = {**ENVIRONMENT, "strict": True, "env_vars": ["OTHER_TOKEN"]}
+
+
+@pytest.mark.parametrize("token", [Secret.from_env_var("OTHER_TOKEN"), STRICT], ids=["secret", "saved"])
+@pytest.mark.parametrize("module", [sas_evaluator, in_haystack], ids=["ours", "Haystack's"])
+def test_a_strict_variable_that_is_not_set_is_an_error_when_the_model_is_loaded_and_not_before(
+    token: Any, module: Any, asked: list[Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluator = module.SASEvaluator(model="mine", token=token)
+    for use in (evaluator.warm_up, lambda: evaluator.run(["a"], ["a"])):
+        with pytest.raises(KaratError, match="there is no token in the environment: OTHER_TOKEN"):
+            use()
+    assert asked == []
+    monkeypatch.setenv("OTHER_TOKEN", TOKEN)
+    evaluator.warm_up()
+    assert asked == [("mine", None, TOKEN)]
 
 
 @pytest.mark.parametrize("token", [TOKEN, Secret.from_token(TOKEN)], ids=["text", "secret"])
@@ -507,7 +556,7 @@ def test_all_evaluators_in_a_pipeline_say_the_same_as_alone() -> None:
 def test_a_mistake_in_the_answers_names_the_component() -> None:
     pipeline = Pipeline()
     pipeline.add_component("sas", STATIC)
-    with pytest.raises(KaratError, match=r"component sas.*predicted_answers\[0\]: 5 is not text"):
+    with pytest.raises(KaratError, match=r"component sas: predicted_answers\[0\] is 5"):
         pipeline.run({"sas": {"ground_truth_answers": ["a"], "predicted_answers": [5]}})
 
 

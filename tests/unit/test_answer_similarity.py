@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
-from karat.answers import SAS, Answers, sas
+from karat.answers import SAS, Answers, models, sas
 from karat.answers.models import DEFAULT_MODEL, Pairs, loaded
 from karat.answers.similarity import similarity
 from karat.judged import Floats
@@ -61,9 +62,12 @@ def theirs() -> Any:
 @pytest.fixture
 def _forgotten() -> Iterator[None]:
     """No model is loaded before a test, nor after it."""
-    loaded.cache_clear()
+    caches = (models._static, models._sentence_transformer)
+    for cache in caches:
+        cache.cache_clear()
     yield
-    loaded.cache_clear()
+    for cache in caches:
+        cache.cache_clear()
 
 
 def answers_of(pairs: list[tuple[str, str]]) -> Answers:
@@ -228,7 +232,28 @@ def test_a_model_is_loaded_once() -> None:
     model = loaded(STATIC)
     assert loaded(STATIC) is model
     sas("Berlin", "Lyon", STATIC)
-    assert (loaded.cache_info().misses, loaded.cache_info().currsize) == (1, 1)
+    assert (models._static.cache_info().misses, models._static.cache_info().currsize) == (1, 1)
+
+
+@pytest.mark.usefixtures("_forgotten")
+def test_a_model_is_the_same_whether_or_not_it_is_said_that_no_device_and_no_token_is_wanted() -> None:
+    model = loaded(STATIC)
+    assert loaded(STATIC, None, None) is loaded(STATIC, device=None) is loaded(model=STATIC, token=None) is model
+    # Static embeddings are on no device.
+    assert loaded(STATIC, "cuda:7", "a token") is model
+
+
+@pytest.mark.usefixtures("_forgotten")
+def test_a_model_of_sentence_transformers_is_the_same_too_and_another_on_another_device(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for package in ("sentence_transformers", "transformers"):
+        monkeypatch.setitem(sys.modules, package, ModuleType(package))
+    monkeypatch.setattr(models, "_explained", lambda *_: object())
+    name = str(tmp_path)
+    model = loaded(name)
+    assert loaded(name, None, None) is loaded(name, token=None) is model
+    assert loaded(name, "cpu") is not model
 
 
 OFFLINE = """

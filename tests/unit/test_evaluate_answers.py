@@ -14,13 +14,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import karat
-from karat import Finding, KaratError, Scores, evaluate, evaluate_answers, evaluate_results
+from karat import Finding, KaratError, Scores, answers, evaluate, evaluate_answers, evaluate_results
 from karat.answers import EM, TokenF1
 from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
 
 Record = dict[str, Any]
 
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
+COMPARE = "Compare the ids of the questions in both: are they written alike, and in the same field?"
+AS_TEXT = "Answers are text: write it in quotes, or str(...) around it."
 SAID: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
 
@@ -80,14 +82,14 @@ def test_a_question_without_an_answer_is_left_out_on_demand_and_still_noticed() 
 def test_no_answer_at_all_scores_zero_and_asks_whether_the_ids_are_written_alike() -> None:
     scores = evaluate_answers({"1": "a", "2": "b"}, {"q1": "a", "q2": "b"})
     assert set(scores.means.values()) == {0.0}
-    assert "are they written alike?" in noticed(scores)["missing-answers"].mend
+    assert noticed(scores)["missing-answers"].mend == COMPARE
 
 
 @pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
 def test_to_leave_out_every_question_is_an_error(name: str, where: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
     assert (error.what, error.where) == ("no question of the truth has an answer", where)
-    assert "are they written alike?" in (error.mend or "")
+    assert error.mend == COMPARE
 
 
 def test_what_nobody_knows_the_answer_of_is_ignored_and_noticed() -> None:
@@ -126,6 +128,31 @@ def test_two_empty_answers_agree_and_none_agrees_with_nothing() -> None:
 def test_of_several_gold_answers_the_best_counts_for_each_measure() -> None:
     scores = evaluate_answers({"q": ["red", "green apple", "x y z"]}, {"q": "green apple pie"}, "TokenF1, TokenRecall")
     assert scores.per_query == {"q": {"TokenF1": 0.8, "TokenRecall": 1.0}}
+
+
+def test_true_and_false_are_written_in_any_case_in_the_names_of_measures() -> None:
+    assert evaluate_answers({"q": "a"}, {"q": "A"}, "EM(normalize=True), EM(normalize=TRUE)").means == {
+        "EM(normalize=true)": 1.0
+    }
+    assert evaluate_answers({"q": "a"}, {"q": "A"}, "TokenF1(normalize=False)").means == {"TokenF1(normalize=false)": 0}
+
+
+@pytest.mark.parametrize(
+    "golds", [["x", "p q"], ("x", "p q"), {"x", "p q"}, {"text": ["x", "p q"]}, [{"text": "x"}, {"text": "p q"}],
+              {"text": "p q", "answer_start": 3}],
+)  # fmt: skip
+def test_the_functions_take_the_same_gold_answers_as_evaluate_answers(golds: Any) -> None:
+    scores = evaluate_answers({"q": golds}, {"q": "p q r"}, "TokenF1, TokenPrecision, TokenRecall, RougeL, Contains")
+    functions = (answers.f1, answers.precision, answers.recall, answers.rouge_l, answers.contains)
+    assert [function(golds, "p q r") for function in functions] == list(scores.means.values())
+    assert answers.f1(golds, "p q r") == pytest.approx(0.8)
+    assert answers.exact_match(golds, "p q") == 1
+
+
+@pytest.mark.parametrize("golds", [[], (), set(), {"text": []}])
+def test_no_gold_answer_is_the_empty_one_to_the_functions_too(golds: Any) -> None:
+    assert answers.f1(golds, "") == answers.exact_match(golds, "") == 1
+    assert answers.f1(golds, "x") == answers.exact_match(golds, "x") == answers.f1(None, "") == 0
 
 
 @pytest.mark.parametrize("missing", ["nope", None, "ZERO"])
@@ -267,16 +294,44 @@ def test_an_answer_that_is_no_text_does_not_matter_where_measures_of_documents_a
     assert evaluate_results([{**BOTH, "answer": {"text": "x"}, "gold_answers": 7}], "RR")["RR"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("record", "where"),
-    [({**BOTH, "answer": {"a": 1}}, "answer"), ({**BOTH, "gold_answers": ["x", 7]}, "gold_answers[1]")],
-)
-def test_an_answer_that_is_no_text_is_an_error_where_answers_are_measured(record: Record, where: str) -> None:
-    for measures in (None, "EM"):
-        error = error_of(evaluate_results, [{**BOTH, "query": "first"}, record], measures)
-        assert error.what.endswith("is not text")
-        assert error.where == f"the results[1], {where}"
-        assert error.mend == "Answers are text: write it in quotes."
+INSIDE = 'Name the text in it: --field {0}={0}.{1} (in Python fields={{"{0}": "{0}.{1}"}}).'
+UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
+    # the field; what is said, the end of the place, and the mend
+    "a number": ({"answer": 7}, "7 is not text", "answer", AS_TEXT),
+    "an object without a text": ({"answer": {"a": 1}}, "{'a': 1} is not text", "answer", AS_TEXT),
+    "an object": ({"answer": {"text": "a"}}, "{'text': 'a'} is not text", "answer", INSIDE.format("answer", "text")),
+    "another object": ({"answer": {"n": 1, "said": "a"}}, "{'n': 1, 'said': 'a'} is not text", "answer",
+                       INSIDE.format("answer", "said")),
+    "a number among gold answers": ({"gold_answers": ["x", 7]}, "7 is not text", "gold_answers[1]", AS_TEXT),
+    "an object as gold answer": ({"gold_answers": {"is": "x"}}, "{'is': 'x'} is no gold answer", "gold_answers",
+                                 INSIDE.format("gold_answers", "is")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("measures", ["EM", ["RR", "EM"]])
+def test_an_answer_that_is_no_text_is_an_error_where_a_measure_of_answers_is_named(name: str, measures: Any) -> None:
+    field, what, where, mend = UNREADABLE[name]
+    error = error_of(evaluate_results, [{**BOTH, "query": "first"}, {**BOTH, **field}], measures)
+    assert (error.what, error.where, error.mend) == (what, f"the results[1], {where}", mend)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_an_answer_that_is_no_text_is_an_error_where_answers_are_all_there_is(name: str) -> None:
+    field, what, where, mend = UNREADABLE[name]
+    error = error_of(evaluate_results, [{**ANSWERS, "query": "first"}, {**ANSWERS, **field}])
+    assert (error.what, error.where, error.mend) == (what, f"the results[1], {where}", mend)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_an_answer_that_is_no_text_is_noticed_and_documents_are_scored_where_no_measure_is_named(name: str) -> None:
+    field, what, where, mend = UNREADABLE[name]
+    scores = evaluate_results([{**BOTH, "query": "first"}, {**BOTH, **field}])
+    alone = evaluate_results([{**DOCUMENTS, "query": "first"}, DOCUMENTS])
+    assert scores.measures == DEFAULT_MEASURES
+    assert scores.per_query == alone.per_query
+    unscored = Finding("unscored", f"answers not scored: the results[1], {where}: {what}", 2, mend)
+    assert scores.findings == (*alone.findings, unscored)
 
 
 def test_answers_without_gold_answers_are_noticed_unless_measures_are_named() -> None:
@@ -388,8 +443,9 @@ def test_a_query_without_a_truth_has_no_value_for_documents_and_one_without_gold
 
 def test_what_has_no_value_is_shown_and_goes_out_as_null(tmp_path: Path) -> None:
     scores = evaluate_results(MIXED, ["EM", "RR"])
-    assert "note: 1 without a value for EM, left out." in str(scores)
-    assert "note: 1 without a value for RR, left out." in str(scores)
+    assert [line for line in str(scores).splitlines() if "without a value" in line] == [
+        "note: 1 without a value for EM, RR, left out."
+    ]
     assert json.loads(scores.to_json(tmp_path / "scores.json"))["queries"][1] == {
         "query": "answers",
         "EM": 1.0,
@@ -397,6 +453,35 @@ def test_what_has_no_value_is_shown_and_goes_out_as_null(tmp_path: Path) -> None
     }
     assert Scores.load(tmp_path / "scores.json").per_query == scores.per_query
     assert scores.to_polars()["RR"].null_count() == 1
+
+
+def test_measures_that_leave_out_as_many_share_a_note_and_others_have_their_own() -> None:
+    records = [*MIXED[:3], {**MIXED[2], "query": "more documents"}]
+    notes = [line for line in str(evaluate_results(records, ["EM", "RR", "TokenF1"])).splitlines() if "value" in line]
+    assert sorted(notes) == [
+        "note: 1 without a value for RR, left out.",
+        "note: 2 without a value for EM, TokenF1, left out.",
+    ]
+
+
+@pytest.mark.parametrize("measures", [None, "RR", "EM", ["EM", "RR"]])
+def test_queries_with_nothing_else_are_noticed_whatever_is_measured(measures: Any, tmp_path: Path) -> None:
+    records = [{"query": "a"}, BOTH, {"query": "b", "comment": "x"}]
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    for source in (records, path):
+        scores = evaluate_results(source, measures)
+        assert scores.queries == ("q",)
+        found = noticed(scores)["empty-lines"]
+        assert found.message == "2 queries with nothing to evaluate (ignored): a, b"
+        assert (found.count, found.queries) == (2, ("a", "b"))
+    assert "empty-lines" not in noticed(evaluate_results([BOTH], measures))
+
+
+def test_one_query_with_nothing_else_is_noticed_in_the_singular() -> None:
+    assert noticed(evaluate_results(MIXED))["empty-lines"].message == (
+        "1 query with nothing to evaluate (ignored): nothing"
+    )
 
 
 def test_an_interval_is_that_of_the_queries_that_have_a_value() -> None:
@@ -453,10 +538,12 @@ def test_results_in_a_file_are_measured_like_those_in_a_list(tmp_path: Path) -> 
     assert evaluate_results(path).findings == evaluate_results(MIXED).findings
 
 
-def test_an_answer_in_a_file_that_is_no_text_is_an_error_that_names_its_line(tmp_path: Path) -> None:
+def test_an_answer_in_a_file_that_is_no_text_is_an_error_or_a_note_that_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps(BOTH) + "\n" + json.dumps({**BOTH, "query": "r", "answer": 1889}) + "\n", "utf-8")
-    assert error_of(evaluate_results, path).where == f"{path}:2, answer"
+    assert error_of(evaluate_results, path, "EM").where == f"{path}:2, answer"
+    found = noticed(evaluate_results(path))["unscored"]
+    assert found.message == f"answers not scored: {path}:2, answer: 1889 is not text"
 
 
 def test_documents_and_answers_stand_behind_the_scores_until_they_are_let_go_or_pickled() -> None:
@@ -506,16 +593,19 @@ def test_results_are_the_documents_of_evaluate_beside_the_answers_of_evaluate_an
     measures = [*of_answers, *of_documents] if answers_first else [*of_documents, *of_answers]
     together = evaluate_results(records, measures, missing=missing)
     documents = evaluate(truth, run, of_documents, missing=missing)
-    answers = evaluate_answers(golds, said, of_answers, missing=missing)
+    answered = evaluate_answers(golds, said, of_answers, missing=missing)
     assert together.measures == tuple(measures)
-    assert together.means == {**documents.means, **answers.means}
-    assert together.findings == (*documents.findings, *answers.findings)
-    rows = {*documents.queries, *answers.queries}
+    assert together.means == {**documents.means, **answered.means}
+    empty_lines = [record["query"] for record in records if len(record) == 1]
+    ignored = noticed(together).get("empty-lines")
+    assert (list(ignored.queries) if ignored else []) == empty_lines
+    assert together.findings == (*documents.findings, *answered.findings, *([ignored] if ignored else []))
+    rows = {*documents.queries, *answered.queries}
     assert together.queries == tuple(record["query"] for record in records if record["query"] in rows)
     empty = dict.fromkeys(measures)
     assert together.per_query == {
-        query: {**empty, **documents.per_query.get(query, {}), **answers.per_query.get(query, {})}
+        query: {**empty, **documents.per_query.get(query, {}), **answered.per_query.get(query, {})}
         for query in together.queries
     }
-    for alone, names in ((documents, of_documents), (answers, of_answers)):
+    for alone, names in ((documents, of_documents), (answered, of_answers)):
         assert evaluate_results(records, names, missing=missing).per_query == alone.per_query

@@ -14,7 +14,7 @@ from karat.answers.overlap import EM, Contains, TokenF1, TokenPrecision, TokenRe
 from karat.answers.pairs import Answers
 from karat.answers.rouge import RougeL
 from karat.answers.similarity import SAS
-from karat.errors import KaratError, shown
+from karat.inputs import gold_answers, predicted_answer
 from karat.measure import Measure
 
 __all__ = [
@@ -106,11 +106,6 @@ def sas(truth: Gold, predicted: str | None, model: str = DEFAULT_MODEL) -> float
 
 
 def _value(measure: Measure, truth: Gold, predicted: str | None) -> float:
-    if truth is not None and (not isinstance(truth, str | Sequence) or isinstance(truth, bytes)):
-        raise KaratError(f"{shown(truth)} is no gold answer", mend="Give a text, or a list of texts.")
-    # No answer is the right one where there is none, as in SQuAD 2.
-    golds = () if truth is None else (truth,) if isinstance(truth, str) else tuple(truth) or ("",)
-    for answer in (*golds, "" if predicted is None else predicted):
-        if not isinstance(answer, str):
-            raise KaratError(f"{shown(answer)} is not text", mend="Answers are text.")
-    return float(measure.compute(Answers(("0",), (golds,), (predicted,)))[0])
+    golds = () if truth is None else gold_answers(truth, "the truth")
+    said = None if predicted is None else predicted_answer(predicted, "the predicted answer")
+    return float(measure.compute(Answers(("0",), (golds,), (said,)))[0])

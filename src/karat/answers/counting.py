@@ -26,6 +26,7 @@ _BLANK = re.compile(r"[^\S\x00-\x7f]")  # white space beyond ASCII
 _BITS = 63
 """So many words of a text fit into one integer of NumPy's."""
 
+_STRIP = 16_384
 _STEPS = 256
 """Beyond so many words in both texts of a pair there is more to gain from long integers than from many pairs."""
 
@@ -141,14 +142,25 @@ def common_subsequence(one: Sequence[int], other: Sequence[int]) -> int:
     >>> common_subsequence([1, 2, 3, 4, 1], [1, 3, 2, 4, 5])
     3
     """
-    places: dict[int, int] = {}
-    for at, word in enumerate(one):
-        places[word] = places.get(word, 0) | 1 << at
-    row = whole = (1 << len(one)) - 1
-    for word in other:
-        if matched := row & places.get(word, 0):
-            row = (row + matched) | (row - matched)
-    return len(one) - (row & whole).bit_count()
+    shared = set(one) & set(other)
+    one, other = ([word for word in words if word in shared] for words in sorted((one, other), key=len))
+    length = 0
+    carried = bytearray(len(other))
+    # A row of a whole book would be as long as the book, for each of its words: it is cut into strips.
+    for start in range(0, len(one), _STRIP):
+        strip = one[start : start + _STRIP]
+        places: dict[int, int] = {}
+        for at, word in enumerate(strip):
+            places[word] = places.get(word, 0) | 1 << at
+        row = whole = (1 << len(strip)) - 1
+        for at, word in enumerate(other):
+            matched = row & places.get(word, 0)
+            if matched or carried[at]:
+                total = row + matched + carried[at]
+                carried[at] = total >> len(strip)
+                row = (total & whole) | (row - matched)
+        length += len(strip) - row.bit_count()
+    return length
 
 
 def _bit(places: Ints) -> NDArray[np.uint64]:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,7 +36,6 @@ class Model(Protocol):
         """How near the two texts of each pair are: each pair by itself, whatever stands beside it."""
 
 
-@lru_cache(maxsize=2)
 def loaded(model: str, device: str | None = None, token: str | None = None) -> Model:
     """The model of a name, ready to compare; the last two are kept.
 
@@ -66,6 +65,7 @@ def _by_cosine(encode: Callable[[list[str], int], Floats]) -> Model:
     return compare
 
 
+@cache
 def _static() -> Model:
     """Wordllama: the vector of a text is the mean of those of its tokens, which ship with the package."""
     try:
@@ -108,6 +108,7 @@ def _mean(vectors: Floats, tokens: Any) -> Floats:
     return total / max(len(tokens), 1)
 
 
+@lru_cache(maxsize=2)
 def _sentence_transformer(name: str, device: str | None, token: str | None) -> Model:
     try:
         import sentence_transformers

@@ -111,10 +111,10 @@ def Contains(answers: Answers, *, normalize: Normalize = "true") -> Floats:
     folding = FOLDINGS[normalize]
     found: list[bool] = []
     for block in answers.blocks():
-        golds, said = (
-            [_spaced(folding.words(line)) for line in folding.fold(texts)] for texts in (block.golds, block.said)
-        )
-        found += [gold in one if gold else not one for gold, one in zip(golds, said, strict=True)]
+        texts = list(dict.fromkeys([*block.golds, *block.said]))
+        spaced = dict(zip(texts, map(_spaced, map(folding.words, folding.fold(texts))), strict=True))
+        pairs = ((spaced[gold], spaced[said]) for gold, said in zip(*block, strict=True))
+        found += [gold in said if gold else not said for gold, said in pairs]
     return answers.best(np.array(found, np.float64))
 
 

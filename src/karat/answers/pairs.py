@@ -68,15 +68,18 @@ class Answers:
             stop = start + _PAIRS
             yield from _cut(Pairs(golds[start:stop], said[start:stop]))
 
-    def best(self, values: Sequence[float] | Floats) -> Floats:
-        """The value of each question, from one of each pair: that of the gold answer that fits best."""
-        found = np.zeros(len(self.queries))
-        np.maximum.at(found, self._pair_query, np.asarray(values, np.float64))
-        return found
+    def best(self, values: Sequence[float] | Floats, *, lowest: bool = False) -> Floats:
+        """The value of each question, from one of each pair: that of the gold answer that fits best.
 
-    def each(self, value: Callable[[str, str], float]) -> Floats:
+        That is the highest, or for a measure of which less is better the lowest; 0 where there is no pair.
+        """
+        found = np.full(len(self.queries), np.inf if lowest else -np.inf)
+        (np.minimum if lowest else np.maximum).at(found, self._pair_query, np.asarray(values, np.float64))
+        return np.where(np.isinf(found), 0.0, found)
+
+    def each(self, value: Callable[[str, str], float], *, lowest: bool = False) -> Floats:
         """The same for a function of the gold answer and the predicted one."""
-        return self.best(list(map(value, *self.pairs)))
+        return self.best(list(map(value, *self.pairs)), lowest=lowest)
 
     def overlap(self, normalize: str) -> Overlap:
         """How many words the two texts of each pair share, once normalised: counted once for all measures."""

@@ -45,7 +45,7 @@ def command(
     missing: Annotated[Missing, typer.Option(help="Score questions without an answer 0, or leave them out.")] = "zero",
 ) -> None:
     """Measure how near predicted answers are to gold ones; several files of predictions make one table."""
-    from karat.cli.evaluate import field_names, run_names
+    from karat.cli.evaluate import fields_named, run_names
     from karat.cli.models import noted, with_static_model
     from karat.cli.output import Request, deliver, refuse, refuse_two_inputs
     from karat.errors import KaratError
@@ -54,7 +54,7 @@ def command(
     from karat.sources.answers import read_golds
 
     if not predictions:
-        mend = "Name their file after it. Results that hold both go into `karat evaluate results.jsonl`."
+        mend = "Name the file of predicted answers after it. Results that hold both go into `karat evaluate`."
         raise KaratError("gold answers alone cannot be evaluated", where=truth, mend=mend)
     paths = [truth, *predictions]
     refuse_two_inputs(paths)
@@ -64,7 +64,7 @@ def command(
     chosen = chosen_measures(names, subjects=("answers",))
     request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None, explain)
     refuse(request, paths)
-    theirs = field_names(fields or [])
+    theirs = fields_named(fields or [])
     golds = read_golds(truth, theirs)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))
     scores = {

@@ -91,7 +91,7 @@ def command(
     }
     first = TextSource(truth)
     if is_results(first):
-        theirs = field_names(fields or [])
+        theirs = fields_named(fields or [])
         sources = [first, *map(TextSource, paths[1:])]
         scores = {
             name: evaluate_results(source, names or None, fields=theirs, rel=rel, name=name, **options)
@@ -113,10 +113,10 @@ def command(
     deliver(noted(scores, notes), request)
 
 
-def field_names(given: list[str]) -> dict[str, str]:
+def fields_named(given: list[str]) -> dict[str, str]:
     """What results call their fields, from `retrieved=source_nodes`.
 
-    >>> field_names(["query=id", "retrieved=response.source_nodes"])
+    >>> fields_named(["query=id", "retrieved=response.source_nodes"])
     {'query': 'id', 'retrieved': 'response.source_nodes'}
     """
     from karat.errors import KaratError, shown

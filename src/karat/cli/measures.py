@@ -34,11 +34,11 @@ def command(
     """List the measures, or explain one."""
     from karat.cli.screen import say, show
     from karat.measures import definitions
-    from karat.registry import definition_of
+    from karat.registry import definitions_of
     from karat.tables import Cell, Table
 
     if name is not None:
-        say("\n".join(explanation(definition_of(name))) + "\n")
+        say("\n\n".join("\n".join(explanation(one)) for one in definitions_of(name)) + "\n")
         return
     rows = tuple((Cell(signature(one)), Cell(one.summary)) for one in definitions())
     table = Table(("measure", "what it says"), rows, ("karat measures NAME explains one.",), labels=2)

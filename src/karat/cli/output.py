@@ -24,6 +24,7 @@ _BY_SUFFIX = {
     ".parquet": "parquet",
 }  # fmt: skip
 # Formats that hold numbers alone: what was noticed goes to standard error instead.
+_CHOSEN = ("default-model",)  # what was chosen for the user is said also where one query is explained
 _WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet")
 
 
@@ -90,6 +91,8 @@ def deliver(scores: Mapping[str, Scores], request: Request) -> None:
 def _explain(scores: Mapping[str, Scores], query: str, request: Request) -> None:
     """What stands behind one query, run by run."""
     explained = {name: of_run.explain(query) for name, of_run in scores.items()}
+    chosen = {str(finding) for of_run in scores.values() for finding in of_run.findings if finding.code in _CHOSEN}
+    sys.stderr.write("".join(f"note: {printable(text)}\n" for text in sorted(chosen)))
     tables = {name: explanation.tables() for name, explanation in explained.items()}
     if request.file is None and request.form == "table":
         for name, parts in tables.items():
@@ -110,7 +113,8 @@ def _put(text: str, request: Request) -> None:
     if request.file is None:
         say(text)
     else:
-        write_whole(request.file, lambda file: file.write(text.encode()))
+        # Half a character cannot be written. As its code it can, and in JSON it is what was meant.
+        write_whole(request.file, lambda file: file.write(text.encode(errors="backslashreplace")))
 
 
 def _json(runs: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from karat.evaluation.choosing import (
 )
 from karat.evaluation.eval_run_result import EvaluationRunResult
 from karat.evidence import Evidence
-from karat.findings import findings, half_a_part
+from karat.findings import Finding, empty_lines, findings
 from karat.judged import Floats, Judged
 from karat.matching.choice import Match, Matcher, Same, matcher_of
 from karat.measure import Measure
@@ -233,8 +233,8 @@ def evaluate_results(
         missing = options.get("missing", "zero")
         parts.append(scored_answers(read.gold_answers, read.answers, of_answers, missing, name, read.name))
     together = beside(parts, read.queries, list(map(str, chosen)), name)
-    unscored = [] if asked else [half_a_part(*half) for half in read.halves]
-    return replace(together, findings=(*together.findings, *unscored))
+    unscored = [] if asked else [Finding("unscored", *what) for what in read.unscored]
+    return replace(together, findings=(*together.findings, *unscored, *empty_lines(read.empty)))
 
 
 def _subjects(asked: Iterable[str | Measure] | None) -> tuple[list[Subject], bool]:

@@ -68,7 +68,7 @@ def scored_answers(
     answers = Answers(tuple(known), tuple(known.values()), said)
     if missing == "skip" and absent:
         if len(absent) == len(known):
-            mend = "Compare the ids of the questions in both: are they written alike?"
+            mend = "Compare the ids of the questions in both: are they written alike, and in the same field?"
             raise KaratError("no question of the truth has an answer", where=where, mend=mend)
         there = [answer is not None for answer in said]
         answers = Answers(

@@ -11,9 +11,10 @@ from typing import Any
 
 from karat.document import identifier
 from karat.errors import KaratError, shown
-from karat.inputs import into_list
+from karat.inputs import gold_answers, into_list
 from karat.sources.pieces import TextSource
 from karat.sources.records import (
+    ALSO,
     Record,
     field_names,
     is_one_value,
@@ -27,17 +28,10 @@ from karat.sources.records import (
 Rows = Iterator[tuple[str, str, Any]]
 """The place, the question and the answer, as it is given, of each."""
 
-# What the fields of a record are called, where no name is given: the first that any of the records has.
-_NAMES = {
-    "query": ("query", "id", "query_id", "question_id", "qid", "question"),
-    "gold_answers": (
-        "gold_answers", "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth",
-        "references", "reference", "answer", "gold",
-    ),
-    "answer": (
-        "answer", "predicted_answer", "prediction", "prediction_text", "predicted_answers", "response", "output",
-    ),
-}  # fmt: skip
+# What the fields of a record are called, where no name is given: the first that any of the records has. A file of gold
+# answers may well call them answers.
+_NAMES = {role: (role, *ALSO[role]) for role in ("query", "gold_answers", "answer")}
+_NAMES["gold_answers"] += ("answer",)
 MEND = {
     "gold_answers": 'Gold answers are {query: "answer"} or {query: ["one", "or another"]}: a mapping, JSON, or lines of'
     ' {"query": "...", "gold_answers": [...]}; or a table with the columns query and answer.',
@@ -62,7 +56,7 @@ def rows(
 ) -> Rows:
     """The answers of a source, whatever it is; `role` is the field that they are in."""
     given = field_names(fields)
-    names = {each: (given[each],) if fields and each in fields else _NAMES[each] for each in ("query", role)}
+    names: _Names = {each: (given[each],) if fields and each in fields else _NAMES[each] for each in ("query", role)}
     if isinstance(source, str | os.PathLike):
         source = TextSource(os.fspath(source))
     if isinstance(source, TextSource):
@@ -129,7 +123,19 @@ def _of_list(answers: Sequence[Any], role: str, names: _Names, name: str, positi
 
 
 def _of_records(records: Iterable[tuple[str, Record]], role: str, names: _Names) -> Rows:
-    """The question and the answer of each record. One name serves all of them: a record may lack an answer."""
+    """The question and the answer of each record; one that comes again has further gold answers, as in a table."""
+    if role != "gold_answers":
+        yield from _each(records, role, names)
+        return
+    golds: dict[str, tuple[str, list[str]]] = {}
+    for where, query, value in _each(records, role, names):
+        _, texts = golds.setdefault(query, (where, []))
+        texts.extend(() if value is None else gold_answers(value, where))
+    yield from ((where, query, texts or None) for query, (where, texts) in golds.items())
+
+
+def _each(records: Iterable[tuple[str, Record]], role: str, names: _Names) -> Rows:
+    """One name serves all records: one of them may lack an answer."""
     listed = list(records)
     if not listed:
         return
@@ -142,15 +148,17 @@ def _of_records(records: Iterable[tuple[str, Record]], role: str, names: _Names)
 
 
 def _name(records: Sequence[tuple[str, Record]], role: str, names: Sequence[str]) -> str:
+    there = set(chain.from_iterable(record for _, record in records))
     for name in names:
-        if any(value_of(record, name) is not None for _, record in records):
+        known = name in there or name.partition(".")[0] in there
+        if known and any(value_of(record, name) is not None for _, record in records):
             return name
     where, record = records[0]
     if any(name in record for name in names):
         return next(name for name in names if name in record)
-    there = ", ".join(map(str, list(record)[:_LISTED])) or "none"
+    fields = ", ".join(map(str, list(record)[:_LISTED])) or "none"
     what = f"there is no {shown(names[0])}" if len(names) == 1 else f"there is no field for the {role}"
-    raise KaratError(what, where=where, mend=f"Its fields are {there}. Name it: {naming(role, '...')}")
+    raise KaratError(what, where=where, mend=f"Its fields are {fields}. Name it: {naming(role, '...')}")
 
 
 # Files.
@@ -174,9 +182,14 @@ def _of_json(value: Any, role: str, names: _Names, name: str, positions: Sequenc
     if isinstance(value, list):
         return _of_list(value, role, names, name, positions)
     # One object may be the record of one question, and not a mapping of questions to answers.
-    if all(any(known in value for known in names[each]) for each in ("query", role)):
+    there = {each: any(_has(value, known) for known in names[each]) for each in names}
+    if all(there.values()) or any(there[each] and len(names[each]) == 1 for each in names):
         return _of_records([(name, value)], role, names)
     return _of_object(value, role, name)
+
+
+def _has(record: Record, name: str) -> bool:
+    return name in record or value_of(record, name) is not None
 
 
 def _records_of_table(source: TextSource, role: str) -> Iterator[tuple[str, Record]]:
@@ -188,7 +201,8 @@ def _records_of_table(source: TextSource, role: str) -> Iterator[tuple[str, Reco
     if "\0" in text:
         mend = "This is binary data, or UTF-16: save the file as UTF-8."
         raise KaratError("there is a NUL byte in this file", where=source.name, mend=mend)
-    delimiter = "\t" if "\t" in text.lstrip("\r\n").partition("\n")[0] else ","
+    head = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = next((mark for mark in "\t,;" if mark in head), ",")
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(line for line in reader if line)
@@ -201,10 +215,12 @@ def _records_of_table(source: TextSource, role: str) -> Iterator[tuple[str, Reco
                 what = f"{len(row)} columns, and the first line names {len(header)}"
                 raise KaratError(what, where=where, mend="Put what has a comma, a tab or a quote in it into quotes.")
             if row:
-                yield where, dict(zip(header, row, strict=True))
+                # A cell in which nothing stands is no answer.
+                yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
         where = f"{source.name}:{reader.line_num}"
-        mend = 'A quote inside of quotes is written "". Very long texts go better into lines of JSON.'
+        too_long = "Such long texts go into lines of JSON."
+        mend = too_long if "limit" in str(error) else 'A quote inside of quotes is written "".'
         raise KaratError(f"not a table: {error}", where=where, mend=mend) from None
 
 

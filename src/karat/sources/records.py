@@ -16,6 +16,27 @@ Record = Mapping[str, Any]
 ROLES = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
 
+# What other systems call the fields.
+ALSO = {
+    "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input"),
+    "truth": (
+        "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
+    ),
+    "retrieved": (
+        "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results", "retrieved_documents",
+        "retrieved_chunks",
+    ),
+    "gold_answers": (
+        "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth", "references",
+        "reference", "reference_answer", "expected_answer", "expected_output", "expected", "target", "gold",
+    ),
+    "answer": (
+        "predicted_answer", "prediction", "prediction_text", "predicted_answers", "generated_answer", "response",
+        "output", "completion", "reply", "result",
+    ),
+}  # fmt: skip
+
+
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     """What each field is called: as we call it, unless another name is given."""
     if fields is not None and not isinstance(fields, Mapping):
@@ -58,19 +79,23 @@ def records_of_file(source: TextSource, read: Iterable[str], mend: str) -> Itera
     """Each object of a file of JSON lines, with its place; `read` are the names of the fields that will be read."""
     # A field that comes twice is looked for only where its name does: to look at every key of every object makes
     # parsing take half as long again. A quotation mark in a text is escaped, so that texts are not taken for names.
-    last = [json.dumps(name.rpartition(".")[2], ensure_ascii=False) for name in read]
-    quoted = [name.encode("utf-8", "surrogatepass") for name in last]
+    quoted = {name.partition(".")[0]: _quoted(name.rpartition(".")[2]) for name in read}
     first = True
     for number, line in source.lines():
         if not line:
             continue
         where = f"{source.name}:{number}"
-        suspicious = any(line.count(name) > 1 for name in quoted)
-        record = _parsed(line, _CAREFUL if suspicious else _QUICK, where, first, mend)
+        record = _parsed(line, _QUICK, where, first, mend)
         if not isinstance(record, dict):
             raise _no_object(line, f"{shown(record)} is not an object", where, first, mend)
+        if any(line.count(quoted[name]) > 1 for name in quoted.keys() & record.keys()):
+            record = _parsed(line, _CAREFUL, where, first, mend)
         yield where, record
         first = False
+
+
+def _quoted(name: str) -> bytes:
+    return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def parsed(data: bytes, where: str, mend: str) -> Any:

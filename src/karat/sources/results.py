@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
 from karat.document import identifier, refuse_half_characters
 from karat.errors import KaratError, shown
+from karat.inputs import gold_answers, predicted_answer
 from karat.names import nearest
-from karat.sources.answers import gold_answers, predicted_answer
 from karat.sources.pieces import TextSource
-from karat.sources.records import Record, field_names, naming, records_of_file, records_of_list, value_of
+from karat.sources.records import ALSO, Record, field_names, naming, records_of_file, records_of_list, value_of
 
 __all__ = ["Results", "is_results", "read_results"]
 
@@ -21,27 +21,12 @@ Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
 """What can be evaluated, and the two fields that it takes."""
 
-# What other systems call the fields that have to be there.
-_ALSO = {
-    "query": ("question", "prompt", "input", "user_input"),
-    "truth": (
-        "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
-    ),
-    "retrieved": (
-        "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results", "retrieved_documents",
-        "retrieved_chunks",
-    ),
-    "gold_answers": (
-        "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth", "reference",
-        "references", "reference_answer", "expected_answer", "expected", "expected_output", "target",
-    ),
-    "answer": (
-        "prediction", "predicted_answer", "predicted_answers", "response", "output", "generated_answer", "completion",
-        "prediction_text", "reply", "result",
-    ),
-}  # fmt: skip
 _MEND = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 _DOCUMENTS = "Give a list of texts, of ids, or of documents, or {document: number}."
+_ELSEWHERE = {
+    "query": "Gold answers and predicted ones in files of their own go into `karat answers`.",
+    "truth": "Answers alone need gold_answers and answer instead.",
+}
 _LISTED = 20  # so many names of fields go into a message,
 _COMPARED = 1000  # and so many are compared with a wrong one: objects keyed by document may have any number
 
@@ -60,8 +45,10 @@ class Results:
     run: dict[str, Any]
     gold_answers: dict[str, tuple[str, ...]]
     answers: dict[str, str]
-    halves: tuple[tuple[str, str, int], ...] = ()
-    """fields that cannot be scored, each with the one that is lacking, and in how many lines it is"""
+    unscored: tuple[tuple[str, int, str], ...] = ()
+    """what is there and cannot be scored: in words, in how many lines it is, and the mend"""
+    empty: tuple[str, ...] = ()
+    """queries with nothing else"""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -92,7 +79,7 @@ def read_results(
     names = field_names(fields)
     if isinstance(source, TextSource):
         try:
-            records = records_of_file(source, (names[role] for role in _ALSO), _MEND)
+            records = records_of_file(source, (names[role] for role in ALSO), _MEND)
             return _collected(source.name, records, names, needed, welcome)
         except KaratError:
             source.check()
@@ -114,7 +101,32 @@ def _collected(
     needed: Collection[Part],
     welcome: Collection[Part],
 ) -> Results:
-    found: dict[str, dict[str, Any]] = {role: {} for role in _ALSO}
+    found, fields, example = _gathered(records, names)
+    places = found["query"]
+    if example is None:
+        raise KaratError("there are no results", where=name, mend=_MEND)
+    used = _used(found, needed, welcome)
+    for role in ("query", *used):
+        if not found[role]:
+            raise _no_field(role, names, list(fields), example, name)
+    read = {role: _read(role, found, names) for role in used if role in PARTS["documents"]}
+    unscored = list(_halves(found, names))
+    try:
+        read |= {role: _read(role, found, names) for role in used if role in PARTS["answers"]}
+    except KaratError as error:
+        if "answers" in needed or not read:
+            raise
+        unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.mend or ""))
+    truth, run, golds, answers = (read.get(role, {}) for role in _READ)
+    empty = [query for query in places if not any(query in found[role] for role in _READ)]
+    return Results(name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty))
+
+
+def _gathered(
+    records: Iterable[tuple[str, Record]], names: Mapping[str, str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, None], Record | None]:
+    """The fields of each query as they are, with its place for the query; all names of fields; and the first record."""
+    found: dict[str, dict[str, Any]] = {role: {} for role in ALSO}
     places = found["query"]
     fields: dict[str, None] = {}
     example: Record | None = None
@@ -134,25 +146,33 @@ def _collected(
             for role in _READ:
                 if (value := value_of(record, names[role])) is not None:
                     found[role][query] = value
-    if example is None:
-        raise KaratError("there are no results", where=name, mend=_MEND)
-    used = _used(found, needed, welcome)
-    for role in ("query", *used):
-        if not found[role]:
-            raise _no_field(role, names, list(fields), example, name)
-    # What is not evaluated may look as it likes: many logs have an object for the answer.
-    read = {
-        role: {query: _READ[role](value, f"{places[query]}, {names[role]}") for query, value in found[role].items()}
-        for role in used
-    }
-    halves = tuple(
-        (names[there], names[lacking], len(found[there]))
-        for one, other in PARTS.values()
-        for there, lacking in ((one, other), (other, one))
-        if found[there] and not found[lacking]
-    )
-    truth, run, golds, answers = (read.get(role, {}) for role in _READ)
-    return Results(name, tuple(places), truth, run, golds, answers, halves)
+    return found, fields, example
+
+
+def _read(role: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+    """A field of each query. What is not evaluated is not read, and may look as it likes."""
+    name = names[role]
+    try:
+        return {query: _READ[role](value, f"{found['query'][query]}, {name}") for query, value in found[role].items()}
+    except KaratError as error:
+        example = next((value for value in found[role].values() if isinstance(value, Mapping)), {})
+        inner = next((key for key, value in example.items() if isinstance(value, str)), None)
+        if role in PARTS["documents"] or inner is None:
+            raise
+        # Many logs have an object for the answer.
+        mend = f"Name the text in it: {naming(role, f'{name}.{inner}')}"
+        raise KaratError(error.what, where=error.where, mend=mend) from None
+
+
+def _halves(found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Fields that are there, and cannot be scored for want of another."""
+    for one, other in PARTS.values():
+        for there, lacking in ((one, other), (other, one)):
+            if found[there] and not found[lacking]:
+                count = len(found[there])
+                queries = f"{count:,} quer{'y' if count == 1 else 'ies'}"
+                message = f"{names[there]} of {queries} not scored: no line has a field {names[lacking]}"
+                yield message, count, f"Where it is called otherwise, name it: {naming(lacking, '...')}"
 
 
 def _used(found: Mapping[str, Mapping[str, Any]], needed: Collection[Part], welcome: Collection[Part]) -> list[str]:
@@ -233,9 +253,10 @@ def _no_field(role: str, names: Mapping[str, str], fields: list[str], example: R
     inner = [
         f"{field}.{inside}" for field in texts if isinstance(found := example.get(field), Mapping) for inside in found
     ]
-    taken = {names[other] for other in _ALSO}
+    taken = {names[other] for other in ALSO}
     free = [field for field in [*texts, *inner] if field not in taken][:_COMPARED]
-    known = [field for also in _ALSO[role] for field in free if field.rpartition(".")[2].casefold() == also]
+    known = [field for also in ALSO[role] for field in free if field.rpartition(".")[2].casefold() == also]
     # A name that was given is most likely misspelt; our own is most likely another one there.
     likely = [*known, *nearest(name, free)] if name == role else [*nearest(name, free), *known]
-    return KaratError(what, where=where, mend=f"{there} Name it: {naming(role, likely[0] if likely else '...')}")
+    mend = f"{there} Name it: {naming(role, likely[0] if likely else '...')}"
+    return KaratError(what, where=where, mend=f"{mend} {_ELSEWHERE.get(role, '')}".rstrip())

@@ -19,6 +19,8 @@ class AnswerExactMatchEvaluator(AnswerMeasureEvaluator):
     {'score': 0.5, 'individual_scores': [1, 0]}
     """
 
+    only_reads = True
+
     def __init__(self) -> None:
         super().__init__(EM)
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from karat.answers import Answers, Gold
-from karat.inputs import check_equal_lengths, check_lengths
+from karat.components.sharing import shared
+from karat.inputs import check_equal_lengths, check_lengths, gold_answers, predicted_answer
 from karat.judged import Floats
 from karat.scores import Scores
-from karat.sources.answers import gold_answers, predicted_answer
 
 GoldAnswers = Sequence[Gold]
 """For each question one gold answer, or several of which any is right; None where nobody knows one."""
@@ -22,21 +22,28 @@ _log = logging.getLogger(__name__)
 
 
 def answers_of(truth: GoldAnswers, predicted: PredictedAnswers, *, some: bool = True) -> Answers:
-    """The answers of both lists, question by question; where one is None, nothing matches, and that is said.
+    """The answers of both lists, question by question: read once for all evaluators of a run.
 
-    There has to be a question, unless `some` says otherwise.
+    Where one is None, nothing matches, and that is said. There has to be a question, unless `some` says otherwise.
     """
-    inputs = dict(zip(_NAMES, (truth, predicted), strict=True))
-    (check_lengths if some else check_equal_lengths)(inputs)
+    (check_lengths if some else check_equal_lengths)(dict(zip(_NAMES, (truth, predicted), strict=True)))
+    return shared(_answers, truth, predicted)
+
+
+def _answers(truth: GoldAnswers, predicted: PredictedAnswers) -> Answers:
     golds = [() if each is None else gold_answers(each, f"{_NAMES[0]}[{at}]") for at, each in enumerate(truth)]
     said = [None if each is None else predicted_answer(each, f"{_NAMES[1]}[{at}]") for at, each in enumerate(predicted)]
     absent = {
         "a gold answer": [str(at) for at, texts in enumerate(golds) if not texts],
         "a predicted answer": [str(at) for at, text in enumerate(said) if text is None],
     }
-    if any(absent.values()):
-        parts = (f"{len(at):,} without {what} (scored 0): {', '.join(at)}" for what, at in absent.items() if at)
-        _log.warning("karat: questions %s.", "; ".join(parts))
+    parts = [
+        f"{len(at):,} question{'' if len(at) == 1 else 's'} without {what} (scored 0): {', '.join(at)}"
+        for what, at in absent.items()
+        if at
+    ]
+    if parts:
+        _log.warning("karat: %s.", "; ".join(parts))
     return Answers(tuple(map(str, range(len(golds)))), golds, said)
 
 

@@ -43,7 +43,9 @@ class DocumentMeasureEvaluator(Described):
         self.document_comparison_field = check_field(document_comparison_field)
         chosen = measure.check() if isinstance(measure, Measure) else parse(str(measure))
         if chosen.definition.takes != "judged":
-            raise KaratError(f"{chosen} takes {chosen.definition.takes}", mend="Call evaluate() with them instead.")
+            answers = chosen.definition.takes == "answers"
+            mend = "Take AnswerMeasureEvaluator." if answers else "Call evaluate() with them instead."
+            raise KaratError(f"{chosen} takes {chosen.definition.takes}", mend=mend)
         self.measure = str(chosen)
         if match is not None and document_comparison_field != "content":
             field = shown(document_comparison_field)

@@ -13,6 +13,7 @@ from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, a
 from karat.components.serialization import Described
 from karat.errors import KaratError, shown
 
+_GIVE_IT = "Give it as text, or leave it out and set HF_TOKEN."
 _ENVIRONMENT = {"type": "env_var", "env_vars": ["HF_API_TOKEN", "HF_TOKEN"], "strict": False}
 
 
@@ -51,7 +52,8 @@ class SASEvaluator(Described):
         self.batch_size = batch_size
         self.device = _device_name(device)
         self.token = _described(token)
-        _secret(self.token)
+        if self.token is not None and not isinstance(self.token, str):
+            _variables(self.token)
 
     def warm_up(self) -> None:
         """Load the model: `run` does it as well, if nobody has."""
@@ -86,7 +88,10 @@ def _device_name(device: Any) -> str | None:
     if isinstance(device, Mapping) and isinstance(name := device.get("device"), str):
         return name
     if callable(to_name := getattr(device, "to_torch_str", None)):
-        return str(to_name())
+        try:
+            return str(to_name())
+        except ValueError:  # several at once
+            pass
     if type(device).__module__.partition(".")[0] == "torch":
         return str(device)
     raise KaratError(f"device={shown(device)} is no device", mend='Give its name, such as "cpu" or "cuda:0".')
@@ -107,6 +112,16 @@ def _secret(token: Any) -> str | None:
     if isinstance(token, str):
         return token or None
     described = _ENVIRONMENT if token is None else token
-    if isinstance(described, Mapping) and isinstance(names := described.get("env_vars"), list):
-        return next((os.environ[name] for name in names if os.environ.get(name)), None)
-    raise KaratError("this is no token", mend="Give it as text, or leave it out and set HF_TOKEN.")
+    names = _variables(described)
+    found = next((os.environ[name] for name in names if os.environ.get(name)), None)
+    if found is None and described.get("strict"):
+        raise KaratError(f"there is no token in the environment: {' or '.join(names)}", mend="Set it.")
+    return found
+
+
+def _variables(token: Any) -> list[str]:
+    """The variables of the environment that a token is said to be in. A token itself is never saved as a mapping."""
+    names = token.get("env_vars") if isinstance(token, Mapping) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or "token" in token:
+        raise KaratError("this is no token", mend=_GIVE_IT)
+    return names

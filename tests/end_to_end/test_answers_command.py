@@ -1,0 +1,709 @@
+"""Answers on the command line: `karat answers`, answers in results, and what `karat measures` says of them."""
+
+from __future__ import annotations
+
+import csv
+import doctest
+import fcntl
+import gzip
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from karat import Scores, demo, evaluate_answers, evaluate_results
+from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
+
+KARAT = Path(sys.executable).with_name("karat")
+GOLD: dict[str, Any] = {"tower": "the Eiffel Tower", "nine": ["9", "nine"], "unsaid": "x", "größe": "北京"}
+GOOD = {"tower": "Eiffel Tower in Paris", "nine": "Nine.", "größe": "北京"}
+POOR = {"tower": "Paris", "nine": "9", "unsaid": "y", "größe": "東京"}
+ASKED = ("-m", "EM,TokenF1", "-m", "Contains")
+MEASURES = ("EM", "TokenF1", "Contains")
+BOTH: list[dict[str, Any]] = [
+    {"query": "both", "truth": ["a"], "retrieved": ["x", "a"], "gold_answers": ["p", "q"], "answer": "q"},
+    {"query": "documents", "truth": ["a"], "retrieved": ["a"]},
+    {"query": "answers", "gold_answers": ["p"], "answer": "r"},
+]
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".md": "markdown",
+    ".markdown": "markdown", ".tex": "latex", ".latex": "latex", ".txt": "table",
+}  # fmt: skip
+MODEL_NOTE = "note: no model is named for SAS: wordllama, static embeddings that need no download."
+
+Done = subprocess.CompletedProcess[str]
+
+
+def run(
+    folder: Path, *words: str | Path, stdin: bytes = b"", environment: Mapping[str, str] = MappingProxyType({})
+) -> Done:
+    done = subprocess.run(
+        [KARAT, *map(str, words)],
+        cwd=folder, input=stdin, capture_output=True, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+    assert b"Traceback" not in done.stderr
+    return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def good(folder: Path, *words: str | Path, stdin: bytes = b"") -> str:
+    """What is printed where all is well; on standard error there may be notes."""
+    done = run(folder, *words, stdin=stdin)
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
+    return done.stdout
+
+
+def mistake(folder: Path, *words: str | Path, environment: Mapping[str, str] = MappingProxyType({})) -> str:
+    """One line on standard error and status 2, with nothing printed and nothing written."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = run(folder, *words, environment=environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("karat: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.strip().isprintable()
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    return done.stderr
+
+
+def on_terminal(folder: Path, *words: str, errors: bool = False) -> str:
+    """What a wide terminal is sent on standard output, or on standard error."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+    unwanted = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
+    process = subprocess.Popen(
+        [KARAT, *words], cwd=folder, stdin=child, stdout=subprocess.DEVNULL if errors else child,
+        stderr=child if errors else subprocess.DEVNULL, start_new_session=True,
+        env={name: value for name, value in os.environ.items() if name not in unwanted} | {"TERM": "xterm-256color"},
+    )  # fmt: skip
+    os.close(child)
+    shown = b""
+    while select.select([parent], [], [], 60)[0]:
+        try:
+            block = os.read(parent, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        shown += block
+    os.close(parent)
+    assert process.wait() == (2 if errors else 0)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=True), "utf-8")
+
+
+def write_lines(path: Path, records: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
+
+
+def table_rows(text: str, form: str) -> list[dict[str, Any]]:
+    if form == "jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    return list(csv.DictReader(io.StringIO(text), delimiter="," if form == "csv" else "\t"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, value in {"gold": GOLD, "good": GOOD, "poor": POOR}.items():
+        write_json(tmp_path / f"{name}.json", value)
+    write_lines(tmp_path / "results.jsonl", BOTH)
+    write_lines(tmp_path / "answers.jsonl", BOTH[2:])
+    return tmp_path
+
+
+def expected(name: str = "good", **options: Any) -> Scores:
+    return evaluate_answers(GOLD, {"good": GOOD, "poor": POOR}[name], MEASURES, name=name, **options)
+
+
+# Formats.
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_formats_for_programs_hold_the_means_or_every_question_to_the_last_digit(form: str, folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", *ASKED, "--output", form)
+    (row,) = table_rows(good(folder, *words), form)
+    assert row["run"] == "good"
+    assert {name: float(row[name]) for name in MEASURES} == expected().means
+    rows = table_rows(good(folder, *words, "--per-query"), form)
+    assert {row["query"]: {name: float(row[name]) for name in MEASURES} for row in rows} == expected().per_query
+
+
+def test_json_holds_what_python_says(folder: Path) -> None:
+    whole = json.loads(good(folder, "answers", "gold.json", "good.json", *ASKED, "--output", "json"))
+    assert whole == expected().to_dict()
+    assert [finding["code"] for finding in whole["findings"]] == ["missing-answers"]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex"])
+def test_formats_for_people_show_the_same_numbers_and_what_was_noticed(form: str, folder: Path) -> None:
+    done = run(folder, "answers", "gold.json", "good.json", *ASKED, "--output", form)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name, mean in expected().means.items():
+        assert re.search(rf"{name}\W+{mean:.4f}", done.stdout)
+    assert "1 question without an answer (scored 0): unsaid" in done.stdout
+    every = good(folder, "answers", "gold.json", "good.json", *ASKED, "--output", form, "--per-query")
+    assert [query for query in (*GOLD, "all") if re.search(rf"(?m)^\W*{query}\b", every)] == [*GOLD, "all"]
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_what_was_noticed_goes_to_standard_error_where_there_are_numbers_alone(form: str, folder: Path) -> None:
+    done = run(folder, "answers", "gold.json", "good.json", "--output", form)
+    assert "note" not in done.stdout
+    assert done.stderr.startswith("note: 1 question without an answer (scored 0): unsaid.")
+    assert "--missing skip" in done.stderr
+
+
+def test_the_measures_are_those_of_answers_unless_others_are_named(folder: Path) -> None:
+    whole = json.loads(good(folder, "answers", "gold.json", "good.json", "--output", "json"))
+    assert whole["means"] == evaluate_answers(GOLD, GOOD).means
+    assert tuple(whole["means"]) == DEFAULT_ANSWER_MEASURES
+
+
+def test_the_name_of_the_file_decides_the_format(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "poor.json", *ASKED)
+    printed = {form: good(folder, *words, "--output", form) for form in set(SUFFIXES.values())}
+    assert len(set(printed.values())) == len(printed)
+    for suffix, form in SUFFIXES.items():
+        assert good(folder, *words, "-o", f"scores{suffix}") == ""
+        assert (folder / f"scores{suffix}").read_text("utf-8") == printed[form]
+
+
+def test_a_parquet_file_comes_back_as_the_same_scores(folder: Path) -> None:
+    good(folder, "answers", "gold.json", "good.json", *ASKED, "-o", "scores.parquet")
+    assert Scores.load(folder / "scores.parquet").to_dict() == expected().to_dict()
+    assert "one run" in mistake(folder, "answers", "gold.json", "good.json", "poor.json", "-o", "scores.parquet")
+
+
+def test_intervals_stand_around_their_values(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", *ASKED, "--ci")
+    (row,) = table_rows(good(folder, *words, "--output", "csv"), "csv")
+    for name, (low, high) in ((name, expected().interval(name)) for name in MEASURES):
+        assert (float(row[f"{name} low"]), float(row[f"{name} high"])) == (low, high)
+        assert low < float(row[name]) < high
+    low, high = expected().interval("TokenF1")
+    table = good(folder, *words)
+    assert f"[{low:.4f}, {high:.4f}]" in table
+    assert "95% confidence intervals" in table
+
+
+def test_questions_without_an_answer_are_left_out_on_demand(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", *ASKED, "--missing", "skip", "--output", "json")
+    whole = json.loads(good(folder, *words))
+    assert whole == expected(missing="skip").to_dict()
+    assert [row["query"] for row in whole["queries"]] == ["tower", "nine", "größe"]
+    assert whole["findings"][0]["message"] == "1 question without an answer (left out): unsaid"
+
+
+def test_several_files_of_predictions_are_one_table_with_the_names_of_the_files(folder: Path) -> None:
+    words = ("answers", "gold.json", "poor.json", "good.json", *ASKED)
+    rows = table_rows(good(folder, *words, "--output", "csv"), "csv")
+    assert [row["run"] for row in rows] == ["poor", "good"]
+    assert [float(row["TokenF1"]) for row in rows] == [expected(name)["TokenF1"] for name in ("poor", "good")]
+    table = good(folder, *words)
+    assert re.search(rf"(?m)^good .* {expected()['TokenF1']:.4f}\*", table)
+    several = json.loads(good(folder, *words, "--output", "json"))
+    assert several == {"runs": {name: expected(name).to_dict() for name in ("poor", "good")}}
+    every = table_rows(good(folder, *words, "--output", "jsonl", "--per-query"), "jsonl")
+    assert [(row["run"], row["query"]) for row in every] == [(run, query) for run in ("poor", "good") for query in GOLD]
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        write_json(folder / name / "said.json", GOOD)
+    text = good(folder, "answers", "gold.json", "one/said.json", "two/said.json", "-m", "EM", "--output", "csv")
+    assert [line.split(",")[0] for line in text.splitlines()] == ["run", "one/said", "two/said"]
+
+
+# Measures.
+
+
+@pytest.mark.parametrize("words", [("-m", "EM", "-m", "TokenF1"), ("-m", "EM,TokenF1"), ("-m", "exact_match, F1")])
+def test_measures_are_named_one_by_one_or_with_commas(words: tuple[str, ...], folder: Path) -> None:
+    text = good(folder, "answers", "gold.json", "good.json", *words, "--output", "csv")
+    assert text.splitlines()[0] == "run,EM,TokenF1"
+
+
+def test_f1_is_that_of_answers_and_parameters_are_written_behind_a_measure(folder: Path) -> None:
+    words = ("-m", "F1", "-m", "EM(normalize=neutral),F1(normalize=false)")
+    whole = json.loads(good(folder, "answers", "gold.json", "good.json", *words, "--output", "json"))
+    names = ["TokenF1", "EM(normalize=neutral)", "TokenF1(normalize=false)"]
+    assert whole["means"] == evaluate_answers(GOLD, GOOD, names).means
+    assert list(whole["means"]) == names
+
+
+def test_similarity_without_a_model_takes_static_embeddings_and_says_so(folder: Path) -> None:
+    table = good(folder, "answers", "gold.json", "good.json", "poor.json", "-m", "SAS")
+    assert table.count(MODEL_NOTE) == 1
+    for form in ("csv", "jsonl"):
+        done = run(folder, "answers", "gold.json", "good.json", "-m", "EM,sas", "--output", form)
+        assert done.returncode == 0
+        assert MODEL_NOTE not in done.stdout
+        assert done.stderr.count(MODEL_NOTE) == 1
+        (row,) = table_rows(done.stdout, form)
+        scores = evaluate_answers(GOLD, GOOD, "SAS(model=wordllama)")
+        assert float(row["SAS(model=wordllama)"]) == scores["SAS(model=wordllama)"]
+
+
+def test_an_explanation_says_on_standard_error_which_model_it_took(folder: Path) -> None:
+    for more in ([], ["--output", "json"], ["-o", "why.json"]):
+        done = run(folder, "answers", "gold.json", "good.json", "-m", "SAS", "--explain", "nine", *more)
+        assert done.returncode == 0
+        assert "no model is named" not in done.stdout
+        assert done.stderr.count(MODEL_NOTE) == 1
+    words = ("answers", "gold.json", "good.json", "-m", "SAS(model=wordllama)", "--explain", "nine")
+    assert run(folder, *words).stderr == ""
+
+
+def test_a_model_that_is_named_is_taken_without_a_word(folder: Path) -> None:
+    words = ("answers", "gold.json", "poor.json", "-m", "SAS(model=wordllama)", "--output")
+    done = run(folder, *words, "csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(good(folder, *words, "json"))["findings"] == []
+
+
+def test_nothing_is_said_of_models_where_none_is_needed(folder: Path) -> None:
+    assert "model" not in good(folder, "answers", "gold.json", "good.json")
+
+
+def without(folder: Path, package: str) -> dict[str, str]:
+    """An environment in which a package is not installed."""
+    place = folder / "not-installed"
+    place.mkdir()
+    (place / f"{package}.py").write_text(f"raise ModuleNotFoundError({package!r}, name={package!r})\n")
+    return {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def test_a_model_that_needs_an_extra_that_is_not_installed_is_an_error_with_the_extra(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "-m", "SAS(model=someone/some-model)", "-o", "scores.csv")
+    said = mistake(folder, *words, environment=without(folder, "sentence_transformers"))
+    assert "'someone/some-model'" in said
+    assert 'pip install "karat[sas]"' in said
+    assert "wordllama" in said
+
+
+def test_a_name_of_a_model_that_wants_to_be_more_is_harmless(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "-m", f"SAS(model=\x1b[31m{'x' * 3000})")
+    said = mistake(folder, *words, environment=without(folder, "sentence_transformers"))
+    assert r"'\x1b[31mxxx" in said
+    assert len(said) < 700
+
+
+def test_static_embeddings_that_are_not_installed_are_an_error_with_the_extra(folder: Path) -> None:
+    said = mistake(folder, "answers", "gold.json", "good.json", "-m", "SAS", environment=without(folder, "wordllama"))
+    assert 'pip install "karat[static]"' in said
+
+
+# Files, and what is in them.
+
+
+def test_fields_that_are_called_otherwise_are_named(folder: Path) -> None:
+    write_lines(folder / "theirs.jsonl", [{"nr": nr, "labels": ["a", "b"], "said": {"text": "b"}} for nr in (1, 2)])
+    fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", "answer=said.text")
+    text = good(folder, "answers", "theirs.jsonl", "theirs.jsonl", *fields, "-m", "EM", "--output", "csv")
+    assert text == "run,EM\ntheirs,1.0\n"
+
+
+def test_a_file_of_one_record_is_read_by_the_fields_that_are_named(folder: Path) -> None:
+    write_lines(folder / "theirs.jsonl", [{"nr": 1, "labels": ["a", "b"], "said": {"text": "b"}}])
+    fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", "answer=said.text")
+    text = good(folder, "answers", "theirs.jsonl", "theirs.jsonl", *fields, "-m", "EM", "--output", "csv")
+    assert text == "run,EM\ntheirs,1.0\n"
+
+
+@pytest.mark.parametrize("wrong", ["sad.text", "said.txt", "sad"])
+def test_a_misspelt_field_of_a_file_of_one_record_is_an_error(wrong: str, folder: Path) -> None:
+    write_json(folder / "theirs.json", {"nr": 1, "labels": ["a", "b"], "said": {"text": "b"}})
+    fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", f"answer={wrong}")
+    said = mistake(folder, "answers", "theirs.json", "theirs.json", *fields)
+    assert said.startswith(f"karat: theirs.json: there is no '{wrong}'. Its fields are nr, labels, said.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (["query=id", "gold_answers=label", "answer=said"], "--field gold_answers=..."),
+        (["query=id", "gold_answers=labels", "answer=say"], "--field answer=..."),
+        (["query=key"], "--field query=..."),
+        (["queries=id"], "'queries' is no field"),
+        (["query"], "is not NAME=THEIRS"),
+        (["query=a", "query=b"], "twice"),
+    ],
+)
+def test_a_wrong_field_is_an_error_with_its_mend(fields: list[str], said: str, folder: Path) -> None:
+    write_lines(folder / "theirs.jsonl", [{"id": query, "labels": ["a"], "said": "a"} for query in "pq"])
+    words = [word for field in fields for word in ("--field", field)]
+    assert said in mistake(folder, "answers", "theirs.jsonl", "theirs.jsonl", *words)
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "jsonl", "json.gz", "squad.json"])
+def test_every_kind_of_file_gives_the_same_scores(name: str, folder: Path) -> None:
+    rows = [(query, text) for query, golds in GOLD.items() for text in ([golds] if isinstance(golds, str) else golds)]
+    qas = [{"id": query, "answers": [{"text": text} for at, text in rows if at == query]} for query in GOLD]
+    files: dict[str, Callable[[], bytes]] = {
+        "csv": lambda: "".join(f'{query},"{text}"\n' for query, text in [("query", "answer"), *rows]).encode(),
+        "tsv": lambda: "".join(f"{query}\t{text}\n" for query, text in [("query", "answer"), *rows]).encode(),
+        "jsonl": lambda: "".join(
+            json.dumps({"query": query, "gold_answers": golds}) + "\n" for query, golds in GOLD.items()
+        ).encode(),
+        "json.gz": lambda: gzip.compress(json.dumps(GOLD).encode()),
+        "squad.json": lambda: json.dumps({"data": [{"paragraphs": [{"qas": qas}]}]}).encode(),
+    }
+    (folder / f"truth.{name}").write_bytes(files[name]())
+    text = good(folder, "answers", f"truth.{name}", "good.json", *ASKED, "--output", "json")
+    assert json.loads(text) == expected().to_dict()
+
+
+def test_standard_input_is_the_truth_or_the_predictions(folder: Path) -> None:
+    as_truth = good(folder, "answers", "-", "good.json", *ASKED, "--output", "csv", stdin=json.dumps(GOLD).encode())
+    as_said = good(folder, "answers", "gold.json", "-", *ASKED, "--output", "csv", stdin=json.dumps(GOOD).encode())
+    assert as_truth == as_said.replace("stdin", "good")
+    assert float(table_rows(as_said, "csv")[0]["TokenF1"]) == expected()["TokenF1"]
+
+
+MISTAKES: dict[str, tuple[list[str], str]] = {
+    "no predictions": (["gold.json"], "gold answers alone cannot be evaluated. Name the file of predicted answers"
+                       " after it. Results that hold both go into `karat evaluate`."),
+    "a missing truth": (["gld.json", "good.json"], "there is no such file. Did you mean gold.json"),
+    "missing predictions": (["gold.json", "god.json"], "there is no such file. Did you mean good.json"),
+    "one missing of several": (["gold.json", "good.json", "god.json"], "god.json: there is no such file"),
+    "a folder": (["gold.json", "."], "."),
+    "standard input twice": (["-", "-"], "standard input can be read once"),
+    "standard input twice among several": (["gold.json", "-", "good.json", "-"], "standard input can be read once"),
+    "an empty standard input": (["gold.json", "-"], "there are no predicted answers"),
+    "an empty truth": (["empty", "good.json"], "empty: there are no gold answers"),
+    "empty predictions": (["gold.json", "empty"], "empty: there are no predicted answers"),
+    "a broken truth": (["broken.json", "good.json"], "broken.json: not JSON"),
+    "broken predictions": (["gold.json", "broken.json"], "broken.json: not JSON"),
+    "binary data": (["gold.json", "binary"], "binary"),
+    "a number as an answer": (["gold.json", "number.json"], "number.json, question nine: 9 is not text"),
+    "a number as a gold answer": (["number.json", "good.json"], "number.json, question nine: 9 is no gold answer"),
+    "several predicted answers": (["gold.json", "gold.json"], "Give one predicted answer per question"),
+    "a document measure": (["gold.json", "good.json", "-m", "nDCG@10"], "nDCG@10 is a measure of documents"),
+    "one document measure": (["gold.json", "good.json", "-m", "EM,AP"], "`karat evaluate`"),
+    "an unknown measure": (["gold.json", "good.json", "-m", "TokenF2"], "Did you mean TokenF1"),
+    "an unknown measure like SAS": (["gold.json", "good.json", "-m", "SASS"], "Did you mean SAS?"),
+    "an unknown parameter": (["gold.json", "good.json", "-m", "SAS(modle=wordllama)"], "Did you mean model?"),
+    "a cut-off": (["gold.json", "good.json", "-m", "EM@3"], "EM takes no cut-off"),
+    "no measure": (["gold.json", "good.json", "-m", ""], "no measure was asked for"),
+    "an unknown question": (["gold.json", "good.json", "--explain", "towers"], "Did you mean tower?"),
+    "an explanation as csv": (["gold.json", "good.json", "--explain", "tower", "--output", "csv"], "no csv of"),
+    "an explanation of all": (["gold.json", "good.json", "--explain", "tower", "--per-query"], "of one query"),
+    "intervals of every question": (["gold.json", "good.json", "--ci", "--per-query", "--output", "csv"], "--ci"),
+    "a question that nobody knows": (["gold.json", "good.json", "--explain", "\x1b[31m"], r"no query '\x1b[31m'"),
+    "nothing left": (["gold.json", "others.json", "--missing", "skip"], "Compare the ids of the questions in both:"
+                     " are they written alike, and in the same field?"),
+    "a suffix that says no format": (["gold.json", "good.json", "-o", "scores.xlsx"], "--output csv"),
+    "the truth as output": (["gold.json", "good.json", "-o", "gold.json"], "gold.json: this file is being read"),
+    "a prediction as output": (["gold.json", "good.json", "-o", "good.json"], "good.json: this file is being read"),
+    "a link to an input as output": (["gold.json", "good.json", "-o", "link.csv"], "this file is being read"),
+    "no folder for the output": (["gold.json", "good.json", "-o", "nowhere/s.csv"], "cannot be written"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_line_with_its_mend_and_nothing_is_written(name: str, folder: Path) -> None:
+    (folder / "empty").touch()
+    (folder / "broken.json").write_text('{"tower": "a",\n "nine": ')
+    (folder / "binary").write_bytes(bytes(range(256)) * 10)
+    write_json(folder / "number.json", {"nine": 9})
+    write_json(folder / "others.json", {"q1": "x"})
+    (folder / "link.csv").symlink_to("good.json")
+    words, said = MISTAKES[name]
+    assert said in mistake(folder, "answers", *words)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["gold.json", "good.json", "--missing", "never"], ["gold.json", "good.json", "--output", "xml"]]
+)
+def test_a_wrong_command_line_exits_with_2_and_says_so_on_standard_error(words: list[str], folder: Path) -> None:
+    done = run(folder, "answers", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage: karat answers" in done.stderr
+
+
+# Explanations.
+
+
+def test_a_question_is_explained_gold_answer_by_gold_answer(folder: Path) -> None:
+    shown = good(folder, "answers", "gold.json", "good.json", "-m", "EM(normalize=true)", "--explain", "nine")
+    header, _, *rows = shown.splitlines()
+    assert header.split() == ["answer", "EM(normalize=true)"]
+    assert [row.split() for row in rows[:3]] == [["predicted", "Nine."], ["gold", "9", "0.0000"],
+                                                 ["gold", "nine", "1.0000*"]]  # fmt: skip
+    assert rows[3:] == ["* the best of its column", "query nine: EM(normalize=true) 1.0000"]
+
+
+def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", *ASKED, "--explain", "nine")
+    whole = json.loads(good(folder, *words, "--output", "json"))
+    assert whole == expected().explain("nine").to_dict()
+    assert [each["gold"] for each in whole["golds"]] == ["9", "nine"]
+    drawn = good(folder, *words, "--output", "markdown")
+    assert "| gold | nine | 0.0000 | **1.0000** | **1.0000** |" in drawn.splitlines()
+    for suffix, form in ((".json", "json"), (".md", "markdown"), (".tex", "latex"), (".txt", "table")):
+        assert good(folder, *words, "-o", f"why{suffix}") == ""
+        assert (folder / f"why{suffix}").read_text("utf-8") == good(folder, *words, "--output", form)
+
+
+def test_a_question_without_an_answer_is_explained_as_such(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "-m", "EM", "--explain", "unsaid")
+    assert "predicted   (none)" in good(folder, *words)
+    assert json.loads(good(folder, *words, "--output", "json"))["predicted"] is None
+
+
+def test_a_question_that_was_left_out_is_not_said_to_be_missing_in_the_truth(folder: Path) -> None:
+    said = mistake(folder, "answers", "gold.json", "good.json", "--missing", "skip", "--explain", "unsaid")
+    assert said == "karat: query 'unsaid' was not evaluated: 1 question without an answer (left out): unsaid\n"
+
+
+def test_an_explanation_of_several_files_says_whose_it_is(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "poor.json", "-m", "EM", "--explain", "tower")
+    lines = good(folder, *words).splitlines()
+    assert [line for line in lines if line in ("good", "poor")] == ["good", "poor"]
+    runs = json.loads(good(folder, *words, "--output", "json"))["runs"]
+    assert {name: each["predicted"] for name, each in runs.items()} == {
+        "good": "Eiffel Tower in Paris", "poor": "Paris",
+    }  # fmt: skip
+
+
+# Texts that want to be more than texts.
+
+HOSTILE = ["q\x1b[31m", "\x1b]0;title\x07", "\u202eright to left", "\u2066isolated", "\x9b2J", "a\rb", "[red]x[/red]"]
+SENT = ("\x1b[31m", "\x1b]0;", "\x07", "\x9b", "\u202e", "\u2066", "a\rb")
+
+
+@pytest.fixture
+def hostile(folder: Path) -> Path:
+    write_json(folder / "gold.json", {text: [text, "x"] for text in HOSTILE})
+    write_json(folder / "good.json", {text: text for text in HOSTILE[1:]})
+    write_json(folder / "bad.json", {HOSTILE[0]: 5})
+    return folder
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex"])
+def test_hostile_texts_are_harmless_in_formats_for_people(form: str, hostile: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "-m", "EM", "--output", form)
+    every = good(hostile, *words, "--per-query")
+    texts = [every, *(good(hostile, *words, "--explain", text) for text in HOSTILE[:3])]
+    for text in texts:
+        assert text.replace("\n", "").isprintable()
+    if form == "table":
+        assert [line.split("  ")[0] for line in every.splitlines()[2:9]] == [
+            r"q\x1b[31m", r"\x1b]0;title\x07", r"\u202eright to left", r"\u2066isolated", r"\x9b2J", r"a\rb",
+            "[red]x[/red]",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [["--per-query"], ["--explain", HOSTILE[1]], ["--explain", HOSTILE[4]]])
+def test_hostile_texts_are_harmless_on_a_terminal(words: list[str], hostile: Path) -> None:
+    shown = on_terminal(hostile, "answers", "gold.json", "good.json", "-m", "EM", *words)
+    assert "1.0000" in shown
+    for sent in SENT:
+        assert sent not in shown
+
+
+@pytest.mark.parametrize("mark", ["\u200e", "\u200f", "\u061c"])
+def test_marks_of_direction_are_shown_as_their_code(mark: str, folder: Path) -> None:
+    write_json(folder / "gold.json", {f"{mark}q": f"{mark}a"})
+    text = good(folder, "answers", "gold.json", "gold.json", "-m", "EM", "--explain", f"{mark}q")
+    assert "1.0000" in text
+    assert mark not in text
+    assert f"\\u{ord(mark):04x}a" in text
+
+
+def test_hostile_texts_in_errors_and_notes_are_harmless(hostile: Path) -> None:
+    shown = on_terminal(hostile, "answers", "gold.json", "bad.json", errors=True)
+    assert r"question q\x1b[31m: 5 is not text" in shown
+    assert "\x1b[31m" not in shown
+    done = run(hostile, "answers", "gold.json", "good.json", "--output", "csv")
+    assert done.stderr.startswith(r"note: 1 question without an answer (scored 0): q\x1b[31m.")
+    assert done.stderr.strip().isprintable()
+
+
+def test_half_a_character_in_an_answer_is_explained_in_a_file_as_on_standard_output(folder: Path) -> None:
+    write_json(folder / "gold.json", {"q": "a\ud800"})
+    words = ("answers", "gold.json", "gold.json", "-m", "EM", "--explain", "q", "--output", "json")
+    assert json.loads(good(folder, *words))["predicted"] == "a\ud800"
+    good(folder, *words, "-o", "why.json")
+    assert json.loads((folder / "why.json").read_text("utf-8"))["predicted"] == "a\ud800"
+    for suffix, code in {"md": r"a\\ud800", "tex": r"a\textbackslash{}ud800", "txt": r"a\ud800"}.items():
+        good(folder, *words[:-2], "-o", f"why.{suffix}")
+        assert (folder / f"why.{suffix}").read_text("utf-8").count(code) == 2
+
+
+def test_a_file_whose_name_wants_to_be_markup_is_harmless(folder: Path) -> None:
+    for name in ("\x1b[31mx.json", "[bold red]x.json"):
+        write_json(folder / name, GOOD)
+    words = ("answers", "gold.json", "\x1b[31mx.json", "[bold red]x.json", "-m", "EM")
+    for more in ([], ["--explain", "nine"], ["--output", "markdown"], ["--explain", "nine", "--output", "latex"]):
+        text = good(folder, *words, *more)
+        assert r"\x1b[31mx" in text.replace("\\\\", "\\").replace("\\[", "[").replace(r"\textbackslash{}", "\\")
+        assert text.replace("\n", "").isprintable()
+
+
+def test_hostile_texts_come_whole_out_of_formats_for_programs(hostile: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "-m", "EM", "--output")
+    assert [row["query"] for row in json.loads(good(hostile, *words, "json"))["queries"]] == HOSTILE
+    good(hostile, *words, "csv", "--per-query", "-o", "scores.csv")
+    with (hostile / "scores.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["query"] for row in csv.DictReader(file)] == HOSTILE
+
+
+def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> None:
+    words = ("answers", "gold.json", "good.json", "-m", "EM", "--explain", "größe", "--output", "markdown")
+    assert "| gold | 北京 | 1.0000 |" in good(folder, *words)
+    done = run(folder, *words, environment={"PYTHONIOENCODING": "ascii"})
+    assert r"| gold | \u5317\u4eac | 1.0000 |" in done.stdout
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "questions"),
+    [(["--per-query", "--output", "csv"], 20_000), (["--explain", "0"], 3), ([], 3)],
+)  # fmt: skip
+def test_a_reader_that_has_seen_enough_ends_it_quietly(words: list[str], questions: int, folder: Path) -> None:
+    write_json(folder / "gold.json", {str(at): "a" for at in range(questions)})
+    command = [str(KARAT), "answers", "gold.json", "gold.json", "-m", "EM", *words]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() in (0, -signal.SIGPIPE, 128 + signal.SIGPIPE)
+
+
+# Results with answers.
+
+
+def test_results_with_both_are_measured_by_the_measures_of_both(folder: Path) -> None:
+    whole = json.loads(good(folder, "evaluate", "results.jsonl", "--output", "json"))
+    assert tuple(whole["means"]) == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
+    assert whole == evaluate_results(BOTH, name="results").to_dict()
+    assert whole["queries"][1]["TokenF1"] is None
+    assert whole["queries"][2]["RR"] is None
+
+
+def test_results_are_measured_by_what_is_named(folder: Path) -> None:
+    text = good(folder, "evaluate", "results.jsonl", "-m", "EM", "--per-query", "--output", "csv")
+    assert text == "query,EM\nboth,1.0\nanswers,0.0\n"
+    text = good(folder, "evaluate", "results.jsonl", "-m", "EM,RR", "--output", "csv")
+    assert text == "run,EM,RR\nresults,0.5,0.75\n"
+
+
+def test_results_with_answers_alone_are_measured_by_the_measures_of_answers(folder: Path) -> None:
+    whole = json.loads(good(folder, "evaluate", "answers.jsonl", "--output", "json"))
+    assert tuple(whole["means"]) == DEFAULT_ANSWER_MEASURES
+    assert good(folder, "evaluate", "answers.jsonl", "-m", "F1", "--output", "csv") == "run,TokenF1\nanswers,0.0\n"
+    assert "--field truth=" in mistake(folder, "evaluate", "answers.jsonl", "-m", "RR")
+
+
+def test_f1_is_an_error_where_both_are_there(folder: Path) -> None:
+    said = mistake(folder, "evaluate", "results.jsonl", "-m", "F1")
+    assert "F of documents and TokenF1 of answers" in said
+    assert "Write F or TokenF1." in said
+
+
+def test_similarity_of_results_takes_static_embeddings_and_says_so(folder: Path) -> None:
+    done = run(folder, "evaluate", "results.jsonl", "-m", "SAS", "--output", "csv")
+    assert done.stdout.startswith("run,SAS(model=wordllama)\n")
+    assert MODEL_NOTE in done.stderr
+
+
+def test_documents_and_answers_of_a_query_are_explained_in_two_tables(folder: Path) -> None:
+    words = ("evaluate", "results.jsonl", "-m", "RR,EM", "--explain")
+    of_documents, of_answers = good(folder, *words, "both").split("\n\n")
+    assert of_documents.startswith("rank")
+    assert "query both: RR 0.5000, EM 1.0000" in of_documents
+    assert [line.split()[:2] for line in of_answers.splitlines()[2:5]] == [["predicted", "q"], ["gold", "p"],
+                                                                           ["gold", "q"]]  # fmt: skip
+    drawn = good(folder, *words, "both", "--output", "markdown")
+    assert drawn.count("\n| ---") == 2
+    alone = {query: good(folder, *words, query) for query in ("documents", "answers")}
+    assert "predicted" not in alone["documents"]
+    assert "query documents: RR 1.0000, EM null" in alone["documents"]
+    assert "rank" not in alone["answers"]
+    assert "query answers: RR null, EM 0.0000" in alone["answers"]
+
+
+def test_the_results_of_the_demo_hold_documents_and_answers(folder: Path) -> None:
+    whole = json.loads(good(folder, "evaluate", demo.RESULTS, "--match", "prefix", "--output", "json"))
+    assert tuple(whole["means"]) == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
+    assert len(whole["queries"]) == 50
+    assert all(value is not None for row in whole["queries"] for value in row.values())
+    assert 0 < whole["means"]["TokenF1"] < 1
+    shown = good(folder, "evaluate", demo.RESULTS, "--match", "prefix", "--explain", "q01")
+    assert "\n\n" in shown
+    assert re.search(r"(?m)^predicted   \w", shown)
+
+
+# What the measures mean.
+
+
+@pytest.mark.parametrize(("name", "said"), [("EM", "EM(normalize=true)"), ("F1", "F1"), ("TokenF1", "SQuAD"),
+                                            ("SAS", "wordllama"), ("sas", "semantic_answer_similarity")])  # fmt: skip
+def test_a_measure_is_explained_and_its_example_runs(name: str, said: str, folder: Path) -> None:
+    text = good(folder, "measures", name)
+    for word in (said, "formula", "reference", "range", "also known as"):
+        assert word in text
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(verbose=False)
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    results = runner.run(example, out=report.write)
+    assert results.failed == 0, report.getvalue()
+    assert results.attempted >= 2
+
+
+@pytest.mark.parametrize("name", ["F1", "f1"])
+def test_a_name_of_two_measures_explains_both(name: str, folder: Path) -> None:
+    of_documents, of_answers = good(folder, "measures", "F"), good(folder, "measures", "TokenF1")
+    assert good(folder, "measures", name) == f"{of_documents}\n{of_answers}"
+
+
+def test_true_may_be_written_as_in_python(folder: Path) -> None:
+    for value in ("True", "TRUE", "true"):
+        text = good(folder, "answers", "gold.json", "poor.json", "-m", f"EM(normalize={value})", "--output", "csv")
+        assert text.splitlines()[0] == "run,EM(normalize=true)"
+
+
+def test_an_answer_that_is_an_object_is_noticed_with_its_mend_and_documents_are_scored(folder: Path) -> None:
+    write_lines(folder / "objects.jsonl", [{**BOTH[0], "answer": {"text": "q"}}])
+    done = run(folder, "evaluate", "objects.jsonl", "--output", "csv")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"run,{','.join(DEFAULT_MEASURES)}\n")
+    assert "note: answers not scored: objects.jsonl:1, answer: {'text': 'q'} is not text." in done.stderr
+    assert "--field answer=answer.text" in done.stderr
+    words = ("evaluate", "objects.jsonl", "-m", "EM")
+    assert "--field answer=answer.text" in mistake(folder, *words)
+    assert good(folder, *words, "--field", "answer=answer.text", "--output", "csv") == "run,EM\nobjects,1.0\n"
+
+
+def test_measures_of_answers_are_listed_and_say_what_they_take(folder: Path) -> None:
+    listed = good(folder, "measures")
+    for name in ("EM", "TokenF1", "TokenPrecision", "TokenRecall", "RougeL", "Contains", "SAS"):
+        assert re.search(rf"(?m)^{name}\s", listed)
+        assert "karat answers" in good(folder, "measures", name)
+    assert "karat answers" not in good(folder, "measures", "AP")
+
+
+def test_the_command_has_help_with_its_options(folder: Path) -> None:
+    text = good(folder, "answers", "--help")
+    assert "Usage: karat answers" in text
+    for option in ("-m", "--field", "--explain", "--per-query", "--output", "-o", "--ci", "--missing"):
+        assert re.search(rf"(?m)^  +(-\w, )?{option}\b", text)
