@@ -21,7 +21,7 @@ _FIRST = np.array([(1 << 8 * size) - 1 for size in range(_WIDTH + 1)], np.uint64
 """What leaves the first so many bytes of an integer."""
 
 _IS_BLANK = np.array([chr(byte).isspace() and byte < 128 for byte in range(256)])
-_BLANK = re.compile(r"[^\S\x00-\x7f]")  # white space beyond ASCII
+_BLANK = re.compile(f"[{''.join(letter for letter in map(chr, range(128, 0x3001)) if letter.isspace())}]")
 
 _BITS = 63
 """So many words of a text fit into one integer of NumPy's."""

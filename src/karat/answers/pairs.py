@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -52,14 +52,9 @@ class Answers:
     @cached_property
     def pairs(self) -> Pairs:
         """Each gold answer with the predicted one, question by question."""
-        golds, said = self.golds, self.predicted
-        if None in said:
-            golds = [texts if one is not None else () for texts, one in zip(golds, said, strict=True)]
-        sizes = list(map(len, golds))
-        return Pairs(
-            list(chain.from_iterable(golds)),
-            list(chain.from_iterable(map(repeat, said, sizes))),  # type: ignore[arg-type]  # None is repeated 0 times
-        )
+        golds = list(chain.from_iterable(compress(self.golds, self._sizes)))
+        # None is repeated 0 times.
+        return Pairs(golds, list(chain.from_iterable(map(repeat, self.predicted, self._sizes))))  # type: ignore[arg-type]
 
     def blocks(self) -> Iterator[Pairs]:
         """The same pairs, some thousands at a time."""
@@ -90,9 +85,15 @@ class Answers:
         return self._overlaps[normalize]
 
     @cached_property
+    def _sizes(self) -> list[int]:
+        """How many pairs each question has."""
+        if None not in self.predicted:
+            return list(map(len, self.golds))
+        return [len(golds) if one is not None else 0 for golds, one in zip(self.golds, self.predicted, strict=True)]
+
+    @cached_property
     def _pair_query(self) -> Ints:
-        sizes = [len(golds) if one is not None else 0 for golds, one in zip(self.golds, self.predicted, strict=True)]
-        return np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
+        return np.repeat(np.arange(len(self._sizes)), np.array(self._sizes, np.int64))
 
 
 def _cut(block: Pairs) -> Iterator[Pairs]:

@@ -127,13 +127,16 @@ class _Check(NamedTuple):
 
     of_class: Callable[[type], bool]
     of_value: Callable[[Any], bool] | None = None
+    settled: Callable[[type], bool] = lambda _: False
+    """whether the class alone is enough, whatever its values have in them"""
 
     def __call__(self, value: Any) -> bool:
         return self.of_class(type(value)) and (self.of_value is None or self.of_value(value))
 
     def all(self, values: Iterable[Any]) -> bool:
-        return all(map(self.of_class, set(map(type, values)))) and (
-            self.of_value is None or all(map(self.of_value, values))
+        kinds = set(map(type, values))
+        return all(map(self.of_class, kinds)) and (
+            self.of_value is None or all(map(self.settled, kinds)) or all(map(self.of_value, values))
         )
 
 
@@ -148,6 +151,7 @@ def _check(wanted: Any) -> _Check:
         None
         if all(check.of_value is None for check in checks)
         else lambda value: any(check(value) for check in checks),
+        lambda kind: any(check.of_value is None and check.of_class(kind) for check in checks),
     )
 
 

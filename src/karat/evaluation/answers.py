@@ -64,7 +64,8 @@ def scored_answers(
         raise KaratError("no question has a gold answer", where="the truth", mend="Give at least one that is not None.")
     said = list(map(predicted.get, known))
     absent = [query for query, answer in zip(known, said, strict=True) if answer is None] if None in said else []
-    unknown = [query for query in (*golds, *predicted) if query not in known]
+    unknown = [query for query in golds if query not in known] if len(known) < len(golds) else []
+    unknown += [query for query in predicted if query not in golds] if predicted.keys() - golds.keys() else []
     answers = Answers(tuple(known), tuple(known.values()), said)
     if missing == "skip" and absent:
         if len(absent) == len(known):
@@ -75,5 +76,5 @@ def scored_answers(
             tuple(compress(known, there)), tuple(compress(known.values(), there)), list(compress(said, there))
         )
     values = {str(measure): measure.compute(answers) for measure in measures}
-    found = answer_findings(absent, list(dict.fromkeys(unknown)), len(answers.queries), missing)
+    found = answer_findings(absent, unknown, len(answers.queries), missing)
     return Scores(answers.queries, values, tuple(found), name, answers=answers)

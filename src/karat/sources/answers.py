@@ -26,10 +26,14 @@ def read_golds(source: Any, fields: Mapping[str, str] | None = None, name: str =
     """
     name = name_of(source, name)
     golds: Golds = {}
-    for where, query, value in rows(source, "gold_answers", fields, name):
-        if query in golds:
-            raise _twice(query, where, rows(source, "gold_answers", fields, name))
-        golds[query] = None if value is None else gold_answers(value, where)
+    if _is_plain(source):
+        # Nothing has to be looked at one by one.
+        golds = {query: (text,) for query, text in source.items()}
+    else:
+        for where, query, value in rows(source, "gold_answers", fields, name):
+            if query in golds:
+                raise _twice(query, where, rows(source, "gold_answers", fields, name))
+            golds[query] = None if value is None else gold_answers(value, where)
     if not golds:
         raise KaratError("there are no gold answers", where=name, mend=MEND["gold_answers"])
     refuse_half_characters(golds, name)
@@ -46,7 +50,6 @@ def read_predicted(
     """
     name = name_of(source, name)
     if _is_plain(source):
-        # Nothing has to be looked at one by one.
         predicted: Predicted = dict(source)
     else:
         predicted = {}
@@ -61,7 +64,7 @@ def read_predicted(
 
 
 def _is_plain(source: Any) -> bool:
-    """Whether this maps texts to texts, as predictions mostly do."""
+    """Whether this maps texts to texts, as it mostly does."""
     return isinstance(source, dict) and all_text(source) and all_text(source.values())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.answers import Answers, Gold
 from karat.components.sharing import shared
-from karat.inputs import check_equal_lengths, check_lengths, gold_answers, predicted_answer
+from karat.inputs import all_text, check_equal_lengths, check_lengths, gold_answers, predicted_answer
 from karat.judged import Floats
 from karat.scores import Scores
 
@@ -31,6 +31,10 @@ def answers_of(truth: GoldAnswers, predicted: PredictedAnswers, *, some: bool = 
 
 
 def _answers(truth: GoldAnswers, predicted: PredictedAnswers) -> Answers:
+    queries = tuple(map(str, range(len(truth))))
+    if all_text(truth) and all_text(predicted):
+        # As they mostly are: nothing has to be looked at one by one.
+        return Answers(queries, [(each,) for each in truth], list(predicted))  # type: ignore[misc]  # all are texts
     golds = [() if each is None else gold_answers(each, f"{_NAMES[0]}[{at}]") for at, each in enumerate(truth)]
     said = [None if each is None else predicted_answer(each, f"{_NAMES[1]}[{at}]") for at, each in enumerate(predicted)]
     absent = {
@@ -44,7 +48,7 @@ def _answers(truth: GoldAnswers, predicted: PredictedAnswers) -> Answers:
     ]
     if parts:
         _log.warning("karat: %s.", "; ".join(parts))
-    return Answers(tuple(map(str, range(len(golds)))), golds, said)
+    return Answers(queries, golds, said)
 
 
 def result(answers: Answers, values: Floats) -> dict[str, Any]:
