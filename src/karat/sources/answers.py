@@ -11,6 +11,7 @@ from karat.errors import KaratError, shown
 from karat.inputs import all_text, gold_answers, predicted_answer
 from karat.sources.answer_rows import MEND, name_of, rows
 from karat.sources.pieces import TextSource
+from karat.sources.records import field_names
 
 Golds = dict[str, tuple[str, ...] | None]
 """The gold answers of each question; None where nobody knows one."""
@@ -25,6 +26,7 @@ def read_golds(source: Any, fields: Mapping[str, str] | None = None, name: str =
     {'q1': ('Paris',), 'q2': ('9', 'nine'), 'q3': None}
     """
     name = name_of(source, name)
+    field_names(fields)
     golds: Golds = {}
     if _is_plain(source):
         # Nothing has to be looked at one by one.
