@@ -11,7 +11,7 @@ from typing import Any
 
 from karat.document import identifier
 from karat.errors import KaratError, shown
-from karat.inputs import gold_answers, into_list
+from karat.inputs import all_text, gold_answers, into_list
 from karat.sources.pieces import TextSource
 from karat.sources.records import (
     ALSO,
@@ -74,13 +74,9 @@ def rows(
 def _of_object(answers: Mapping[Any, Any], role: str, name: str) -> Rows:
     """A mapping of questions to answers, or a data set in SQuAD's form."""
     articles = answers.get("data")
-    if role == "gold_answers" and isinstance(articles, list) and not (articles and all(map(_is_text, articles))):
+    if role == "gold_answers" and isinstance(articles, list) and not (articles and all_text(articles)):
         return _of_squad(articles, name)
     return _of_mapping(answers, name)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _of_mapping(answers: Mapping[Any, Any], name: str) -> Rows:
