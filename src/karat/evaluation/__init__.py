@@ -14,6 +14,7 @@ from karat.evaluation.choosing import (
     Measures,
     asked_for,
     chosen_measures,
+    refuse_unknown,
     subject,
 )
 from karat.evaluation.eval_run_result import EvaluationRunResult
@@ -117,11 +118,9 @@ def evaluate(
 
 
 def _check_options(options: Options) -> None:
-    """Refuse what is none of the choices of an option."""
+    """Refuse a wrong option before anything is read."""
     for option, known in (("ties", Ties), ("missing", Missing), ("duplicates", Duplicates)):
-        value = options.get(option, get_args(known)[0])
-        if value not in get_args(known):
-            raise KaratError(f"{option}={shown(value)} is not one of {', '.join(get_args(known))}")
+        refuse_unknown(option, options.get(option, get_args(known)[0]), known)
     matcher_of(options.get("match", "id"))
 
 

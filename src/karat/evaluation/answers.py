@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import compress
-from typing import Any, get_args
+from typing import Any
 
 from karat.answers import Answers
-from karat.errors import KaratError, shown
-from karat.evaluation.choosing import DEFAULT_ANSWER_MEASURES, Measures, chosen_measures
+from karat.errors import KaratError
+from karat.evaluation.choosing import DEFAULT_ANSWER_MEASURES, Measures, chosen_measures, refuse_unknown
 from karat.findings import answer_findings
 from karat.measure import Measure
 from karat.options import Missing
@@ -39,8 +39,7 @@ def evaluate_answers(
     >>> evaluate_answers(truth, {"q1": "Eiffel Tower in Paris", "q2": "Nine."}, "TokenF1").per_query
     {'q1': {'TokenF1': 0.6666666666666666}, 'q2': {'TokenF1': 1.0}}
     """
-    if missing not in get_args(Missing):
-        raise KaratError(f"missing={shown(missing)} is not one of {', '.join(get_args(Missing))}")
+    refuse_unknown("missing", missing, Missing)
     chosen = chosen_measures(measures, subjects=("answers",))
     if isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-":
         raise KaratError("standard input can be read once", mend="Give - for the truth or for the predictions.")

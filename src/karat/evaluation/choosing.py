@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any, get_args
 
 from karat.errors import KaratError, shown
 from karat.measure import Measure
@@ -43,6 +44,12 @@ def asked_for(measures: Measures) -> list[str | Measure]:
     if not isinstance(measures, Iterable):
         raise KaratError(f"{shown(measures)} is no measure", mend="Measures are names, such as nDCG@10.")
     return list(measures)
+
+
+def refuse_unknown(option: str, value: object, known: Any) -> None:
+    """Refuse what is none of the choices of an option."""
+    if value not in get_args(known):
+        raise KaratError(f"{option}={shown(value)} is not one of {', '.join(get_args(known))}")
 
 
 def subject(measure: Measure) -> Subject:
