@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from karat.answers import Answers
+from karat.combining import higher_is_better
 from karat.document import Document, DocumentLike, key
 from karat.errors import KaratError, shown
 from karat.evidence import Evidence, Hit
@@ -49,8 +50,7 @@ class Answer:
     def best(self, measure: str) -> float | None:
         """The best value of a measure, if not all are the same."""
         values = {scores[measure] for _, scores in self.golds}
-        known = _known(measure)
-        choose = max if known is None or known.definition.higher_is_better else min
+        choose = max if higher_is_better(measure) else min
         return choose(values) if len(values) > 1 else None
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karat.combining import after_mean, before_mean, way
 from karat.errors import KaratError, shown
 from karat.findings import Finding
 from karat.judged import Floats
-from karat.measures import Measure, parse
+from karat.measures import Measure
 from karat.names import did_you_mean
 from karat.registry import meanings
 from karat.stats import RESAMPLES, SEED, bca_interval, bootstrap_means
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from karat.answers import Answers
     from karat.evidence import Evidence
     from karat.explain import Explanation
-
-# The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
-_LEAST = 0.00001
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +96,8 @@ class Scores:
         values = self._present(name)
         if not len(values):
             return None
-        total = math.fsum(_before_mean(values, _combine(name)))
-        return total if _combine(name) == "sum" else _after_mean(total / len(values), _combine(name))
+        total = math.fsum(before_mean(values, way(name)))
+        return total if way(name) == "sum" else after_mean(total / len(values), way(name), len(values))
 
     @property
     def means(self) -> dict[str, float | None]:
@@ -149,15 +147,14 @@ class Scores:
             together.setdefault(np.isnan(self.values[name]).tobytes(), []).append(name)
         found: dict[str, tuple[float, float] | None] = {}
         for group in together.values():
-            columns = np.column_stack([_before_mean(self._present(name), _combine(name)) for name in group])
+            columns = np.column_stack([before_mean(self._present(name), way(name)) for name in group])
             if not len(columns):
                 found.update(dict.fromkeys(group))
                 continue
             means = bootstrap_means(columns, resamples, seed)
             for at, name in enumerate(group):
                 low, high = bca_interval(columns[:, at], means[:, at], level)
-                times = len(columns) if _combine(name) == "sum" else 1
-                found[name] = (_after_mean(low * times, _combine(name)), _after_mean(high * times, _combine(name)))
+                found[name] = (after_mean(low, way(name), len(columns)), after_mean(high, way(name), len(columns)))
         return {name: found[name] for name in names}
 
     def explain(self, query: str, k: int = 20) -> Explanation:
@@ -302,22 +299,6 @@ def beside(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[s
         next((part.evidence for part in parts if part.evidence), None),
         next((part.answers for part in parts if part.answers), None),
     )
-
-
-def _combine(name: str) -> str:
-    """How a column is combined; one whose measure is not registered here is averaged."""
-    try:
-        return parse(name).definition.combine
-    except KaratError:
-        return "mean"
-
-
-def _before_mean(values: Floats, combine: str) -> Floats:
-    return np.log(np.maximum(values, _LEAST)) if combine == "geometric" else values
-
-
-def _after_mean(value: float, combine: str) -> float:
-    return math.exp(value) if combine == "geometric" else value
 
 
 def _nullable(column: Floats) -> list[float | None]:

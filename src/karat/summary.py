@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from karat.errors import KaratError
-from karat.measures import parse
+from karat.combining import higher_is_better, way
 from karat.scores import Scores
 from karat.tables import Cell, Table
 
@@ -57,11 +56,7 @@ def cell_text(value: float | None, measure: str) -> str:
     """A value as people read it: four digits, counts whole, a dash for none."""
     if value is None:
         return "–"
-    try:
-        counts = parse(measure).definition.combine == "sum"
-    except KaratError:
-        counts = False
-    return f"{value:,.0f}" if counts and float(value).is_integer() else f"{value:.4f}"
+    return f"{value:,.0f}" if way(measure) == "sum" and float(value).is_integer() else f"{value:.4f}"
 
 
 def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:
@@ -88,11 +83,7 @@ def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scor
     known = [value for value in values.values() if value is not None]
     if len(set(known)) < 2:
         return None
-    try:
-        higher = parse(name).definition.higher_is_better
-    except KaratError:
-        higher = True
-    if higher:
+    if higher_is_better(name):
         return max(known)
     missing = any(finding.code == "missing-queries" for scores in runs.values() for finding in scores.findings)
     return None if missing else min(known)

@@ -1,0 +1,43 @@
+"""How the values of all queries become one number: their mean, their sum, or their geometric mean."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from karat.errors import KaratError
+from karat.judged import Floats
+from karat.measure import Combine
+from karat.measures import parse
+
+# The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
+_LEAST = 0.00001
+
+
+def way(name: str) -> Combine:
+    """How a column is combined; one whose measure is not registered here is averaged."""
+    try:
+        return parse(name).definition.combine
+    except KaratError:
+        return "mean"
+
+
+def higher_is_better(name: str) -> bool:
+    """Whether more of it is better, as of all but a few measures."""
+    try:
+        return parse(name).definition.higher_is_better
+    except KaratError:
+        return True
+
+
+def before_mean(values: Floats, combine: Combine) -> Floats:
+    """The values that are averaged."""
+    return np.log(np.maximum(values, _LEAST)) if combine == "geometric" else values
+
+
+def after_mean(value: float, combine: Combine, n: int) -> float:
+    """The combined value, from the mean of n values."""
+    if combine == "sum":
+        return value * n
+    return math.exp(value) if combine == "geometric" else value
