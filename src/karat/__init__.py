@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # what checkers of types know by its name; typing itself 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from karat.comparison import Comparison, compare
     from karat.components.component import component
     from karat.components.pipeline import Pipeline
     from karat.components.serialization import default_from_dict, default_to_dict
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from karat.scores import Scores
 
 __all__ = [
+    "Comparison",
     "Document",
     "EvaluationRunResult",
     "Finding",
@@ -30,6 +32,7 @@ __all__ = [
     "Measure",
     "Pipeline",
     "Scores",
+    "compare",
     "component",
     "default_from_dict",
     "default_to_dict",
@@ -43,9 +46,11 @@ __all__ = [
 ]
 
 _HOME = {
+    "Comparison": "karat.comparison",
     "Document": "karat.document",
     "EvaluationRunResult": "karat.evaluation",
     "Pipeline": "karat.components.pipeline",
+    "compare": "karat.comparison",
     "component": "karat.components.component",
     "default_from_dict": "karat.components.serialization",
     "default_to_dict": "karat.components.serialization",

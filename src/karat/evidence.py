@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from karat.document import DocumentLike, keys
-from karat.errors import KaratError
+from karat.errors import KaratError, shown
 from karat.judged import Judged
 from karat.matching.choice import Matcher, Own
 from karat.matching.joining import Joiner
+from karat.measure import Measure
 from karat.ranking import Rules
-from karat.sources.forms import Batch, Lists, Run, Scored, Table, Truth
+from karat.sources.forms import Batch, Lists, Ready, Run, Scored, Table, Truth
 from karat.ties import Order
 
 
@@ -35,6 +37,49 @@ class Evidence:
     run: Run
     rules: Rules
     match: Matcher
+
+    def judged_for(self, measure: Measure) -> Judged:
+        """What a measure is computed from: the scores of listed golds are grades to graded measures alone."""
+        if isinstance(self.truth.scores, KaratError) and measure.definition.graded:
+            raise self.truth.scores
+        same = measure.definition.graded or not isinstance(self.truth.scores, np.ndarray)
+        return self.judged if same else self.judged.regraded(self.truth.grades)
+
+    def unjudged_twice(self, queries: Container[str]) -> tuple[str, str] | None:
+        """One of these queries, and a document without a judgment that stands at several of its ranks, if any does."""
+        folds = bool(self.match.key.folds)
+        if not folds and not isinstance(self.run, Ready):
+            # A file is a table, and a table has each document of a query once.
+            return None
+        retrieved: dict[str, list[DocumentLike]] = {}
+        for make in self.run.batches():
+            batch = make()
+            for at, query in enumerate(batch.queries):
+                if query in queries and isinstance(batch, Lists):
+                    retrieved.setdefault(query, []).extend(batch.documents[at])
+                elif query in queries and folds:
+                    retrieved.setdefault(query, []).extend(dict.fromkeys(doc for doc, _ in _rows(batch, at)))
+        twice = ((query, self._unjudged_twice(query, documents)) for query, documents in retrieved.items())
+        return next(((query, document) for query, document in twice if document is not None), None)
+
+    def _unjudged_twice(self, query: str, documents: list[DocumentLike]) -> str | None:
+        where = f"{self.run.name}, query {query}"
+        if self.rules.ignore_identical_ids:
+            names = keys(documents, "id", where)
+            documents = [each for each, name in zip(documents, names, strict=True) if name != query]
+        own = isinstance(self.match, Own)
+        # To a function, documents are the same that are equal, as golds are.
+        read = (self.match.gold_key if own else self.match.key).of(documents, where)
+        repeated = {key for key, times in Counter(filter(None, read)).items() if times > 1}
+        if not repeated:
+            return None
+        first = {key: document for key, document in zip(read, documents, strict=True) if key in repeated}
+        place = self.truth.place[query]
+        batch = Lists([query], [list(first)], [list(first.values())])
+        _, at, gold = Joiner(self.truth, self.match).in_lists(batch, np.array([place]))
+        judged = set(at[self.truth.grades[gold] >= 0].tolist())
+        names = [shown(document) if own else str(key) for key, document in first.items()]
+        return next((name for each, name in enumerate(names) if each not in judged), None)
 
     def look(self, query: str) -> tuple[list[DocumentLike], list[Hit]]:
         """What was retrieved for a query, in rank order, and the hits among it."""

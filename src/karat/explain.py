@@ -88,12 +88,12 @@ class Explanation:
     def _of_answers(self, answer: Answer, alone: bool) -> Table:
         """A row per gold answer, and what each measure says of it; the best of them is the score."""
         measures = list(dict.fromkeys(measure for _, scores in answer.golds for measure in scores))
-        said = "(none)" if answer.predicted is None else _short(answer.predicted)
+        said = "(none)" if answer.predicted is None else short(answer.predicted)
         rows = [(Cell("predicted"), Cell(said), *(Cell("") for _ in measures))]
         best = {measure: answer.best(measure) for measure in measures}
         for gold, scores in answer.golds:
             values = (Cell(f"{scores[measure]:.4f}", scores[measure] == best[measure]) for measure in measures)
-            rows.append((Cell("gold"), Cell(_short(gold)), *values))
+            rows.append((Cell("gold"), Cell(short(gold)), *values))
         notes = (f"query {self.query}: {self._scores()}",) if alone else ()
         return Table(("", "answer", *measures), tuple(rows), notes, labels=2)
 
@@ -194,7 +194,7 @@ def explain_documents(evidence: Evidence, query: str, scores: Mapping[str, float
     return Explanation(query, tuple(rows), len(documents), dict(scores), str(evidence.match))
 
 
-def label(document: DocumentLike) -> str:
+def label(document: DocumentLike, width: int = _WIDTH) -> str:
     """A document in a few words: its id, if it was given one, and the beginning of its text.
 
     >>> label({"id": "gold-001", "content": "Gold is the chemical element with atomic number 79."})
@@ -204,10 +204,11 @@ def label(document: DocumentLike) -> str:
     text = None if isinstance(document, str) else _field(document, "content")
     if name and text and len(name) == _DERIVED_ID:
         name = None
-    return _short(": ".join(part for part in (name, text if text != name else None) if part), _WIDTH)
+    return short(": ".join(part for part in (name, text if text != name else None) if part), width)
 
 
-def _short(text: str, width: int = _ANSWER) -> str:
+def short(text: str, width: int = _ANSWER) -> str:
+    """A text in one line, cut to a width."""
     words = " ".join(text.split())
     return words if len(words) <= width else f"{words[: width - 1]}…"
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Combine = Literal["mean", "sum", "geometric"]
 Takes = Literal["judged", "spans", "answers"]
+Effect = Literal["raises", "normalised"]
 Function = Callable[..., "NDArray[Any]"]
 
 _TAKEN: dict[str, str] = {
@@ -57,6 +58,7 @@ class Definition:
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
     example_at: str = "10"
     forbids: Callable[[Measure], str | None] = lambda _: None
+    unjudged: Callable[[Measure], Effect | None] = lambda _: None
 
     @property
     def summary(self) -> str:

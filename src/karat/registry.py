@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Literal, TypedDict, Unpack, overload
 
 from karat.errors import KaratError, shown
-from karat.measure import Combine, Definition, Function, Measure, Takes, measure_of
+from karat.measure import Combine, Definition, Effect, Function, Measure, Takes, measure_of
 from karat.names import Value, did_you_mean, spelling
 from karat.parameters import parameters_of
 
@@ -57,6 +57,10 @@ class About(TypedDict, total=False):
     """a cut-off to suggest where one is needed and none is given"""
     forbids: Callable[[Measure], str | None]
     """what is wrong with a combination of parameters that makes no sense"""
+    unjudged: Callable[[Measure], Effect | None]
+    """what becomes of the value where an unjudged document is judged to be relevant, which `karat.bounds` goes by:
+    it never falls (`raises`); it may fall, but never where a relevant document moves up, and one below the cut-off
+    never raises it (`normalised`); None where neither is sure"""
 
 
 @overload

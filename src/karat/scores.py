@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from karat.answers import Answers
+    from karat.bounds import Bounds
     from karat.evidence import Evidence
     from karat.explain import Explanation
+    from karat.slices import Slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +186,48 @@ class Scores:
             )
         return explain(self, str(query), k)
 
+    def bounds(self, measure: str | Measure, best: float | None = None) -> Bounds:
+        """The least and the greatest value that a measure could have, if the unjudged documents were judged.
+
+        Each retrieved document that nobody judged may be non-relevant, or have the best grade of the scale: the
+        largest of the truth, unless `best` says another.
+
+        >>> from karat import evaluate
+        >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR").bounds("RR").mean
+        (0.5, 1.0)
+        """
+        from karat.bounds import bounds
+
+        return bounds(self, self._name(measure), best)
+
+    def slices(
+        self,
+        by: Any,
+        bins: int | Sequence[float] | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        level: float = 0.95,
+    ) -> Slices:
+        """The scores of each group of queries, to see where a system is weak.
+
+        `by` is `"length"` (words of the query; `texts` has them by id), `"relevant"` (how many documents are), or a
+        property of yours: a mapping or a function of query ids, or a value per query. Numbers make ranges; `bins` says
+        how many, or where they begin.
+
+        >>> from karat import evaluate
+        >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, "RR")
+        >>> {group: of_group["RR"] for group, of_group in scores.slices({"q": "easy", "r": "hard"}).groups.items()}
+        {'easy': 1.0, 'hard': 0.5}
+        """
+        from karat.slices import slices
+
+        return slices(self, by, bins, texts, level)
+
+    def only(self, measures: Sequence[str | Measure]) -> Scores:
+        """The same scores, of some measures alone."""
+        names = dict.fromkeys(self._name(measure) for measure in measures)
+        return replace(self, values={name: self.values[name] for name in names})
+
     def alone(self) -> Scores:
         """The same numbers without the evidence behind them."""
         return replace(self, evidence=None, answers=None)
@@ -278,27 +322,6 @@ class Scores:
     def _present(self, name: str) -> Floats:
         column = self.values[name]
         return column[~np.isnan(column)]
-
-
-def beside(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
-    """Scores of one system, of its documents and of its answers, in one table; null where a query has no value."""
-    if len(parts) == 1:
-        return parts[0]
-    known = [set(part.queries) for part in parts]
-    rows = [query for query in queries if any(query in there for there in known)]
-    values = {}
-    for part in parts:
-        at = {query: row for row, query in enumerate(part.queries)}
-        taken = np.array([at.get(query, len(at)) for query in rows], np.int64)
-        values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
-    return Scores(
-        tuple(rows),
-        {measure: values[measure] for measure in measures},
-        tuple(finding for part in parts for finding in part.findings),
-        name,
-        next((part.evidence for part in parts if part.evidence), None),
-        next((part.answers for part in parts if part.answers), None),
-    )
 
 
 def _nullable(column: Floats) -> list[float | None]:

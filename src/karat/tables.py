@@ -21,7 +21,7 @@ _UNFOLDED = 1_000_000
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, and whether it is the best of its column."""
+    """A text, and whether it stands out: as a rule, as the best of its column."""
 
     text: str
     best: bool = False
@@ -29,12 +29,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A header, rows, and notes under them; the first `labels` columns are names, the others numbers."""
+    """A header, rows, and notes under them; the first `labels` columns are names, the others numbers.
+
+    `legend` says what a star means, `style` is what it is on a terminal.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     labels: int = 1
+    legend: str = "the best of its column"
+    style: str = "bold green"
 
     def text(self) -> str:
         """Plain text, unfolded and without colour; the best of a column has a star."""
@@ -46,7 +51,7 @@ class Table:
         widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
         drawn = [_aligned(line, widths, self.labels) for line in lines]
         rule = "─" * (sum(widths) + _GAP * (len(widths) - 1))
-        legend = ["* the best of its column"] if any(starred) else []
+        legend = [f"* {self.legend}"] if any(starred) else []
         return "\n".join([drawn[0], rule, *drawn[1:], *legend, *map(printable, self.notes)]) + "\n"
 
     def rich(self) -> Group:
@@ -77,7 +82,7 @@ class Table:
     def _columns(self, names: Sequence[str]) -> Table:
         kept = [*range(self.labels), *(at for at in range(self.labels, len(self.header)) if self.header[at] in names)]
         rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
-        return Table(tuple(self.header[at] for at in kept), rows, (), self.labels)
+        return replace(self, header=tuple(self.header[at] for at in kept), rows=rows, notes=())
 
     def markdown(self) -> str:
         lines = [
@@ -93,14 +98,14 @@ class Table:
         """A booktabs tabular; the notes are comments above it."""
         columns = "l" * self.labels + "r" * (len(self.header) - self.labels)
         rows = [
-            " & ".join(rf"\textbf{{{_for_latex(c.text)}}}" if c.best else _for_latex(c.text) for c in row)
+            " & ".join(rf"\textbf{{{latex_text(c.text)}}}" if c.best else latex_text(c.text) for c in row)
             for row in self.rows
         ]
         lines = [
             *(f"% {printable(note)}" for note in self.notes),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            " & ".join(map(_for_latex, self.header)) + r" \\",
+            " & ".join(map(latex_text, self.header)) + r" \\",
             r"\midrule",
             *(rf"{row} \\" for row in rows),
             r"\bottomrule",
@@ -138,7 +143,7 @@ class Table:
                 min_width=max(map(len, words), default=1),
             )
         for row in self.rows:
-            table.add_row(*(Text(printable(cell.text), style="bold green" if cell.best else "") for cell in row))
+            table.add_row(*(Text(printable(cell.text), style=self.style if cell.best else "") for cell in row))
         return table
 
 
@@ -178,7 +183,7 @@ _LATEX = {
 }  # fmt: skip
 
 
-def _for_latex(text: str) -> str:
+def latex_text(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in printable(text))
 
 

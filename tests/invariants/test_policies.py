@@ -43,7 +43,7 @@ LAYERS = {
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(
-    "answers arrays bounds changes combining compare comparison document errors evaluation evidence explain"
+    "answers arrays bounds changes combining comparison document errors evaluation evidence explain"
     " exports files findings gating hashing inputs judged key matching measure measures names normalization"
     " options parameters progress ranking registry scores slices sources spans stats summary tables testing ties"
     " words".split()

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from karat.cli.evaluate import CI, EXPLAIN, FILE, OUTPUT, PER_QUERY
-from karat.options import Missing, Output
+from karat.cli import options as opt
+from karat.options import Missing
 
 
 def command(
@@ -37,17 +37,17 @@ def command(
             help="What the files call a field: query=id, gold_answers=labels, answer=output.",
         ),
     ] = None,
-    explain: Annotated[str | None, EXPLAIN] = None,
-    per_query: Annotated[bool, PER_QUERY] = False,
-    output: Annotated[Output | None, OUTPUT] = None,
-    file: Annotated[str | None, FILE] = None,
-    ci: Annotated[bool, CI] = False,
+    explain: opt.Explain = None,
+    per_query: opt.PerQuery = False,
+    output: opt.Format = None,
+    file: opt.File = None,
+    ci: opt.Intervals = False,
     missing: Annotated[Missing, typer.Option(help="Score questions without an answer 0, or leave them out.")] = "zero",
 ) -> None:
     """Measure how near predicted answers are to gold ones; several files of predictions make one table."""
-    from karat.cli.evaluate import fields_named, run_names
     from karat.cli.models import noted, with_static_model
     from karat.cli.output import Request, deliver, refuse, refuse_two_inputs
+    from karat.cli.systems import fields_named, run_names
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, chosen_measures, evaluate_answers
     from karat.names import split_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
@@ -30,13 +30,15 @@ _WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet")
 
 @dataclass(frozen=True)
 class Request:
-    """How the scores are wanted."""
+    """How the scores are wanted, or a report on them."""
 
     output: str | None
     file: str | None
-    per_query: bool
-    level: float | None
+    per_query: bool = False
+    level: float | None = None
     explain: str | None = None
+    scores: bool = True
+    """whether it is scores that are wanted, which Parquet can hold"""
 
     @property
     def form(self) -> str:
@@ -66,6 +68,8 @@ def refuse(request: Request, inputs: Sequence[str]) -> None:
     suffix = PurePath(file).suffix.lower()
     if request.output is None and suffix and suffix not in _BY_SUFFIX:
         raise KaratError(f"{suffix} says no format", where=file, mend="Name one with --output, such as --output csv.")
+    if request.form == "parquet" and not request.scores:
+        raise KaratError("Parquet files hold scores", where=file, mend="Take .csv, .json or .md.")
     if request.form == "parquet" and len(inputs) > 2:
         raise KaratError("a Parquet file holds the scores of one run", where=file, mend="Take .csv or .json.")
     if os.path.isfile(file) and any(os.path.isfile(path) and os.path.samefile(path, file) for path in inputs):
@@ -83,16 +87,16 @@ def deliver(scores: Mapping[str, Scores], request: Request) -> None:
     elif request.file is not None and request.form == "parquet":
         next(iter(scores.values())).to_parquet(request.file)
     else:
-        _put(rendered(scores, request), request)
+        put(rendered(scores, request), request)
     if request.form in _WITHOUT_NOTES:
-        sys.stderr.write("".join(f"{printable(note)}\n" for note in notes(scores)))
+        _say_aside(notes(scores))
 
 
 def _explain(scores: Mapping[str, Scores], query: str, request: Request) -> None:
     """What stands behind one query, run by run."""
     explained = {name: of_run.explain(query) for name, of_run in scores.items()}
     chosen = {str(finding) for of_run in scores.values() for finding in of_run.findings if finding.code in _CHOSEN}
-    sys.stderr.write("".join(f"note: {printable(text)}\n" for text in sorted(chosen)))
+    _say_aside(f"note: {text}" for text in sorted(chosen))
     tables = {name: explanation.tables() for name, explanation in explained.items()}
     if request.file is None and request.form == "table":
         for name, parts in tables.items():
@@ -101,15 +105,51 @@ def _explain(scores: Mapping[str, Scores], query: str, request: Request) -> None
                 say("\n" if at else "")
                 show(table)
     elif request.form == "json":
-        _put(_json({name: explanation.to_dict() for name, explanation in explained.items()}), request)
+        put(_json({name: explanation.to_dict() for name, explanation in explained.items()}), request)
     else:
         comment = "% " if request.form == "latex" else ""
         heads = {name: f"{comment}{printable(name)}\n\n" if len(tables) > 1 else "" for name in tables}
         drawn = {name: "\n".join(_drawn(table, request) for table in parts) for name, parts in tables.items()}
-        _put("\n".join(heads[name] + text for name, text in drawn.items()), request)
+        put("\n".join(heads[name] + text for name, text in drawn.items()), request)
 
 
-def _put(text: str, request: Request) -> None:
+def report(
+    request: Request,
+    tables: Sequence[Table],
+    *,
+    whole: Mapping[str, Any],
+    rows: Sequence[Mapping[str, object]],
+    latex: Callable[[], str] | None = None,
+) -> None:
+    """Print what was found about scores, or write it: tables for people, everything as JSON, rows for programs."""
+    if request.form == "table" and request.file is None:
+        for at, table in enumerate(tables):
+            say("\n" if at else "")
+            show(table)
+    elif request.form == "json":
+        put(json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n", request)
+    elif request.form in ("csv", "tsv", "jsonl"):
+        put(_lines(rows, request.form), request)
+        _say_aside(note for table in tables for note in table.notes)
+    elif request.form == "latex" and latex is not None:
+        put(latex(), request)
+    else:
+        put("\n".join(_drawn(table, request) for table in tables), request)
+
+
+def _lines(rows: Sequence[Mapping[str, object]], form: str) -> str:
+    """A line per row, for programs."""
+    if form == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    header = list(dict.fromkeys(key for row in rows for key in row))
+    return delimited(header, [[row.get(key) for key in header] for row in rows], "," if form == "csv" else "\t")
+
+
+def _say_aside(texts: Iterable[str]) -> None:
+    sys.stderr.write("".join(f"{printable(text)}\n" for text in texts))
+
+
+def put(text: str, request: Request) -> None:
     if request.file is None:
         say(text)
     else:
@@ -130,14 +170,8 @@ def rendered(scores: Mapping[str, Scores], request: Request) -> str:
     """The scores as text in the format asked for."""
     if request.form == "json":
         return _json({name: _everything(of_run, request) for name, of_run in scores.items()})
-    if request.form == "jsonl":
-        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in _records(scores, request))
-    if request.form in ("csv", "tsv"):
-        rows = list(_records(scores, request))
-        header = list(dict.fromkeys(key for row in rows for key in row))
-        return delimited(
-            header, [[row.get(key) for key in header] for row in rows], "," if request.form == "csv" else "\t"
-        )
+    if request.form in ("csv", "tsv", "jsonl"):
+        return _lines(list(_records(scores, request)), request.form)
     return _drawn(_table(scores, request), request)
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack, get_args
 
 from karat.errors import KaratError, shown
 from karat.evaluation.answers import evaluate_answers, scored_answers
+from karat.evaluation.beside import beside
 from karat.evaluation.choosing import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
@@ -26,7 +27,7 @@ from karat.measure import Measure
 from karat.options import Duplicates, Missing, Ties
 from karat.ranking import Noticed, Rules, judge
 from karat.registry import Subject, meanings
-from karat.scores import Scores, beside
+from karat.scores import Scores
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.pieces import Progress
 from karat.sources.results import PARTS, read_results

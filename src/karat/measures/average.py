@@ -8,7 +8,7 @@ import numpy as np
 
 from karat.judged import Floats, Judged, share
 from karat.measure import Measure
-from karat.measures.settings import Credit, K, Rel
+from karat.measures.settings import Credit, K, Rel, normalised
 from karat.parameters import Help
 from karat.registry import register
 
@@ -32,6 +32,7 @@ def _repeats_need_found(measure: Measure) -> str | None:
     reference="Buckley and Voorhees (2000), Evaluating Evaluation Measure Stability, SIGIR",
     aliases=("map", "MAP", "ap", "map_cut", "map_cut_", "average_precision"),
     forbids=_repeats_need_found,
+    unjudged=normalised,
 )
 def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "relevant", credit: Credit = "gold") -> Floats:
     """Average precision: the mean of the precisions at each relevant document; one never found adds 0.
@@ -55,6 +56,7 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     reference="Robertson (2006), On GMAP: and Other Transformations, CIKM",
     combine="geometric",
     aliases=("gm_map",),
+    unjudged=normalised,
 )
 def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Geometric mean of average precision: hard queries weigh as much as easy ones. Per query it is AP.

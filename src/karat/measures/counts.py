@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import TREC_EVAL, K, Rel
+from karat.measures.settings import TREC_EVAL, K, Rel, raises
 from karat.parameters import Help
 from karat.registry import register
 
@@ -46,7 +46,12 @@ def unjudged_share(judged: Judged, *, k: K) -> Floats:
 
 
 @register(
-    formula="NumRet = retrieved documents", reference=TREC_EVAL, bounds=_COUNT, combine="sum", aliases=("num_ret",)
+    formula="NumRet = retrieved documents",
+    reference=TREC_EVAL,
+    bounds=_COUNT,
+    combine="sum",
+    aliases=("num_ret",),
+    unjudged=raises,
 )
 def NumRet(
     judged: Judged, *, rel: Annotated[float, Help("count only documents of at least this grade")] | None = None
@@ -59,7 +64,14 @@ def NumRet(
     return (judged.retrieved if rel is None else judged.by_rank.graded(rel).count()).astype(float)
 
 
-@register(formula="NumRel = R", reference=TREC_EVAL, bounds=_COUNT, combine="sum", aliases=("num_rel",))
+@register(
+    formula="NumRel = R",
+    reference=TREC_EVAL,
+    bounds=_COUNT,
+    combine="sum",
+    aliases=("num_rel",),
+    unjudged=raises,
+)
 def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
     """How many relevant documents there are; summed over queries.
 
@@ -75,6 +87,7 @@ def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
     bounds=_COUNT,
     combine="sum",
     aliases=("num_rel_ret",),
+    unjudged=raises,
 )
 def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """How many relevant documents were retrieved, each counted once; summed over queries.
@@ -90,6 +103,7 @@ def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     reference="Bassani (2022), ranx: A Blazing-Fast Python Library for Ranking Evaluation, ECIR",
     bounds=_COUNT,
     aliases=("hits", "hits_"),
+    unjudged=raises,
 )
 def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """How many relevant documents a query finds; NumRelRet as a mean instead of a sum.
@@ -100,7 +114,14 @@ def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     return NumRelRet(k=k, rel=rel).compute(judged)
 
 
-@register(formula="NumQ = queries evaluated", reference=TREC_EVAL, bounds=_COUNT, combine="sum", aliases=("num_q",))
+@register(
+    formula="NumQ = queries evaluated",
+    reference=TREC_EVAL,
+    bounds=_COUNT,
+    combine="sum",
+    aliases=("num_q",),
+    unjudged=raises,
+)
 def NumQ(judged: Judged) -> Floats:
     """How many queries were evaluated.
 

@@ -37,6 +37,7 @@ def _repeats_need_retrieved(measure: Measure) -> str | None:
     aliases=("dcg", "dcg_burges(gain=exp)"),
     graded=True,
     synonyms=_DCG_EXP,
+    unjudged=lambda _: "raises",
 )
 def DCG(
     judged: Judged,
@@ -62,6 +63,7 @@ def DCG(
     graded=True,
     synonyms=_DCG_EXP,
     forbids=_repeats_need_retrieved,
+    unjudged=lambda _: "normalised",
 )
 def nDCG(
     judged: Judged,

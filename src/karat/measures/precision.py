@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import TREC_EVAL, K, Rel
+from karat.measures.settings import TREC_EVAL, K, Rel, normalised, raises
 from karat.parameters import Help
 from karat.registry import register
 
@@ -16,6 +16,7 @@ from karat.registry import register
     formula="P@k = relevant in the top k / k",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("precision", "Precision", "Prec", "p", "P_", "precision_"),
+    unjudged=raises,
 )
 def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     """Precision: the share of the top k that is relevant.
@@ -32,6 +33,7 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     formula="Rprec = relevant in the top R / R, with R relevant documents in all",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
     aliases=("RPrec", "rprec", "r-precision", "r_precision", "R-precision", "R_precision"),
+    unjudged=normalised,
 )
 def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
     """R-precision: precision at the rank where a perfect ranking would have found everything.
@@ -48,6 +50,7 @@ def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
     formula="relative_P@k = relevant in the top k / min(k, R)",
     reference=f"{TREC_EVAL}; as R_cap@k: Thakur et al. (2021), BEIR, NeurIPS Datasets and Benchmarks",
     aliases=("relative_P_", "R_cap", "R_cap_", "r_cap", "recall_cap", "Recall_cap"),
+    unjudged=normalised,
 )
 def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     """Relative precision: precision at k over the best precision that k ranks allow.
@@ -64,6 +67,7 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as trec_eval 10",
     aliases=("iprec", "iprec_at_recall", "iprec_at_recall_", "interpolated_precision_at_recall"),
     example_at="0.1",
+    unjudged=normalised,
 )
 def IPrec(judged: Judged, *, recall: Annotated[float, Help("recall point", low=0, high=1)], rel: Rel = 1) -> Floats:
     """Interpolated precision: the best precision still to be had once this recall is reached.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import Beta, K, Rel
+from karat.measures.settings import Beta, K, Rel, normalised_by_a_cutoff, raises
 from karat.registry import register
 
 
@@ -11,6 +11,7 @@ from karat.registry import register
     formula="R@k = different relevant documents in the top k / R",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("recall", "Recall", "recall_"),
+    unjudged=normalised_by_a_cutoff,
 )
 def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Recall: the share of the relevant documents that are in the top k.
@@ -25,6 +26,7 @@ def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     formula="Success@k = 1 if any relevant document is in the top k, else 0",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
     aliases=("success", "success_", "hit_rate", "hit_rate_", "top_k_accuracy", "top_k_acc", "accuracy", "acc"),
+    unjudged=raises,
 )
 def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Success: whether the top k hold anything relevant. Also known as hit rate and single-hit recall.
@@ -39,6 +41,7 @@ def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     formula="RecallAll@k = 1 if every relevant document is in the top k, else 0",
     reference="the strict form of recall; 0 where there is nothing to find",
     aliases=("recall_all", "Recall_all"),
+    unjudged=normalised_by_a_cutoff,
 )
 def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """All or nothing: whether the top k hold every relevant document, as multi-hop questions need it.
@@ -55,6 +58,7 @@ def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     formula="F = (1 + β²)·P·R / (β²·P + R), precision over k (over all retrieved without a cut-off)",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("f1", "F1", "f1_"),
+    unjudged=normalised_by_a_cutoff,
 )
 def F(judged: Judged, *, k: K | None = None, beta: Beta = 1, rel: Rel = 1) -> Floats:
     """F-measure: the weighted harmonic mean of precision and recall.

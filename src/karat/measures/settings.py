@@ -1,10 +1,11 @@
-"""The parameters that many measures share, each with its help and its limits, said once."""
+"""What many measures share, said once: parameters with their help and limits, and what unjudged documents may do."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from karat.judged import Credit as _Credit
+from karat.measure import Effect, Measure
 from karat.parameters import Help
 
 K = Annotated[int, Help("cut-off: only the first k ranks count", low=1, high=2**31 - 1)]
@@ -16,3 +17,19 @@ Credit = Annotated[
 ]
 
 TREC_EVAL = "trec_eval, github.com/usnistgov/trec_eval"
+
+
+def raises(measure: Measure) -> Effect | None:
+    """One more relevant document never lowers the value; a threshold of 0 makes all judged ones relevant."""
+    rel = measure.get("rel")
+    return None if isinstance(rel, int | float) and rel <= 0 else "raises"
+
+
+def normalised(measure: Measure) -> Effect | None:
+    """One more relevant document is one more to find as well; a threshold of 0 makes all judged ones relevant."""
+    return raises(measure) and "normalised"
+
+
+def normalised_by_a_cutoff(measure: Measure) -> Effect | None:
+    """Without a cut-off, every relevant document that was retrieved is found, and one more never lowers the value."""
+    return raises(measure) if measure.cutoff is None else normalised(measure)

@@ -8,7 +8,8 @@ import numpy as np
 
 from karat.errors import KaratError
 from karat.judged import Floats, Judged, View
-from karat.measures.settings import TREC_EVAL, K, Persistence, Rel
+from karat.measure import Effect, Measure
+from karat.measures.settings import TREC_EVAL, K, Persistence, Rel, raises
 from karat.names import value_text
 from karat.parameters import Help
 from karat.registry import register
@@ -18,6 +19,7 @@ from karat.registry import register
     formula="RR@k = 1 / rank of the first relevant document; 0 if there is none in the top k",
     reference="Voorhees (1999), The TREC-8 Question Answering Track Report",
     aliases=("recip_rank", "recip_rank_", "rr", "MRR", "mrr", "mrr_", "reciprocal_rank"),
+    unjudged=raises,
 )
 def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Reciprocal rank: for readers who need one good document.
@@ -35,6 +37,7 @@ def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     reference="Chapelle et al. (2009), Expected Reciprocal Rank for Graded Relevance, CIKM",
     graded=True,
     aliases=("err",),
+    unjudged=lambda _: "raises",
 )
 def ERR(
     judged: Judged,
@@ -63,11 +66,16 @@ def ERR(
     return hits.sum(stops / hits.rank * hits.product_above(1 - stops))
 
 
+def _graded_by_the_largest(measure: Measure) -> Effect | None:
+    return "normalised" if measure.get("rel") is None else raises(measure)
+
+
 @register(
     formula="RBP = (1 − p) Σ gain(i) · p^(i−1), gain = grade / the query's largest grade where that exceeds 1",
     reference="Moffat and Zobel (2008), Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 27(1)",
     graded=True,
     aliases=("rbp(p=0.9)", "rbp_(p=?)"),
+    unjudged=_graded_by_the_largest,
 )
 def RBP(
     judged: Judged,

@@ -1,5 +1,28 @@
 """How sure a number is, and a difference: resampling, tests, corrections and power. Only here is scipy used."""
 
-from karat.stats.bootstrap import RESAMPLES, SEED, bca_interval, bootstrap_means
+from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, SEED, bca_interval, bootstrap_means
+from karat.stats.corrections import corrected
+from karat.stats.groups import weak_group
+from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
+from karat.stats.significance import EXACT, bootstrap_test, randomization, t_test, tukey, wilcoxon
 
-__all__ = ["RESAMPLES", "SEED", "bca_interval", "bootstrap_means"]
+__all__ = [
+    "EXACT",
+    "PERMUTATIONS",
+    "RESAMPLES",
+    "SEED",
+    "bca_interval",
+    "bootstrap_means",
+    "bootstrap_test",
+    "corrected",
+    "effect_size",
+    "power_of",
+    "queries_needed",
+    "randomization",
+    "smallest_difference",
+    "spread_of",
+    "t_test",
+    "tukey",
+    "weak_group",
+    "wilcoxon",
+]

@@ -10,6 +10,7 @@ from karat.judged import Floats
 
 SEED = 20_260_101
 RESAMPLES = 10_000
+PERMUTATIONS = 100_000
 _CELLS_AT_ONCE = 1 << 22
 
 

@@ -1,0 +1,255 @@
+"""changes(): which queries changed from one system to another, and what moved in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karat.changes.parts import parts, side
+from karat.combining import higher_is_better
+from karat.errors import KaratError, shown
+from karat.evidence import Evidence
+from karat.explain import label
+from karat.judged import Floats
+from karat.measure import Measure
+from karat.measures import parse
+from karat.names import did_you_mean
+from karat.scores import Scores
+from karat.tables import Table
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+_LABEL = 200
+
+
+@dataclass(frozen=True)
+class Move:
+    """A judged document in both runs: its first rank in each, None where it was not retrieved, and its part.
+
+    The part says how much of the query's difference the document accounts for; the parts of a query, and its `rest`,
+    add up to the difference.
+    """
+
+    gold: str
+    grade: float
+    before: int | None
+    after: int | None
+    how: str
+    part: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """A query in both systems: its values, and what moved. `rest` is what the number of documents retrieved does."""
+
+    query: str
+    before: float
+    after: float
+    difference: float
+    moves: tuple[Move, ...] = ()
+    rest: float = 0.0
+    answers: tuple[str | None, str | None] | None = None
+    """the predicted answers, where there are some"""
+
+    def to_dict(self) -> dict[str, Any]:
+        found = asdict(self)
+        answers = found.pop("answers")
+        return found if answers is None else {**found, "answers": list(answers)}
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """The queries that changed most from one system to another, worst losses first; print it, or read `queries`."""
+
+    measure: str
+    names: tuple[str, str]
+    scores: tuple[Scores, Scores] = field(repr=False)
+    n: int | None = 10
+
+    @cached_property
+    def differences(self) -> Floats:
+        """The difference of each query; NaN where one has no value."""
+        before, after = self.columns
+        return after - before
+
+    @property
+    def columns(self) -> tuple[Floats, Floats]:
+        return self.scores[0].values[self.measure], self.scores[1].values[self.measure]
+
+    @cached_property
+    def queries(self) -> tuple[Change, ...]:
+        """The n queries that changed most, worst losses first."""
+        known = np.nan_to_num(self.differences)
+        most = np.argsort(-np.abs(known), kind="stable")[: self.n]
+        sign = 1 if higher_is_better(self.measure) else -1
+        worst_first = sorted((at for at in most.tolist() if known[at]), key=lambda at: sign * known[at])
+        return tuple(self._change(at) for at in worst_first)
+
+    def __getitem__(self, query: str) -> Change:
+        """What changed in a query, one of the most changed or not."""
+        queries = self.scores[0].queries
+        if query not in queries:
+            near = did_you_mean(query, queries)
+            raise KaratError(f"there is no query {shown(query)} in both systems", mend=near or None)
+        at = queries.index(query)
+        if np.isnan(self.differences[at]):
+            raise KaratError(f"{self.measure} has no value for query {shown(query)} in both systems")
+        return self._change(at)
+
+    @cached_property
+    def counts(self) -> tuple[int, int, int]:
+        """How many queries are better, the same, and worse."""
+        signs = np.sign(self.differences[~np.isnan(self.differences)])
+        more, less = int((signs > 0).sum()), int((signs < 0).sum())
+        better, worse = (more, less) if higher_is_better(self.measure) else (less, more)
+        return better, len(signs) - more - less, worse
+
+    @property
+    def cannot(self) -> str | None:
+        """Why nothing can be said of documents, where that is so."""
+        measure = known_measure(self.measure)
+        if measure is None:
+            return f"{self.measure} is not a measure of karat: what moved cannot be said."
+        if measure.definition.takes == "answers":
+            return None
+        if measure.definition.takes != "judged":
+            return f"{measure.name} is of spans: no document accounts for a part of it."
+        if any(scores.evidence is None for scores in self.scores):
+            return "these scores are numbers alone: evaluate again to see what moved."
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"measure", "systems", "better", "same", "worse", "queries": [{"query", "difference", "moves", ...}]}`."""
+        counts = dict(zip(("better", "same", "worse"), self.counts, strict=True))
+        queries = [change.to_dict() for change in self.queries]
+        return {"measure": self.measure, "systems": list(self.names), **counts, "queries": queries}
+
+    def table(self) -> Table:
+        from karat.changes.drawing import table
+
+        return table(self)
+
+    def tables_of(self, query: str) -> list[Table]:
+        """One query in full: every relevant document, both lists side by side, and the answers."""
+        from karat.changes.drawing import in_full
+
+        return in_full(self, query)
+
+    def __str__(self) -> str:
+        return self.table().text().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<Changes on {self.measure} from {self.names[0]} to {self.names[1]}: {len(self.queries)} queries>"
+
+    def __rich__(self) -> Group:
+        return self.table().rich()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def _change(self, at: int) -> Change:
+        query = self.scores[0].queries[at]
+        before, after = (float(column[at]) for column in self.columns)
+        measure = known_measure(self.measure)
+        change = Change(query, before, after, after - before, answers=self._answers(query, measure))
+        if measure is None or self.cannot is not None or measure.definition.takes == "answers":
+            return change
+        moves, rest = _moved(measure, query, *(scores.evidence for scores in self.scores))
+        return Change(query, before, after, after - before, tuple(moves), rest)
+
+    def _answers(self, query: str, measure: Measure | None) -> tuple[str | None, str | None] | None:
+        """The predicted answers of both, if that is what is measured."""
+        if measure is None or measure.definition.takes != "answers":
+            return None
+        found = []
+        for scores in self.scores:
+            if scores.answers is None or query not in scores.answers.queries:
+                return None
+            found.append(scores.answers.predicted[scores.answers.queries.index(query)])
+        return found[0], found[1]
+
+
+def changes(
+    before: Scores, after: Scores, measure: str, n: int | None = 10, names: tuple[str, str] = ("before", "after")
+) -> Changes:
+    """The queries that changed most on a measure. Both scores have the same queries, in the same order."""
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        mend = "Give a whole number from 1 on, or None for all."
+        raise KaratError(f"n={shown(n)} is no number of queries", mend=mend)
+    return Changes(measure, names, (before, after), n)
+
+
+def known_measure(name: str) -> Measure | None:
+    """The measure of a column, if it is registered."""
+    try:
+        return parse(name)
+    except KaratError:
+        return None
+
+
+def _moved(measure: Measure, query: str, before: Evidence | None, after: Evidence | None) -> tuple[list[Move], float]:
+    """What moved in a query, topmost first: relevant documents, and whatever else accounts for something."""
+    if before is None or after is None:
+        return [], 0.0
+    one, other = before.truth.place[query], after.truth.place.get(query)
+    order = None if other is None else _same_golds(before, one, after, other)
+    if other is None or order is None:
+        raise KaratError(
+            "the two systems were judged by different truths", where=f"query {query}", mend="Evaluate both by the same."
+        )
+    judged, again = before.judged_for(measure), after.judged_for(measure)
+    golds = before.truth.golds(one)
+    grades = judged.gold_grade[golds.start : golds.stop]
+    same = np.arange(len(golds))
+    moved, rest = parts(measure, grades, side(judged, one, same), side(again, other, order))
+    names = before.truth.given(golds)
+    threshold = measure.get("rel")
+    least = threshold if isinstance(threshold, int | float) and threshold > 0 else 0
+    return [
+        Move(
+            label(names[each.gold], _LABEL),
+            float(grades[each.gold]),
+            min(each.before, default=None),
+            min(each.after, default=None),
+            _how(each.before, each.after, measure.cutoff),
+            each.part,
+        )
+        for each in moved
+        if each.part or (grades[each.gold] > 0 and grades[each.gold] >= least)
+    ], rest
+
+
+def _same_golds(before: Evidence, one: int, after: Evidence, other: int) -> np.ndarray[Any, Any] | None:
+    """Which of a query's golds in the one truth each gold of the other is; None where they are not the same ones."""
+    mine, theirs = before.truth.golds(one), after.truth.golds(other)
+    if before.truth is after.truth:
+        return np.arange(len(mine))
+    keys = [_keyed(before, mine), _keyed(after, theirs)]
+    if sorted(keys[0]) != sorted(keys[1]):
+        return None
+    places: dict[tuple[str, float], list[int]] = {}
+    for at, key in enumerate(keys[0]):
+        places.setdefault(key, []).append(at)
+    return np.array([places[key].pop(0) for key in keys[1]], np.int64)
+
+
+def _keyed(evidence: Evidence, golds: range) -> list[tuple[str, float]]:
+    docs: Sequence[str] = evidence.truth.docs[golds.start : golds.stop]
+    return list(zip(docs, evidence.truth.grades[golds.start : golds.stop].tolist(), strict=True))
+
+
+def _how(before: tuple[int, ...], after: tuple[int, ...], cutoff: int | None) -> str:
+    """What happened to a document, in a word or two."""
+    was, became = min(before, default=None), min(after, default=None)
+    top = "" if cutoff is None else f" the top {cutoff}"
+    was_in, is_in = (rank is not None and (cutoff is None or rank <= cutoff) for rank in (was, became))
+    if was_in != is_in:
+        return f"entered{top}" if is_in else f"fell out of{top}" if top else "fell out"
+    if was is None or became is None or was == became:
+        return "" if not was_in else "repeated otherwise"
+    return "rose" if became < was else "fell"

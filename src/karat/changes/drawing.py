@@ -1,0 +1,149 @@
+"""What changed, as tables: the queries that changed most, and one of them in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karat.changes import Change, Changes, Move, known_measure
+from karat.evidence import Evidence
+from karat.explain import label, short
+from karat.names import value_text
+from karat.summary import cell_text
+from karat.tables import Cell, Table
+
+_WIDTH = 40
+_FULL = 72
+_SIDE = 44
+_MOVES = 3
+_RANKS = 10
+
+
+def table(changes: Changes) -> Table:
+    """A row per query, and per document that accounts for most of its difference."""
+    rows: list[tuple[Cell, ...]] = []
+    for change in changes.queries:
+        numbers = _numbers(changes, change)
+        lines = _lines(change)
+        for at, (what, rank, how, part) in enumerate(lines):
+            rows.append(
+                _cells(change.query if at == 0 else "", what, rank, how, part, *(numbers if at == 0 else [""] * 3))
+            )
+    header = ("query", "what moved", "rank", "how", "part", *changes.names, "difference")
+    return Table(header, tuple(rows), _notes(changes), labels=4)
+
+
+def _lines(change: Change) -> list[tuple[str, str, str, str]]:
+    """What moved in a query, the largest parts alone."""
+    if change.answers is not None:
+        before, after = ("(none)" if text is None else short(text, _FULL) for text in change.answers)
+        return [(before, "", "before", ""), (after, "", "after", "")]
+    telling = [move for move in change.moves if move.part]
+    largest = sorted(telling, key=lambda move: -abs(move.part))[:_MOVES]
+    lines = [_line(move, _WIDTH) for move in telling if move in largest]
+    others = [move for move in telling if move not in largest]
+    if others:
+        lines.append((f"{len(others)} more", "", "", f"{sum(move.part for move in others):+.4f}"))
+    if change.rest:
+        lines.append(("documents retrieved", "", "", f"{change.rest:+.4f}"))
+    return lines or [("", "", "", "")]
+
+
+def _line(move: Move, width: int) -> tuple[str, str, str, str]:
+    before, after = ("–" if rank is None else str(rank) for rank in (move.before, move.after))
+    grade = "" if move.grade == 1 else f" (grade {value_text(move.grade)})"
+    return short(move.gold, width) + grade, f"{before} → {after}", move.how, f"{move.part:+.4f}"
+
+
+def _numbers(changes: Changes, change: Change) -> list[str]:
+    values = [cell_text(value, changes.measure) for value in (change.before, change.after)]
+    return [*values, f"{change.difference:+.4f}"]
+
+
+def _cells(*texts: str) -> tuple[Cell, ...]:
+    return tuple(Cell(text) for text in texts)
+
+
+def _notes(changes: Changes) -> tuple[str, ...]:
+    before, after = changes.names
+    better, same, worse = changes.counts
+    means = [scores.combined(changes.measure) for scores in changes.scores]
+    said = [cell_text(mean, changes.measure) for mean in means]
+    shown = len(changes.queries)
+    which = f"; the {shown:,} that changed most are shown" if shown < better + worse else ""
+    lines = [
+        f"{changes.measure}: {before} {said[0]}, {after} {said[1]}; {better:,} quer{'y' if better == 1 else 'ies'}"
+        f" better, {same:,} the same, {worse:,} worse{which}"
+    ]
+    if changes.cannot is not None:
+        lines.append(f"note: {changes.cannot}")
+    elif any(change.moves for change in changes.queries):
+        lines.append(_parts(changes))
+    return tuple(lines)
+
+
+def _parts(changes: Changes) -> str:
+    before, after = changes.names
+    return f"part: what a document accounts for, if the documents go from {before} to {after} one by one, topmost first"
+
+
+def in_full(changes: Changes, query: str) -> list[Table]:
+    """One query: every document that moved, both lists side by side, and the answers."""
+    change = changes[query]
+    numbers = _numbers(changes, change)
+    before, after = changes.names
+    head = f"query {query}: {changes.measure} {before} {numbers[0]}, {after} {numbers[1]} ({numbers[2]})"
+    lines = [_line(move, _FULL) for move in change.moves]
+    if change.rest:
+        lines.append(("documents retrieved", "", "", f"{change.rest:+.4f}"))
+    notes = [head]
+    if changes.cannot is not None:
+        notes.append(f"note: {changes.cannot}")
+    elif lines:
+        notes.append(_parts(changes))
+    tables = []
+    if change.answers is not None:
+        tables.append(_answers(changes, change, head))
+    else:
+        rows = tuple(_cells(*line) for line in lines)
+        tables.append(Table(("what moved", "rank", "how", "part"), rows, tuple(notes), labels=3))
+    evidence = [scores.evidence for scores in changes.scores]
+    if all(each is not None and query in each.truth.place for each in evidence):
+        measure = known_measure(changes.measure)
+        depth = (measure.cutoff if measure else None) or _RANKS
+        tables.append(_side_by_side(changes.names, [each for each in evidence if each], query, min(depth, 100)))
+    return tables
+
+
+def _answers(changes: Changes, change: Change, head: str) -> Table:
+    golds: Sequence[str] = ()
+    answers = changes.scores[0].answers
+    if answers is not None and change.query in answers.queries:
+        golds = answers.golds[answers.queries.index(change.query)]
+    said = zip(changes.names, change.answers or (), (change.before, change.after), strict=False)
+    rows = [_cells(name, "(none)" if text is None else text, f"{value:.4f}") for name, text, value in said]
+    rows += [_cells("gold", gold, "") for gold in golds]
+    return Table(("", "answer", changes.measure), tuple(rows), (head,), labels=2)
+
+
+def _side_by_side(names: tuple[str, str], evidence: Sequence[Evidence], query: str, depth: int) -> Table:
+    """The first ranks of both lists; hits have their grade in front."""
+    lists = []
+    for each in evidence:
+        documents, hits = each.look(query)
+        grades: dict[int, float] = {}
+        for hit in hits:
+            grade = float(each.judged.gold_grade[hit.gold])
+            grades[hit.rank] = max(grade, grades.get(hit.rank, grade))
+        lists.append(
+            [
+                (f"[{value_text(grades[rank])}] " if rank in grades else "") + label(document, _SIDE)
+                for rank, document in enumerate(documents[:depth], 1)
+            ]
+        )
+    rows = [
+        _cells(str(at + 1), *(column[at] if at < len(column) else "" for column in lists))
+        for at in range(max(map(len, lists), default=0))
+    ]
+    return Table(
+        ("rank", *names), tuple(rows), (f"the first {len(rows)} of both; [n] is the grade of a hit",), labels=3
+    )

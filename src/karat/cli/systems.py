@@ -1,0 +1,154 @@
+"""From the files that a command line names to Scores: runs and their truth, results, or scores that were saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from karat.cli.models import noted, with_static_model
+from karat.errors import KaratError, shown
+from karat.evaluation import DEFAULT_MEASURES, Options, evaluate_results, evaluate_runs
+from karat.matching.choice import matcher_of
+from karat.names import split_names
+from karat.options import Duplicates, Missing, Ties
+from karat.progress import progress_bar
+from karat.scores import Scores
+from karat.sources.pieces import TextSource
+from karat.sources.results import is_results
+
+
+@dataclass(frozen=True)
+class How:
+    """How systems are to be evaluated: the options of `karat evaluate`. Saved scores are taken as they are."""
+
+    measures: Sequence[str] = ()
+    match: str = "id"
+    fields: Sequence[str] = ()
+    missing: Missing = "zero"
+    ties: Ties = "trec"
+    duplicates: Duplicates = "error"
+    ignore_identical_ids: bool = False
+    rel: float | None = None
+    saved: bool = field(default=False, kw_only=True)
+    """whether a file may also hold scores that were saved"""
+
+    @property
+    def names(self) -> list[str]:
+        """The measures asked for, one by one."""
+        return [name for text in self.measures for name in split_names(text)]
+
+    def options(self) -> Options:
+        return {
+            "ties": self.ties,
+            "missing": self.missing,
+            "duplicates": self.duplicates,
+            "ignore_identical_ids": self.ignore_identical_ids,
+            "match": matcher_of(self.match),
+        }
+
+
+def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
+    """The scores of each system, by the name of its file.
+
+    Where the first file is a truth, the others are runs for it; otherwise each is a system by itself.
+    """
+    names, notes = with_static_model(how.names)
+    options = how.options()
+    fields = fields_named(how.fields)
+    first = TextSource(paths[0])
+    if (how.saved and is_saved(first.path)) or is_results(first):
+        scores = {
+            name: _by_itself(path if at else first, name, replace(how, measures=names), fields, options)
+            for at, (name, path) in enumerate(zip(run_names(paths), paths, strict=True))
+        }
+        return noted(scores, notes)
+    runs = paths[1:]
+    if not runs:
+        raise KaratError(
+            "a truth alone cannot be evaluated",
+            where=first.name,
+            mend="Name a run after it; or give a file of results, one JSON object a line.",
+        )
+    if fields:
+        raise KaratError("--field is for results, one JSON object a line", where=first.name, mend="Leave it out.")
+    by_name = dict(zip(run_names(runs), runs, strict=True))
+    kept = {name: path for name, path in by_name.items() if how.saved and is_saved(path)}
+    new = {name: path for name, path in by_name.items() if name not in kept}
+    scores = {name: _chosen(Scores.load(path), names, path) for name, path in kept.items()}
+    if new:
+        with progress_bar("bytes") as progress:
+            options["progress"] = progress
+            scores |= noted(evaluate_runs(first, new, names or DEFAULT_MEASURES, rel=how.rel, **options), notes)
+    return {name: scores[name] for name in by_name}
+
+
+def is_saved(path: str) -> bool:
+    """Whether a file holds scores that were saved, as far as its name and its first line say.
+
+    JSON of karat's own has its brace alone in the first line; a line of results is a whole object.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix == ".json":
+        return next((line for _, line in TextSource(path).lines() if line), b"") == b"{"
+    return suffix in (".parquet", ".csv")
+
+
+def _by_itself(source: TextSource | str, name: str, how: How, fields: dict[str, str], options: Options) -> Scores:
+    path = source if isinstance(source, str) else source.path
+    if how.saved and is_saved(path):
+        return _chosen(Scores.load(path), how.names, path)
+    results = TextSource(source) if isinstance(source, str) else source
+    return evaluate_results(results, how.names or None, fields=fields, rel=how.rel, name=name, **options)
+
+
+def _chosen(scores: Scores, names: Sequence[str], path: str) -> Scores:
+    """Saved scores, of the measures that are asked for."""
+    if not names:
+        return scores
+    try:
+        return scores.only(names)
+    except KaratError as error:
+        raise KaratError(error.what, where=path, mend=error.mend) from None
+
+
+def fields_named(given: Sequence[str]) -> dict[str, str]:
+    """What results call their fields, from `retrieved=source_nodes`.
+
+    >>> fields_named(["query=id", "retrieved=response.source_nodes"])
+    {'query': 'id', 'retrieved': 'response.source_nodes'}
+    """
+    names: dict[str, str] = {}
+    for text in given:
+        role, equals, name = (part.strip() for part in text.partition("="))
+        if not (role and equals and name) or names.get(role, name) != name:
+            problem = "twice" if role in names else "is not NAME=THEIRS"
+            raise KaratError(f"--field {shown(text)} {problem}", mend="Write --field retrieved=source_nodes.")
+        names[role] = name
+    return names
+
+
+def run_names(paths: Sequence[str]) -> list[str]:
+    """What to call each run: its file's name, and as much of the path as tells it from the others.
+
+    >>> run_names(["runs/bm25.trec", "runs/dense.trec.gz"]), run_names(["a/run.txt", "b/run.txt"])
+    (['bm25', 'dense'], ['a/run', 'b/run'])
+    """
+    parts = [_short(path).split("/") for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{path} ({at})" if paths.count(path) > 1 else path for at, path in enumerate(paths, 1)]
+
+
+_KNOWN = {".gz", ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson", ".parquet"}
+
+
+def _short(path: str) -> str:
+    if path == "-":
+        return "stdin"
+    pure = PurePath(path)
+    while pure.suffix.lower() in _KNOWN and pure.stem:
+        pure = pure.with_suffix("")
+    return pure.as_posix()

@@ -1,0 +1,139 @@
+"""compare(): is one system really better than another?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from karat.combining import way
+from karat.comparison.alignment import align, known_system
+from karat.comparison.differences import Pair, Values, p_values
+from karat.comparison.method import Method
+from karat.comparison.power import Power
+from karat.comparison.result import Comparison, Row
+from karat.measure import Measure
+from karat.options import Correction, Family, Queries, Test
+from karat.scores import Scores
+from karat.stats import PERMUTATIONS, RESAMPLES, SEED, corrected
+
+__all__ = ["Comparison", "Method", "Row", "compare", "compared"]
+
+
+def compare(
+    systems: Mapping[str, Scores],
+    baseline: str | None = None,
+    *,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    test: Test = "randomization",
+    correction: Correction = "holm",
+    family: Family = "measure",
+    queries: Queries = "same",
+    level: float = 0.95,
+    detect: float | None = None,
+    permutations: int = PERMUTATIONS,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Comparison:
+    """Compare systems by their Scores, query by query: with a baseline, or each with each if none is named.
+
+    - `test`: how likely such differences are by chance: `randomization` (paired, exact where few queries differ),
+      `t`, `wilcoxon`, `bootstrap`, all two-sided; `tukey` (randomised HSD) for many systems at once.
+    - `correction` for several comparisons: `holm`, `bonferroni`, `bh` (Benjamini and Hochberg) or `none`; `family`
+      says which count together: those of one `measure`, or `all`.
+    - `queries`: systems without the `same` queries are an error, or are compared on those in `common`.
+    - `level`: of the confidence intervals; a corrected p below 1 − level is significant.
+    - `detect`: a difference of interest; the result says how many queries would show it.
+    - `permutations`, `resamples`, `seed`: how much is drawn at random, and from where on.
+
+    >>> from karat import evaluate_runs
+    >>> runs = {"one": {f"q{i}": ["x", "a"] for i in range(9)}, "two": {f"q{i}": ["a", "x"] for i in range(9)}}
+    >>> comparison = compare(evaluate_runs({f"q{i}": {"a": 1} for i in range(9)}, runs, "RR"))
+    >>> comparison.sentences[-1]
+    'two beats one on RR by 0.500 [0.500, 0.500] (p = 0.0039, Holm-corrected, 9 queries)'
+    """
+    method = Method(test, correction, family, queries, level, detect, permutations, resamples, seed)
+    return compared(systems, baseline, measures, method)
+
+
+def compared(
+    systems: Mapping[str, Scores],
+    baseline: str | None,
+    measures: str | Measure | Iterable[str | Measure] | None,
+    method: Method,
+) -> Comparison:
+    """The same, with all that can be chosen in one object."""
+    aligned = align(systems, measures, method.queries)
+    names = list(aligned.systems)
+    if baseline is not None:
+        known_system(names, baseline, "baseline")
+    whole = tuple(aligned.systems.values())
+    columns = [Values(measure, whole, method) for measure in whole[0].measures]
+    chosen = _pairs(len(names), None if baseline is None else names.index(baseline))
+    pairs = [column.pair(*pair) for column in columns for pair in chosen]
+    found = p_values(pairs, method)
+    tested = list(zip(pairs, found, _corrected(pairs, found, method), strict=True))
+    rows: list[Row] = []
+    for column in columns:
+        for at, (name, scores) in enumerate(aligned.systems.items()):
+            low, high = column.interval(at, method.level) or (None, None)
+            alone = Row(column.measure, name, None, scores.combined(column.measure), low, high)
+            against = [each for each in tested if each[0].values is column and each[0].system == at]
+            rows += [_against(alone, names[pair.baseline], pair, ps, method) for pair, *ps in against] or [alone]
+    together = 1 if method.correction == "none" else len(pairs) if method.family == "all" else len(chosen)
+    powers = {
+        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method.alpha / together)
+        for pair in pairs
+    }
+    notes = (*aligned.notes, *_nulls(pairs, names))
+    return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
+
+
+def _pairs(systems: int, baseline: int | None) -> list[tuple[int, int]]:
+    """Who is compared with whom: later systems with earlier ones, or all with the baseline."""
+    if baseline is not None:
+        return [(system, baseline) for system in range(systems) if system != baseline]
+    return [(system, earlier) for system in range(systems) for earlier in range(system)]
+
+
+def _corrected(pairs: list[Pair], found: list[float | None], method: Method) -> list[float | None]:
+    """The p-values of each family of comparisons together; Tukey's test has them all in mind already."""
+    if method.test == "tukey":
+        return found
+    families: dict[str, list[int]] = {}
+    for at, pair in enumerate(pairs):
+        families.setdefault(pair.values.measure if method.family == "measure" else "", []).append(at)
+    mended: list[float | None] = [None] * len(pairs)
+    for places in families.values():
+        for at, p in zip(places, corrected([found[at] for at in places], method.correction), strict=True):
+            mended[at] = p
+    return mended
+
+
+def _against(alone: Row, baseline: str, pair: Pair, ps: list[float | None], method: Method) -> Row:
+    """The row of a system, and of its comparison with a baseline."""
+    low, high = pair.interval(method.level) or (None, None)
+    wins, ties, losses = pair.wins
+    p, p_corrected = ps
+    return replace(
+        alone, baseline=baseline, difference=pair.difference, difference_low=low, difference_high=high, p=p,
+        p_corrected=p_corrected, effect=pair.effect, wins=wins, ties=ties, losses=losses,
+    )  # fmt: skip
+
+
+def _power(pair: Pair, alpha: float) -> Power:
+    """What so many queries could show, from the spread of their differences and not from what was observed."""
+    # A spread of logarithms says nothing of a difference, nor does a sum grow with its queries in a way known here.
+    spread = pair.spread if way(pair.values.measure) == "mean" else None
+    return Power(pair.n, int(np.count_nonzero(pair.each)), spread, alpha)
+
+
+def _nulls(pairs: list[Pair], names: list[str]) -> list[str]:
+    """How many queries are left out of a comparison for want of a value."""
+    notes = []
+    for pair in pairs:
+        if left := len(pair.rows) - pair.n:
+            systems = f"{names[pair.system]} and {names[pair.baseline]}"
+            notes.append(f"{pair.values.measure}: {left:,} left out: {systems} do not both have a value.")
+    return notes

@@ -1,0 +1,134 @@
+"""The same queries and measures of all systems: what is not in all of them is an error, or left out and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from karat.errors import KaratError, shown
+from karat.evaluation.choosing import asked_for
+from karat.measure import Measure
+from karat.names import did_you_mean
+from karat.options import Queries
+from karat.scores import Scores
+
+_SHOWN = 3
+
+
+class Aligned(NamedTuple):
+    """The systems with the same queries in the same order and the same measures, and what was left out for that."""
+
+    systems: dict[str, Scores]
+    notes: tuple[str, ...]
+
+
+def align(
+    systems: Mapping[str, Scores], measures: str | Measure | Iterable[str | Measure] | None, queries: Queries
+) -> Aligned:
+    """Bring systems together by the ids of their queries; the first gives the order."""
+    _refuse_what_is_no_scores(systems)
+    asked = None if measures is None else asked_for(measures)
+    of_same_measures, notes = _measures(systems, asked)
+    first, *others = of_same_measures.values()
+    there = set(first.queries).intersection(*(scores.queries for scores in others))
+    if any(len(scores.queries) > len(there) for scores in of_same_measures.values()):
+        if queries == "same" or not there:
+            raise _not_the_same(of_same_measures, there)
+        for name, scores in of_same_measures.items():
+            if left := len(scores.queries) - len(there):
+                notes.append(
+                    f"{name}: {left:,} of {len(scores.queries):,} queries left out: not all systems have them."
+                )
+    order = [query for query in first.queries if query in there]
+    return Aligned({name: _taken(scores, order) for name, scores in of_same_measures.items()}, tuple(notes))
+
+
+def _refuse_what_is_no_scores(systems: object) -> None:
+    mend = 'Give scores by name: {"bm25": scores, "dense": scores}.'
+    if not isinstance(systems, Mapping):
+        raise KaratError(f"{shown(systems)} are no systems to compare", mend=mend)
+    for name, scores in systems.items():
+        if not isinstance(name, str):
+            raise KaratError(f"{shown(name)} is no name of a system", mend=mend)
+        if not isinstance(scores, Scores):
+            raise KaratError(f"{shown(scores)} are no scores", where=name, mend=f"Evaluate first. {mend}")
+    if len(systems) < 2:
+        raise KaratError(f"{len(systems)} system{'s' * (len(systems) != 1)} cannot be compared", mend=mend)
+    if not any(scores.queries for scores in systems.values()):
+        raise KaratError("there are no queries to compare systems on")
+
+
+def _measures(
+    systems: Mapping[str, Scores], asked: Sequence[str | Measure] | None
+) -> tuple[dict[str, Scores], list[str]]:
+    """The systems with the measures asked for, or else with those that all of them have."""
+    if asked is not None:
+        if not asked:
+            raise KaratError("no measure was asked for", mend="Ask for one, for example nDCG@10.")
+        return {name: _only(scores, asked, name) for name, scores in systems.items()}, []
+    first, *others = systems.values()
+    common = [measure for measure in first.measures if all(measure in scores.values for scores in others)]
+    if not common:
+        has = "; ".join(f"{name} has {', '.join(scores.measures) or 'none'}" for name, scores in systems.items())
+        raise KaratError(
+            f"the systems have no measure in common: {has}", mend="Evaluate them all with the same measures."
+        )
+    left = {name: [one for one in scores.measures if one not in common] for name, scores in systems.items()}
+    notes = [
+        f"{name}: {', '.join(names)} left out: not all systems have {'it' if len(names) == 1 else 'them'}."
+        for name, names in left.items()
+        if names
+    ]
+    return {name: scores.only(common) for name, scores in systems.items()}, notes
+
+
+def _only(scores: Scores, measures: Sequence[str | Measure], name: str) -> Scores:
+    try:
+        return scores.only(measures)
+    except KaratError as error:
+        raise KaratError(error.what, where=name, mend=error.mend) from None
+
+
+def _taken(scores: Scores, order: Sequence[str]) -> Scores:
+    if list(scores.queries) == order:
+        return scores
+    at = {query: row for row, query in enumerate(scores.queries)}
+    rows = np.array([at[query] for query in order], np.int64)
+    return replace(scores, queries=tuple(order), values={name: column[rows] for name, column in scores.values.items()})
+
+
+def _not_the_same(systems: Mapping[str, Scores], there: set[str]) -> KaratError:
+    if not there:
+        ids = "; ".join(f"{name} has {_some(scores.queries)}" for name, scores in systems.items())
+        return KaratError(
+            f"the systems have no query in common: {ids}", mend="Compare the query ids: are they written alike?"
+        )
+    everything = dict.fromkeys(query for scores in systems.values() for query in scores.queries)
+    lacking = []
+    for name, scores in systems.items():
+        known = set(scores.queries)
+        if lost := [query for query in everything if query not in known]:
+            lacking.append(f"{name} lacks {len(lost):,} ({_some(lost)})")
+    return KaratError(
+        f"the systems have different queries: {'; '.join(lacking)}",
+        mend=f'Evaluate them on the same ones, or compare the {len(there):,} that all have with queries="common"'
+        " (--queries common).",
+    )
+
+
+def _some(queries: Sequence[str]) -> str:
+    return ", ".join(queries[:_SHOWN]) + (", …" if len(queries) > _SHOWN else "") or "none"
+
+
+def known_system(systems: Iterable[str], name: str, what: str) -> str:
+    """The name of a system, if it is one."""
+    names = list(systems)
+    if name not in names:
+        near = did_you_mean(name, names)
+        raise KaratError(
+            f"{what} {shown(name)} is none of the systems", mend=f"{near} They are {', '.join(names)}.".strip()
+        )
+    return name

@@ -1,0 +1,191 @@
+"""Comparison: every system's mean, its difference to others, how sure both are, and what can be said."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from karat.comparison.alignment import known_system
+from karat.comparison.method import Method
+from karat.comparison.power import Power
+from karat.errors import KaratError
+from karat.files import write_whole
+from karat.measure import Measure
+from karat.scores import Scores
+from karat.tables import Table, delimited
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from karat.changes import Changes
+
+
+@dataclass(frozen=True)
+class Row:
+    """A system on a measure, and against a baseline; without one the differences are None.
+
+    p is None where the test cannot say anything, an interval where there is one query alone.
+    """
+
+    measure: str
+    system: str
+    baseline: str | None
+    mean: float | None
+    low: float | None
+    high: float | None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    p: float | None = None
+    p_corrected: float | None = None
+    effect: float | None = None
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `compare` found; print it, or read its rows. `systems` are the scores of the queries that were compared."""
+
+    rows: tuple[Row, ...]
+    systems: Mapping[str, Scores]
+    baseline: str | None
+    method: Method
+    powers: Mapping[tuple[str, str, str], Power]
+    notes: tuple[str, ...]
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries that all systems were compared on."""
+        return next(iter(self.systems.values())).queries
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return next(iter(self.systems.values())).measures
+
+    def row(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> Row:
+        """The comparison of a system with a baseline; they need no names where there is one comparison alone."""
+        name = self._measure(measure)
+        pair = self._pair(system, baseline)
+        return next(row for row in self.rows if (row.measure, row.system, row.baseline) == (name, *pair))
+
+    def significant(self, row: Row) -> bool:
+        """Whether a difference is hardly by chance."""
+        return row.p_corrected is not None and row.p_corrected < self.method.alpha
+
+    def power(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> Power:
+        """What so many queries could show."""
+        return self.powers[(self._measure(measure), *self._pair(system, baseline))]
+
+    def queries_needed(
+        self, measure: str | Measure, difference: float, system: str | None = None, baseline: str | None = None
+    ) -> int | None:
+        """How many queries would show a difference, with a power of 0.8; None where nothing tells how they spread."""
+        return self.power(measure, system, baseline).needed(difference)
+
+    def movers(
+        self, measure: str | Measure, n: int | None = 10, system: str | None = None, baseline: str | None = None
+    ) -> Changes:
+        """The queries that changed most from the baseline to the system, worst losses first, and what moved in them."""
+        from karat.changes import changes
+
+        name = self._measure(measure)
+        mine, theirs = self._pair(system, baseline)
+        return changes(self.systems[theirs], self.systems[mine], name, n, names=(theirs, mine))
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What can be said of each comparison, in words."""
+        from karat.comparison.sentences import said
+
+        return tuple(said(self, row) for row in self.rows if row.baseline is not None)
+
+    def table(self) -> Table:
+        """A row per system, or per pair of systems, for each measure."""
+        from karat.comparison.drawing import table
+
+        return table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"rows": [{"measure", "system", "baseline", "mean", "difference", "p", ...}], "power": [...], ...}`."""
+        detect = self.method.detect
+        return {
+            "systems": list(self.systems),
+            "baseline": self.baseline,
+            "queries": len(self.queries),
+            "test": self.method.test,
+            "correction": self.method.correction,
+            "family": self.method.family,
+            "level": self.method.level,
+            "rows": [asdict(row) for row in self.rows],
+            "power": [
+                dict(zip(("measure", "system", "baseline"), names, strict=True))
+                | {"queries": power.queries, "smallest_difference": power.smallest}
+                | ({} if detect is None else {"difference": detect, "needed": power.needed(detect)})
+                for names, power in self.powers.items()
+            ],
+            "sentences": list(self.sentences),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The same as JSON, also written to a file if one is named."""
+        return _written(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",") -> str:
+        """The rows as CSV, numbers to the last digit."""
+        rows = [asdict(row) for row in self.rows]
+        return _written(delimited(list(rows[0]), [list(row.values()) for row in rows], delimiter), path)
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The table in Markdown, and under it what can be said."""
+        return _written(self.table().markdown(), path)
+
+    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A booktabs table, a row per system: letters name the systems that it is significantly better than."""
+        from karat.comparison.drawing import latex
+
+        return _written(latex(self), path)
+
+    def __str__(self) -> str:
+        return self.table().text().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {len(self.queries):,} queries>"
+
+    def __rich__(self) -> Group:
+        return self.table().rich()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def _measure(self, measure: str | Measure) -> str:
+        return next(iter(next(iter(self.systems.values())).only([measure])))
+
+    def _pair(self, system: str | None, baseline: str | None) -> tuple[str, str]:
+        """Who is meant to be compared with whom."""
+        for name, what in ((system, "system"), (baseline, "baseline")):
+            if name is not None:
+                known_system(self.systems, name, what)
+        there = dict.fromkeys((row.system, row.baseline) for row in self.rows if row.baseline is not None)
+        meant = [
+            (one, other) for one, other in there
+            if (system is None or system == one) and (baseline is None or baseline == other) and other is not None
+        ]  # fmt: skip
+        if len(meant) == 1:
+            return meant[0]
+        pairs = ", ".join(f"{one} with {other}" for one, other in there)
+        asked = f"{system or 'a system'} with {baseline or 'another'}"
+        problem = f"{asked} was not compared" if not meant else f"{asked} may be any of {len(meant)} comparisons"
+        raise KaratError(problem, mend=f'Name them, as system="...", baseline="...": there is {pairs}.')
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        write_whole(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+    return text

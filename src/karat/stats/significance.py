@@ -1,0 +1,231 @@
+"""Whether a difference between systems may be chance: two-sided tests of paired differences, one per query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import permutations as orders
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.judged import Floats
+from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, SEED, bootstrap_means
+from karat.stats.power import spread_of
+
+# Sums that are equal by right may differ in rounding: by less than this share of what was summed.
+_ROUNDING = 1e-12
+# Up to so many differences all sign patterns are counted: two halves of 2^20 sums.
+EXACT = 40
+# Permutations at once. The random numbers depend on it, so it never depends on the data.
+_BLOCK = 1 << 16
+# Groups of 8 queries, and columns, at once: memory alone depends on them.
+_GROUPS = 64
+_COLUMNS = 64
+# The signs that a drawn byte gives to the 8 queries of a group.
+_SIGNS = np.where(np.arange(256) >> np.arange(8)[:, None] & 1, 1.0, -1.0)
+# Sums of the randomised Tukey test at once. Up to so many systems, tables hold all orders of the scores of a query,
+# or of a few queries: about a thousand entries.
+_CELLS = 1 << 18
+_FEW_SYSTEMS = 6
+_ENTRIES = 1 << 10
+
+
+def randomization(differences: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
+    """The p-value of each column by the paired randomisation test: how often do random signs give a sum as large?
+
+    A row is a query, a column a comparison; all columns share the random signs. With 40 differences or fewer that
+    are not zero, all patterns of signs are counted and p is exact. With more, p = (b + 1) / (permutations + 1),
+    where b is how many of the random patterns reach the observed |sum|.
+
+    >>> randomization(np.array([[0.1], [0.2], [0.3], [0.0]]))
+    array([0.25])
+    """
+    p = np.empty(differences.shape[1])
+    sampled = []
+    for at in range(len(p)):
+        column = differences[:, at]
+        changed = column[column != 0]
+        if len(changed) <= EXACT:
+            p[at] = _exact(changed)
+        else:
+            sampled.append(at)
+    for start in range(0, len(sampled), _COLUMNS):
+        columns = sampled[start : start + _COLUMNS]
+        p[columns] = (_reached(differences, columns, permutations, seed) + 1) / (permutations + 1)
+    return p
+
+
+def _exact(values: Floats) -> float:
+    """The share of all sign patterns whose |sum| is at least the observed, by meeting in the middle."""
+    least = _threshold(values)
+    if least <= 0:
+        return 1.0
+    sizes = np.abs(values)
+    left, right = _signed_sums(sizes[: len(sizes) // 2]), _signed_sums(sizes[len(sizes) // 2 :])
+    above = len(left) * len(right) - int(np.searchsorted(left, least - right).sum())
+    # For each pattern the opposite one has the opposite sum.
+    return 2 * above / (len(left) * len(right))
+
+
+def _threshold(values: Floats) -> float:
+    values = np.ascontiguousarray(values)  # a strided sum rounds in another order
+    return float(abs(values.sum()) - _ROUNDING * np.abs(values).sum())
+
+
+def _signed_sums(sizes: Floats) -> Floats:
+    """The sums under all patterns of signs, in rising order."""
+    sums = np.zeros(1)
+    for size in sizes:
+        # Two sorted runs, which a stable sort merges.
+        sums = np.sort(np.concatenate([sums - size, sums + size]), kind="stable")
+    return sums
+
+
+def _reached(differences: Floats, columns: Sequence[int], permutations: int, seed: int) -> NDArray[np.int64]:
+    """How many random patterns of signs give each column a |sum| as large as the observed.
+
+    One random byte gives 8 queries their signs, and a table of 256 entries what they then add to the sum.
+    """
+    least = [_threshold(differences[:, column]) for column in columns]
+    reached = np.zeros(len(columns), dtype=np.int64)
+    random = np.random.PCG64(seed)
+    for start in range(0, permutations, _BLOCK):
+        count = min(_BLOCK, permutations - start)
+        words = -(-count // 8)
+        sums, part = np.zeros((len(columns), count)), np.empty(count)
+        for first in range(0, len(differences), 8 * _GROUPS):
+            rows = differences[first : first + 8 * _GROUPS]
+            groups = -(-len(rows) // 8)
+            drawn = random.random_raw(groups * words).view(np.uint8).reshape(groups, 8 * words)[:, :count]
+            for at, column in enumerate(columns):
+                for table, signs in zip(_tables(rows[:, column]), drawn, strict=True):
+                    np.take(table, signs, out=part, mode="clip")
+                    sums[at] += part
+        reached += [np.count_nonzero(np.abs(row) >= bound) for row, bound in zip(sums, least, strict=True)]
+    return reached
+
+
+def _tables(values: Floats) -> Floats:
+    """What each group of 8 values adds to the sum, by the byte of its signs."""
+    padded = np.zeros((-(-len(values) // 8), 8))
+    padded.reshape(-1)[: len(values)] = values
+    tables = np.zeros((len(padded), 256))
+    for bit in range(8):
+        tables += padded[:, bit, None] * _SIGNS[bit]
+    return tables
+
+
+def t_test(differences: Floats) -> float | None:
+    """The p-value of the paired t-test.
+
+    1 where all differences are zero; None for fewer than two, and where they are all the same and not zero: t is
+    infinite then, but from no spread at all nothing can be estimated.
+    """
+    from scipy.special import stdtr
+
+    t = _t(differences)
+    return None if t is None else 2 * float(stdtr(len(differences) - 1, -abs(t)))
+
+
+def _t(differences: Floats) -> float | None:
+    """Student's t of the mean; 0 where all differences are zero."""
+    n = len(differences)
+    if n < 2:
+        return None
+    if not differences.any():
+        return 0.0
+    spread = spread_of(differences)
+    return float(differences.mean()) / (spread / math.sqrt(n)) if spread else None
+
+
+def wilcoxon(differences: Floats) -> float | None:
+    """The p-value of Wilcoxon's signed-rank test; differences of zero are left out.
+
+    1 where all are zero, None where there are none at all. Differences of one size but for rounding share a rank.
+    """
+    if not len(differences):
+        return None
+    sizes = np.abs(differences)
+    nearly = _ROUNDING * sizes.max()
+    signs = np.sign(differences[sizes > nearly])
+    if len(signs) < 2:
+        return 1.0
+    from scipy.stats import wilcoxon as signed_rank
+
+    rising, where = np.unique(sizes[sizes > nearly], return_inverse=True)
+    steps = np.cumsum(np.diff(rising, prepend=0.0) > nearly)
+    return float(signed_rank(signs * steps[where], zero_method="wilcox", method="auto").pvalue)
+
+
+def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> float | None:
+    """The p-value of the studentised bootstrap test (Sakai 2006).
+
+    The differences, moved to mean 0, are resampled; p = (b + 1) / (resamples + 1), where b is how many resamples
+    reach the observed |t|. A resample without spread has an infinite t, or 0 where its mean is 0. None as for
+    the t-test; 1 where all differences are zero.
+    """
+    t = _t(differences)
+    if not t:
+        return None if t is None else 1.0
+    centred = differences - differences.mean()
+    centred /= np.abs(centred).max()
+    mean, square = bootstrap_means(np.column_stack([centred, centred**2]), resamples, seed).T
+    variance = square - mean**2
+    none = variance <= _ROUNDING * square
+    resampled = np.abs(mean) / np.sqrt(np.where(none, 1.0, variance) / (len(differences) - 1))
+    resampled[none] = np.where(np.abs(mean[none]) <= _ROUNDING, 0.0, np.inf)
+    reached = np.count_nonzero(resampled >= abs(t) * (1 - _ROUNDING))
+    return (reached + 1) / (resamples + 1)
+
+
+def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
+    """The p-values of all pairs of systems by the randomised Tukey HSD test (Carterette 2012), as a matrix.
+
+    A row is a query, a column a system. In each permutation the scores of every query are shuffled over the
+    systems; p = (b + 1) / (permutations + 1), where b is how often the best and the worst mean are then as far
+    apart as the two systems are. So the p-values are already corrected for the number of pairs.
+    """
+    systems = values.shape[1]
+    # Centred, a query without differences adds nothing, and sums round less.
+    changed = values[np.ptp(values, axis=1) > 0]
+    changed = changed - changed.mean(axis=1, keepdims=True)
+    totals = changed.sum(axis=0)
+    least = np.abs(totals[:, None] - totals) - _ROUNDING * np.abs(changed).sum()
+    reached = np.zeros((systems, systems), dtype=np.int64)
+    random = np.random.default_rng(seed)
+    step = max(1, _CELLS // systems)
+    shuffled = _sums_by_table if systems <= _FEW_SYSTEMS else _sums_by_shuffling
+    for start in range(0, permutations, step):
+        count = min(step, permutations - start)
+        ranges = np.sort(np.ptp(shuffled(changed, count, random), axis=0))
+        reached += count - np.searchsorted(ranges, least)
+    result: Floats = (reached + 1) / (permutations + 1)
+    return result
+
+
+def _sums_by_table(values: Floats, count: int, random: np.random.Generator) -> Floats:
+    """Sums of shuffled rows, systems by permutations, for few systems: each group of rows has a table of its orders."""
+    systems = values.shape[1]
+    order = np.array(list(orders(range(systems)))).T
+    rows = max(1, int(math.log(_ENTRIES, max(2, order.shape[1]))))
+    sums, part = np.zeros((systems, count)), np.empty(count)
+    for first in range(0, len(values), rows):
+        table = np.zeros((systems, 1))
+        for row in values[first : first + rows]:
+            table = (table[:, :, None] + row[order][:, None, :]).reshape(systems, -1)
+        drawn = random.integers(0, table.shape[1], count, dtype=np.uint16)
+        # The rows are centred: the last system has what the others lack.
+        for at in range(systems - 1):
+            np.take(table[at], drawn, out=part, mode="clip")
+            sums[at] += part
+    sums[-1] = -sums[:-1].sum(axis=0)
+    return sums
+
+
+def _sums_by_shuffling(values: Floats, count: int, random: np.random.Generator) -> Floats:
+    """Sums of shuffled rows, systems by permutations, for any number of systems."""
+    sums = np.zeros((count, values.shape[1]))
+    for row in values:
+        sums += random.permuted(np.broadcast_to(row, sums.shape), axis=1)
+    return sums.T

@@ -1,0 +1,361 @@
+"""Bounds over unjudged documents, against every way of judging them; and what has no bounds."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import karat.bounds
+from karat import KaratError, evaluate, evaluate_answers, evaluate_results, register
+from karat.bounds import bounds
+from karat.judged import Floats, Judged
+from karat.measures import Measure, definitions, parse
+
+MEASURES = """
+    P@1 P@3 P(rel=2)@5 P@20 Rprec Rprec(rel=2) relative_P@2 relative_P(rel=2)@4 relative_P@20
+    IPrec@0 IPrec@0.3 IPrec@0.5 IPrec@1 IPrec(rel=2)@0.4
+    R R@1 R@3 R(rel=2)@4 R(rel=3) Success Success@2 Success(rel=3)@4 RecallAll RecallAll@3 RecallAll(rel=2)@5
+    F F@2 F(beta=2)@4 F(beta=0.5,rel=2) F@20
+    AP AP@1 AP@4 AP(rel=2) AP(rel=2)@3 AP(norm=min)@3 AP(norm=min) AP(norm=found) AP(norm=found)@3
+    AP(norm=found,credit=rank) AP(norm=found,credit=rank)@4 GMAP GMAP@3 GMAP(rel=2)
+    DCG DCG@3 DCG(gain=exp) DCG(discount=jk)@4 DCG(credit=rank) DCG(rel=2)@5 DCG(rel=-1)
+    nDCG nDCG@1 nDCG@3 nDCG@20 nDCG(gain=exp)@4 nDCG(discount=jk) nDCG(discount=jk)@5 nDCG(rel=2)@4 nDCG(rel=-1)
+    nDCG(ideal=retrieved) nDCG(ideal=retrieved)@3 nDCG(ideal=retrieved,credit=rank)@4 nDCG(gain=exp,ideal=retrieved)
+    RR RR@2 RR(rel=2) ERR ERR@3 ERR(max_grade=5) RBP RBP@3 RBP(p=0.5)@4 RBP(rel=1) RBP(rel=2)@5
+    SetP SetP(rel=2) SetR SetR(rel=2) SetF SetF(beta=2) SetF(rel=2) SetAP SetAP(rel=2)
+    Hits Hits@3 Hits(rel=2) NumRelRet NumRelRet@4 NumRet NumRet(rel=2) NumRel NumRel(rel=2) NumQ
+""".split()
+DECLINING = "Bpref infAP RBPResidual Judged Judged@3 Unjudged@3 SpanRecall SpanIoU@2 EM TokenF1 SAS".split()
+
+Grades = dict[str, float]
+Case = tuple[Grades, list[str], list[str]]
+"""The truth of a query, what was retrieved for it, and which of that has no judgment."""
+
+
+def every_way(case: Case, best: float) -> list[Grades]:
+    """The definition: each way of judging the open documents as 0 or as the best grade."""
+    truth, _, open_ones = case
+    choices = product((0.0, best), repeat=len(open_ones))
+    return [{**truth, **dict(zip(open_ones, choice, strict=True))} for choice in choices]
+
+
+def assert_exact(cases: list[Case], best: float | None, **options: Any) -> None:
+    scores = evaluate(
+        {f"q{at}": truth for at, (truth, _, _) in enumerate(cases)},
+        {f"q{at}": run for at, (_, run, _) in enumerate(cases)},
+        MEASURES,
+        **options,
+    )
+    largest = max([0.0, *(grade for truth, _, _ in cases for grade in truth.values())]) or 1.0
+    judged = [every_way(case, best or largest) for case in cases]
+    truths = {f"q{at}, {way}": truth for at, ways in enumerate(judged) for way, truth in enumerate(ways)}
+    runs = {f"q{at}, {way}": cases[at][1] for at, ways in enumerate(judged) for way in range(len(ways))}
+    ways = evaluate(truths, runs, MEASURES, **options)
+    starts = np.cumsum([0, *map(len, judged[:-1])])
+    for name in scores:
+        found, column = bounds(scores, name, best), ways.column(name)
+        assert found.low == pytest.approx(np.minimum.reduceat(column, starts), abs=1e-12), name
+        assert found.high == pytest.approx(np.maximum.reduceat(column, starts), abs=1e-12), name
+        assert (found.low <= found.value).all()
+        assert (found.value <= found.high).all()
+        assert found.value.tolist() == scores.column(name).tolist()
+        assert found.unjudged.tolist() == [len(open_ones) for _, _, open_ones in cases]
+        settled = found.unjudged == 0
+        assert found.low[settled].tolist() == found.value[settled].tolist() == found.high[settled].tolist()
+
+
+@st.composite
+def one_case(draw: st.DrawFn) -> Case:
+    """A truth, a run that repeats judged documents only, and the retrieved documents without a judgment."""
+    kinds = draw(st.lists(st.sampled_from([None, None, -1, 0, 1, 2, 3]), max_size=8))
+    run: list[str] = []
+    truth: Grades = {}
+    open_ones: list[str] = []
+    for at, kind in enumerate(kinds):
+        if (kind is not None and kind >= 0) or len(open_ones) < 6:
+            run.append(f"d{at}")
+            if kind is not None:
+                truth[f"d{at}"] = kind
+            if kind is None or kind < 0:
+                open_ones.append(f"d{at}")
+    judged = [doc for doc in run if doc not in open_ones]
+    if judged and len(run) < 8 and draw(st.booleans()):
+        run.insert(draw(st.integers(0, len(run))), draw(st.sampled_from(judged)))
+    for at, grade in enumerate(draw(st.lists(st.sampled_from([-1, 0, 1, 2, 3]), max_size=4))):
+        truth[f"u{at}"] = grade
+    return truth, run, open_ones
+
+
+@settings(max_examples=15)
+@given(st.lists(one_case(), min_size=1, max_size=6), st.sampled_from([None, 3, 3.5, 4]))
+def test_bounds_are_the_ends_of_every_way_of_judging(cases: list[Case], best: float | None) -> None:
+    assert_exact(cases, best)
+
+
+@st.composite
+def one_case_of_chunks(draw: st.DrawFn) -> Case:
+    chunks = st.sampled_from(["gold", "soft", "iron", "gold is", "zinc", "lead", "tin", "copper"])
+    golds = st.sampled_from(["gold is soft", "soft gold", "iron rusts, gold is", "silver"])
+    run = draw(st.lists(chunks, max_size=6))
+    truth = draw(st.dictionaries(golds, st.sampled_from([0.0, 1.0, 2.0, 3.0]), max_size=4))
+    open_ones = list(dict.fromkeys(chunk for chunk in run if not any(chunk in gold for gold in truth)))
+    once = [chunk for at, chunk in enumerate(run) if chunk not in open_ones or chunk not in run[:at]]
+    # "gold" would be a chunk of "gold is" too, were that judged.
+    assume(not {"gold", "gold is"} <= {*once} or "gold is" not in open_ones)
+    return truth, once, open_ones
+
+
+@settings(max_examples=10)
+@given(st.lists(one_case_of_chunks(), min_size=1, max_size=5))
+def test_bounds_are_exact_where_a_chunk_is_in_several_golds(cases: list[Case]) -> None:
+    assert_exact(cases, None, match="chunk")
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40])
+def test_how_many_ways_are_computed_at_once_changes_nothing(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth: dict[str, Grades] = {f"q{at}": {f"d{at}": 1, "d7": 2, "u": 3} for at in range(6)}
+    run = {f"q{at}": [f"d{doc}" for doc in range(2 * at)] for at in range(6)}
+    scores = evaluate(truth, run, "AP")
+    for name in ("AP", "nDCG@3", "RR", "RBP"):
+        at_once = bounds(scores, name).to_dict()
+        with monkeypatch.context() as patch:
+            patch.setattr(karat.bounds, "_ROWS", rows)
+            assert bounds(scores, name).to_dict() == at_once
+
+
+def test_a_cut_off_needs_few_ways_however_long_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = evaluate({"q": {"d3": 1, "u": 1}}, {"q": [f"d{at}" for at in range(1000)]}, "nDCG@10")
+    computed = 0
+    compute = Measure.compute
+
+    def counted(self: Measure, data: Any) -> Floats:
+        nonlocal computed
+        computed += len(data.queries)
+        return compute(self, data)
+
+    monkeypatch.setattr(Measure, "compute", counted)
+    bounds(scores, "nDCG@10")
+    assert computed == 1 + 9 + 10
+
+
+def test_every_measure_that_offers_bounds_is_tested_against_every_way() -> None:
+    offering = {each.name for each in definitions() if each.unjudged(Measure(each.name, definition=each))}
+    assert offering == {parse(name).name for name in MEASURES}
+
+
+@pytest.mark.parametrize("name", DECLINING)
+def test_a_measure_without_bounds_says_which_have_them(name: str) -> None:
+    with pytest.raises(KaratError, match=r"has no bounds: .* Measures that have them are P, Rprec, .*nDCG"):
+        bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "P@1"), name)
+
+
+def test_a_measure_of_ones_own_has_no_bounds_until_it_says_what_unjudged_documents_do() -> None:
+    def first(judged: Judged) -> Floats:
+        return (judged.found(1, 1) > 0).astype(float)
+
+    scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR")
+    with pytest.raises(KaratError, match="Silent has no bounds"):
+        bounds(scores, register(name="Silent")(first))
+    assert bounds(scores, register(name="Telling", unjudged=lambda _: "raises")(first)).mean == (0.0, 1.0)
+
+
+def test_queries_where_a_measure_is_null_are_left_out_of_the_mean() -> None:
+    def known(judged: Judged) -> Floats:
+        return np.where(judged.relevant(1) > 0, judged.found(None, 1), np.nan)
+
+    measure = register(name="Known", unjudged=lambda _: "raises")(known)
+    found = bounds(evaluate({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["a", "x"], "r": ["b"]}, "RR"), measure)
+    assert found.mean == (1.0, 2.0)
+    assert found.to_dict()["queries"][1] == {"query": "r", "value": None, "low": None, "high": None, "unjudged": 0}
+    assert str(found).splitlines()[3].split() == ["r", "–", "–", "–", "0"]
+
+
+@pytest.mark.parametrize("name", ["P(rel=0)@3", "AP(rel=0)", "R(rel=-1)@2", "RBP(rel=0)", "NumRel(rel=0)"])
+def test_a_threshold_that_every_judged_document_reaches_has_no_bounds(name: str) -> None:
+    with pytest.raises(KaratError, match=r"relevant as soon as it is judged.* Take a rel above 0"):
+        bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "RR"), name)
+
+
+def test_a_relevant_document_that_is_found_late_lowers_average_precision() -> None:
+    found = bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y"]}, "AP"), "AP")
+    assert found.per_query["q"] == pytest.approx(((1 + 2 / 3) / 2, 1.0))
+
+
+def test_documents_below_the_cut_off_lower_recall() -> None:
+    found = bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, "R@2"), "R@2")
+    assert found.per_query == {"q": (1 / 3, 1.0)}
+    assert found.unjudged.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("name", "mean"), [("GMAP", (0.00001**0.5, 1.0)), ("NumRelRet", (1.0, 2.0)), ("P@1", (0.5, 1.0))]
+)
+def test_queries_are_combined_as_the_measure_is(name: str, mean: tuple[float, float]) -> None:
+    scores = evaluate({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["a"], "r": ["x"]}, name)
+    assert bounds(scores, name).mean == pytest.approx(mean)
+    assert bounds(scores, name).to_dict()["value"] == scores[name]
+
+
+def test_missing_and_empty_queries_have_nothing_to_judge() -> None:
+    truth = {"q": {"a": 1}, "r": {"b": 1}, "s": {"c": 1}}
+    run: dict[str, list[str]] = {"s": ["x"], "q": []}
+    found = bounds(evaluate(truth, run, "RR"), "RR")
+    assert found.per_query == {"q": (0.0, 0.0), "r": (0.0, 0.0), "s": (0.0, 1.0)}
+    skipped = bounds(evaluate(truth, run, "RR", missing="skip"), "RR")
+    assert skipped.queries == ("q", "s")
+    assert skipped.mean == (0.0, 0.5)
+
+
+def test_a_skipped_query_takes_no_part_but_its_grades_are_of_the_scale() -> None:
+    scores = evaluate({"q": {"a": 5}, "r": {"b": 1}}, {"r": ["b", "x"]}, "DCG", missing="skip")
+    assert bounds(scores, "DCG").best == 5
+    assert bounds(scores, "DCG").mean == (1.0, 1 + 5 / np.log2(3))
+
+
+def test_beside_answers_the_queries_without_documents_are_left_out() -> None:
+    records = [
+        {"query": "a", "truth": ["1"], "retrieved": ["x", "1"], "gold_answers": ["y"], "answer": "y"},
+        {"query": "b", "gold_answers": ["y"], "answer": "n"},
+    ]
+    scores = evaluate_results(records, ["RR", "EM"])
+    assert scores.queries == ("a", "b")
+    assert bounds(scores, "RR").per_query == {"a": (0.5, 1.0)}
+
+
+def test_graded_measures_take_the_scores_of_listed_golds_and_others_do_not() -> None:
+    truth = {"q": [{"id": "a", "score": 3}, {"id": "b", "score": 0.5}]}
+    scores = evaluate(truth, {"q": ["x", "a", "b"]}, ["R", "DCG"])
+    assert (bounds(scores, "R").best, bounds(scores, "DCG").best) == (1, 3)
+    assert bounds(scores, "DCG").value[0] == scores["DCG"]
+    assert bounds(scores, "R").per_query == {"q": (1.0, 1.0)}
+
+
+def test_wrong_scores_of_golds_are_told_to_graded_measures_alone() -> None:
+    scores = evaluate({"q": [{"id": "a", "score": 3}, {"id": "b"}]}, {"q": ["x", "a"]}, "RR")
+    assert bounds(scores, "RR").mean == (0.5, 1.0)
+    with pytest.raises(KaratError, match="1 of 2 gold documents have a score"):
+        bounds(scores, "nDCG")
+
+
+@pytest.mark.parametrize("best", [0, -1, math.nan, math.inf, True, "3"])
+def test_what_is_no_grade_of_a_relevant_document_is_refused(best: Any) -> None:
+    with pytest.raises(KaratError, match="is no grade of a relevant document"):
+        bounds(evaluate({"q": {"a": 1}}, {"q": ["x"]}, "P@1"), "P@1", best)
+
+
+def test_a_best_grade_below_one_in_the_truth_is_refused() -> None:
+    with pytest.raises(KaratError, match=r"best=2 is below the largest grade in the truth, 3\. Give 3 or more"):
+        bounds(evaluate({"q": {"a": 3}}, {"q": ["x"]}, "P@1"), "P@1", 2)
+
+
+def test_a_best_grade_may_be_a_number_of_numpy() -> None:
+    four: Any = np.int64(4)
+    assert bounds(evaluate({"q": {"a": 1}}, {"q": ["x"]}, "DCG"), "DCG", four).mean == (0.0, 4.0)
+
+
+def test_a_truth_without_relevant_documents_has_1_for_its_best_grade() -> None:
+    assert bounds(evaluate({"q": {"a": 0, "b": -1}}, {"q": ["b"]}, "P@1"), "P@1").mean == (0.0, 1.0)
+
+
+def test_a_best_grade_above_the_scale_of_err_is_told_by_err() -> None:
+    scores = evaluate({"q": {"a": 1}}, {"q": ["x"]}, "ERR")
+    with pytest.raises(KaratError, match=r"query q: ERR: grade 5 is above max_grade=4"):
+        bounds(scores, "ERR", 5)
+
+
+REPEATING: list[tuple[Mapping[str, Any], Any, str]] = [
+    ({"q": ["x", "a", "x"]}, "id", "x"),
+    ({"q": ["pool", "a", "pool"]}, "id", "pool"),
+    ({"q": {"X": 3.0, "a": 2.0, "x": 1.0}}, "id(normalize=case)", "x"),
+    ({"q": ["pool::1", "a::1", "pool::2"]}, "prefix", "pool"),
+    ({"q": {"pool::1": 3.0, "pool::2": 1.0}}, "prefix", "pool"),
+    ({"q": ["x", "a", "x"]}, lambda one, other: one == other, "'x'"),
+    ({"q": ["a", "x", "a", "x"]}, "chunk", "x"),
+]
+
+
+@pytest.mark.parametrize(("run", "match", "document"), REPEATING)
+def test_an_unjudged_document_at_several_ranks_is_named(run: Mapping[str, Any], match: Any, document: str) -> None:
+    scores = evaluate({"p": {"a": 1}, "q": {"a": 1, "pool": -1}}, {"p": ["x"], **run}, "RR", match=match)
+    with pytest.raises(KaratError, match=rf"the run, query q: document {document} is not judged and stands at several"):
+        bounds(scores, "RR")
+
+
+def test_judged_documents_may_repeat_and_so_may_what_has_no_key() -> None:
+    nothing: list[dict[str, Any]] = [{"id": "1"}, {"id": "2", "meta": {"source": ""}}]
+    gold = {"id": "3", "meta": {"source": "a"}}
+    scores = evaluate({"q": ["a"]}, {"q": [*nothing, gold, gold]}, "P@4", match="meta.source(gold=id)")
+    found = bounds(scores, "P@4")
+    assert found.unjudged.tolist() == [2]
+    assert found.per_query == {"q": (0.5, 1.0)}
+
+
+def test_a_repeated_document_that_was_skipped_or_left_out_does_not_matter() -> None:
+    scores = evaluate(
+        {"q": {"a": 1}}, {"other": ["x", "x"], "q": ["q", "a", "q", "y"]}, "AP", ignore_identical_ids=True
+    )
+    assert bounds(scores, "AP").per_query == {"q": (1.0, 1.0)}
+    assert bounds(scores, "AP").unjudged.tolist() == [1]
+
+
+def test_a_table_is_read_with_each_document_once(tmp_path: Path) -> None:
+    run = tmp_path / "run.trec"
+    run.write_text("q Q0 x 1 3 t\nq Q0 a 2 2 t\nq Q0 x 3 1 t\n")
+    scores = evaluate({"q": {"a": 1}}, run, "RR", duplicates="first")
+    assert bounds(scores, "RR").per_query == {"q": (0.5, 1.0)}
+    folded = evaluate({"q": {"a": 1}}, run, "RR", duplicates="first", match="id(normalize=case)")
+    assert bounds(folded, "RR").per_query == {"q": (0.5, 1.0)}
+
+
+@pytest.mark.parametrize("ties", ["best", "worst"])
+def test_ties_that_are_broken_by_grades_have_no_bounds(ties: Any) -> None:
+    with pytest.raises(KaratError, match=rf"ties={ties} ranks documents by their grades"):
+        bounds(evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "x": 1.0}}, "RR", ties=ties), "RR")
+
+
+def test_scores_without_documents_behind_them_have_no_bounds() -> None:
+    scores = evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR")
+    for numbers in (scores.alone(), pickle.loads(pickle.dumps(scores))):
+        with pytest.raises(KaratError, match=r"numbers alone.*Evaluate again"):
+            bounds(numbers, "RR")
+    with pytest.raises(KaratError, match="these scores are of answers"):
+        bounds(evaluate_answers([["y"]], ["y"], "EM"), "RR")
+
+
+def test_measures_are_found_by_any_of_their_names_and_need_not_have_been_asked_for() -> None:
+    scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "P@1")
+    assert bounds(scores, "mrr").measure == "RR"
+    assert bounds(scores, parse("nDCG@10")).measure == "nDCG@10"
+    with pytest.raises(KaratError, match="Did you mean nDCG"):
+        bounds(scores, "nDCQ@10")
+
+
+def test_bounds_are_shown_with_what_was_supposed() -> None:
+    found = bounds(evaluate({"q": {"a": 2}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["b", "y"]}, "RR"), "RR")
+    assert str(found).splitlines() == [
+        "query    score    least   greatest   unjudged",
+        "─" * 45,
+        "q       0.5000   0.5000     1.0000          1",
+        "r       1.0000   1.0000     1.0000          1",
+        "all     0.7500   0.7500     1.0000          2",
+        "RR, were the 2 retrieved documents without a judgment judged as 0 or as 2",
+    ]
+    assert repr(found) == "<Bounds of RR over 2 queries: 0.7500 to 1.0000>"
+    assert "<td" in found._repr_html_()
+    assert found.__rich__().renderables
+    assert found.to_dict() == {
+        "measure": "RR", "best": 2.0, "value": 0.75, "low": 0.75, "high": 1.0, "unjudged": 2,
+        "queries": [
+            {"query": "q", "value": 0.5, "low": 0.5, "high": 1.0, "unjudged": 1},
+            {"query": "r", "value": 1.0, "low": 1.0, "high": 1.0, "unjudged": 1},
+        ],
+    }  # fmt: skip
