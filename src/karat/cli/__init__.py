@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from karat.cli import answers, compare, demo, diff, evaluate, measures
+from karat.cli import answers, compare, demo, diff, evaluate, gate, measures
 
 app = typer.Typer(
     name="karat",
@@ -23,6 +23,7 @@ app.command(name="evaluate")(evaluate.command)
 app.command(name="answers")(answers.command)
 app.command(name="compare")(compare.command)
 app.command(name="diff")(diff.command)
+app.command(name="gate")(gate.command)
 app.command(name="measures")(measures.command)
 app.command(name="demo")(demo.command)
 

@@ -80,8 +80,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     queries = len(comparison.queries)
     return (
         f"{queries:,} quer{'y' if queries == 1 else 'ies'}, with {100 * comparison.method.level:g}% confidence"
-        " intervals; effect: mean / standard deviation of the differences; +/=/−: queries better, the same, worse",
-        f"p by {_test(comparison)}",
+        f" intervals; p by {_test(comparison)}",
+        "effect: mean / standard deviation of the differences; +/=/−: queries better, the same, worse",
         *(f"note: {note}" for note in comparison.notes),
         *notes(comparison.systems),
         *sentences,

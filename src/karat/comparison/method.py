@@ -32,7 +32,7 @@ class Method:
             refuse_unknown(option, getattr(self, option), known)
         level = self.level
         if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise KaratError(f"level {shown(level)} is not between 0 and 1", mend="For 95% write level=0.95.")
+            raise KaratError(f"level={shown(level)} is not between 0 and 1", mend="For 95% write level=0.95.")
         for option, least in (("permutations", 1), ("resamples", 1), ("seed", 0)):
             count = getattr(self, option)
             if isinstance(count, bool) or not isinstance(count, int) or count < least:
@@ -43,4 +43,5 @@ class Method:
     @property
     def alpha(self) -> float:
         """A corrected p below this is significant."""
-        return 1 - self.level
+        # 1 - 0.95 is a little more than 0.05.
+        return round(1 - self.level, 12)

@@ -19,7 +19,8 @@ def said(comparison: Comparison, row: Row) -> str:
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
     parts = [_outcome(comparison, row, power)]
     if not comparison.significant(row) and power.smallest is not None:
-        parts.append(f"{power.queries:,} queries show a difference from {number(power.smallest)} on (power {POWER})")
+        smallest = f"{number(power.smallest)} (power {POWER})"
+        parts.append(f"The smallest difference that {power.queries:,} queries could show is {smallest}")
     if comparison.method.detect is not None:
         parts.append(_needed(comparison.method.detect, power))
     return ". ".join(parts)
@@ -106,4 +107,4 @@ def _needed(difference: float, power: Power) -> str:
     needed = power.needed(difference)
     if needed is None:
         return f"How many queries would show {number(difference)} cannot be told: nothing tells how they spread"
-    return f"To show {number(difference)} takes {needed:,} queries (power {POWER})"
+    return f"To show a difference of {number(difference)}, {needed:,} queries are needed (power {POWER})"

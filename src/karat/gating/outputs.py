@@ -1,0 +1,128 @@
+"""A gate's outcomes for people, for CI systems that read JUnit, and for GitHub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from karat.errors import printable
+from karat.gating.outcomes import Gate, Outcome
+from karat.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+_HEADER = ("verdict", "measure", "score", "rule")
+_NAME = "karat gate"
+# XML has no way to write these two, and `printable` leaves them.
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")
+
+
+def table(gate: Gate) -> Table:
+    rows = tuple(tuple(map(Cell, _cells(outcome))) for outcome in gate.outcomes)
+    worst = [outcome.worst_line() for outcome in gate.failed if outcome.worst]
+    return Table(_HEADER, rows, (*worst, *gate.notes, gate.verdict), labels=len(_HEADER))
+
+
+def text(gate: Gate) -> str:
+    """The table, under the name of the file that its rules are from."""
+    return _origin(gate) + table(gate).text()
+
+
+def markdown(gate: Gate) -> str:
+    """The table in Markdown, with the verdict as its title."""
+    origin = printable(gate.origin).replace("`", "'")
+    rules_from = f"rules from `{origin}`\n\n" if origin else ""
+    return f"### karat: {gate.verdict}\n\n{rules_from}{table(gate).markdown()}"
+
+
+def rich(gate: Gate) -> Group:
+    """For a terminal: verdicts in colour."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in _HEADER:
+        drawn.add_column(name, overflow="fold")
+    for outcome in gate.outcomes:
+        verdict, *others = _cells(outcome)
+        drawn.add_row(Text(verdict, style=_style(outcome.passed)), *(Text(printable(cell)) for cell in others))
+    *notes, last = table(gate).notes
+    dimmed = [Text(printable(note), style="dim") for note in notes]
+    origin = [Text(_origin(gate).rstrip("\n"), style="dim")] if gate.origin else []
+    return Group(*origin, drawn, *dimmed, Text(last, style=_style(gate.passed)))
+
+
+def junit(gate: Gate) -> str:
+    """A test case per rule, as Jenkins, GitLab and others read it."""
+    counts = {"tests": str(len(gate.outcomes)), "failures": str(len(gate.failed)), "errors": "0", "skipped": "0"}
+    root = ET.Element("testsuites", {"name": _NAME, **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": _NAME, **counts})
+    for outcome in gate.outcomes:
+        name = _for_xml(f"{outcome.rule.kind} {outcome.rule.measure}")
+        case = ET.SubElement(suite, "testcase", {"classname": _NAME, "name": name})
+        said = _for_xml(outcome.sentence)
+        if outcome.passed:
+            ET.SubElement(case, "system-out").text = said
+        else:
+            failure = ET.SubElement(case, "failure", {"message": said, "type": outcome.rule.kind})
+            failure.text = _for_xml(outcome.worst_line()) if outcome.worst else said
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def in_github(environment: Mapping[str, str]) -> bool:
+    """Whether this runs in a step of GitHub Actions."""
+    return environment.get("GITHUB_ACTIONS") == "true"
+
+
+def commands(gate: Gate) -> str:
+    """A workflow command per failed rule, which GitHub shows beside the change."""
+    title = _for_property(_NAME)
+    return "".join(f"::error title={title}::{_for_data(outcome.sentence)}\n" for outcome in gate.failed)
+
+
+def without_commands(text: str, form: str = "table") -> str:
+    """A text in which GitHub finds no command: it looks for this mark anywhere in a line."""
+    return text.replace("##[", "##\\u005b" if form == "json" else "## [")
+
+
+def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
+    """Append the table to the summary of the step. That it cannot be written fails no gate: the reason is returned."""
+    path = environment.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return None
+    try:
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{markdown(gate)}\n")
+    except OSError as error:
+        return f"note: the summary of the step cannot be written: {printable(f'{path}: {error.strerror or error}')}"
+    return None
+
+
+def _cells(outcome: Outcome) -> tuple[str, str, str, str]:
+    return outcome.verdict, outcome.rule.measure, outcome.shown, outcome.said
+
+
+def _origin(gate: Gate) -> str:
+    return f"rules from {printable(gate.origin)}\n" if gate.origin else ""
+
+
+def _style(passed: bool) -> str:
+    return "bold green" if passed else "bold red"
+
+
+def _for_xml(text: str) -> str:
+    return _NOT_IN_XML.sub(lambda found: ascii(found[0])[1:-1], printable(text))
+
+
+def _for_data(text: str) -> str:
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _for_property(text: str) -> str:
+    return _for_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,78 @@
+"""What is said of a rule: its limit and what was found, with as many digits as tell them apart."""
+
+from __future__ import annotations
+
+from karat.combining import higher_is_better
+from karat.comparison.sentences import CORRECTED, p_text
+from karat.gating.rules import Rule
+from karat.options import Correction
+from karat.summary import cell_text
+
+# Values that are the same but for rounding are the same: a drop of 0.010000000000000009 is one of 0.01.
+_ROUNDING = 1e-12
+_DIGITS = (4, 6, 8, 10, 12)
+
+
+def exceeds(value: float, limit: float) -> bool:
+    """Whether a value is above a limit, by more than rounding.
+
+    >>> exceeds(0.31 - 0.3, 0.01), exceeds(0.0101, 0.01)
+    (False, True)
+    """
+    return value - limit > _ROUNDING * max(1.0, abs(value))
+
+
+def number(value: float, limit: float, measure: str) -> str:
+    """A value in as many digits as show on which side of a limit it is.
+
+    >>> number(0.59996, 0.6, "AP"), number(0.59, 0.6, "AP")
+    ('0.599960', '0.5900')
+    """
+    side = _side(value, limit)
+    for digits in _DIGITS:
+        text = f"{value:.{digits}f}"
+        if _side(float(text), limit) == side:
+            return cell_text(value, measure) if digits == _DIGITS[0] else text
+    return repr(float(value))
+
+
+def limit_text(rule: Rule) -> str:
+    """A limit as it was given, in four digits at least."""
+    text = cell_text(rule.limit, rule.measure)
+    return text if float(text.replace(",", "")) == rule.limit else repr(float(rule.limit))
+
+
+def demand(rule: Rule, baseline: str = "the baseline") -> str:
+    """What a rule asks for.
+
+    >>> demand(Rule("min", "AP", 0.3)), demand(Rule("max-drop", "Unjudged@10", 0.01), "0.2000")
+    ('at least 0.3000', 'at most 0.0100 above 0.2000')
+    """
+    if rule.kind != "max-drop":
+        return f"at {'least' if rule.kind == 'min' else 'most'} {limit_text(rule)}"
+    side = "below" if higher_is_better(rule.measure) else "above"
+    return f"at most {limit_text(rule)} {side} {baseline}" if rule.limit else f"not {side} {baseline}"
+
+
+def moved(rule: Rule, drop: float) -> str:
+    """Which way a value went from the baseline's, and how far."""
+    if not (exceeds(drop, 0) or exceeds(-drop, 0)):
+        return "it is the same"
+    fell = (drop > 0) == higher_is_better(rule.measure)
+    size = number(drop, rule.limit, rule.measure) if drop > 0 else cell_text(-drop, rule.measure)
+    return f"it {'fell' if fell else 'rose'} by {size}"
+
+
+def chance(p: float | None, correction: Correction) -> str:
+    """How likely chance alone makes such a difference.
+
+    >>> chance(0.0031, "holm"), chance(1e-9, "none")
+    ('p = 0.0031, Holm-corrected', 'p < 0.0001')
+    """
+    if p is None:
+        return ""
+    return ", ".join([p_text(p, named=True), *([CORRECTED[correction]] if correction in CORRECTED else [])])
+
+
+def _side(value: float, limit: float) -> int:
+    return int(exceeds(value, limit)) - int(exceeds(limit, value))

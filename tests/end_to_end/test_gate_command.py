@@ -1,0 +1,225 @@
+"""`karat gate` as CI systems meet it: exit status, files, GitHub, and mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import karat
+from karat import Scores
+from karat.cli import main
+
+KARAT = Path(sys.executable).with_name("karat")
+QUERIES = [f"q{at:02}" for at in range(12)]
+TRUTH = "".join(f"{query} 0 a 1\n{query} 0 b 2\n" for query in QUERIES)
+GOOD = "".join(f"{query} Q0 a 1 3 t\n{query} Q0 b 2 2 t\n" for query in QUERIES)
+# Two queries lost everything, which is no more than noise; all of them lost something in POOR.
+NOISY = "".join(
+    f"{query} Q0 {'a' if at > 1 else 'x'} 1 3 t\n{query} Q0 {'b' if at > 1 else 'y'} 2 2 t\n"
+    for at, query in enumerate(QUERIES)
+)
+POOR = "".join(f"{query} Q0 x 1 4 t\n{query} Q0 a 2 3 t\n{query} Q0 b 3 2 t\n" for query in QUERIES)
+
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {"truth.qrels": TRUTH, "good.trec": GOOD, "noisy.trec": NOISY, "poor.trec": POOR}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def saved(folder: Path) -> str:
+    karat.evaluate(str(folder / "truth.qrels"), str(folder / "good.trec"), ["AP", "RR"]).to_parquet(
+        folder / "old.parquet"
+    )
+    return "old.parquet"
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process, which saves its start."""
+
+    def gate(*words: str, **environment: str) -> Done:
+        with monkeypatch.context() as here:
+            here.chdir(folder)
+            here.setattr(sys, "argv", ["karat", "gate", *words])
+            here.delenv("GITHUB_ACTIONS", raising=False)
+            for name, value in environment.items():
+                here.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        code = ended.value.code
+        return Done(words, code if isinstance(code, int) else 0, *capsys.readouterr())
+
+    return gate
+
+
+def installed(folder: Path, *words: str, stdin: str = "") -> Done:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
+    return subprocess.run(
+        [KARAT, "gate", *words], cwd=folder, input=stdin, capture_output=True, check=False, text=True, env=environment
+    )
+
+
+def test_a_gate_that_passes_exits_with_0_and_says_so_last(folder: Path) -> None:
+    done = installed(
+        folder, "truth.qrels", "good.trec", "--min", "nDCG@10=0.6", "--max", "Unjudged@2=0", "--min", "map=1"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["verdict", "measure", "score", "rule"]
+    assert [line.split()[:2] for line in lines[2:5]] == [
+        ["passed", "nDCG@10"], ["passed", "AP"], ["passed", "Unjudged@2"],
+    ]  # fmt: skip
+    assert lines[-1] == "gate passed: 3 rules"
+
+
+def test_a_gate_that_fails_exits_with_1_and_names_the_queries(folder: Path, run: Run) -> None:
+    done = run("truth.qrels", "noisy.trec", "--baseline", "good.trec", "--max-drop", "AP=0.01", "--min", "RR=0.5")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "failed    AP        0.8333   at most 0.0100 below 1.0000: it fell by 0.1667 (p = 0.5000)" in done.stdout
+    assert "AP, the largest losses: q00 (1.0000 → 0.0000), q01 (1.0000 → 0.0000)\n" in done.stdout
+    assert done.stdout.endswith("gate failed: 1 of 2 rules\n")
+
+
+def test_a_significant_gate_lets_noise_pass_and_stops_what_is_none(folder: Path, run: Run) -> None:
+    words = ["--baseline", "good.trec", "--max-drop", "AP=0.01", "--significant"]
+    noisy, poor = (run("truth.qrels", name, *words) for name in ("noisy.trec", "poor.trec"))
+    assert (noisy.returncode, poor.returncode) == (0, 1)
+    assert "which the test does not confirm (p = 0.5000)" in noisy.stdout
+    assert "it fell by 0.4167 (p = 0.0005)" in poor.stdout
+
+
+def test_saved_scores_are_a_baseline_or_the_system_itself(folder: Path, run: Run, saved: str) -> None:
+    done = run("truth.qrels", "poor.trec", "--baseline", saved, "--max-drop", "AP=0.01", "--max-drop", "RR=0.6")
+    assert done.returncode == 1
+    assert "gate failed: 1 of 2 rules" in done.stdout
+    more = run("truth.qrels", "good.trec", "--baseline", saved, "--max-drop", "AP=0", "--min", "nDCG@10=0.5")
+    assert (more.returncode, more.stderr) == (0, "")
+    assert run(saved, "--baseline", saved, "--max-drop", "AP=0").returncode == 0
+    assert run(saved, "--min", "AP=0.9").returncode == 0
+    own = Scores(("q",), {"my own": karat.Scores.load(folder / saved).column("AP")[:1]})
+    own.to_json(folder / "own.json")
+    assert run("own.json", "--min", "my own=0.5").returncode == 0
+
+
+def test_results_need_no_run_and_may_come_through_a_pipe(folder: Path) -> None:
+    line = {"query": "q", "truth": ["a"], "retrieved": ["x", "a"], "gold_answers": ["one"], "answer": "one"}
+    done = installed(folder, "-", "--min", "RR=0.5", "--min", "EM=1", stdin=json.dumps(line) + "\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gate passed: 2 rules" in done.stdout
+
+
+def test_rules_of_a_file_are_read_and_the_command_line_wins(folder: Path, run: Run, saved: str) -> None:
+    (folder / "karat.toml").write_text(
+        f'[gate]\nsignificant = true\nrel = 2\nbaseline = "{saved}"\n[gate.min]\nRR = 0.9\n[gate.max-drop]\nP.2 = 1\n'
+    )
+    assert "karat.toml: gate.max-drop.P: this is a table" in run("truth.qrels", "good.trec").stderr
+    (folder / "karat.toml").write_text('[gate]\nrel = 2\n[gate.min]\nRR = 0.9\n"P@2" = 0.1\n')
+    done = run("truth.qrels", "good.trec")
+    assert done.returncode == 1
+    assert done.stdout.startswith("rules from karat.toml\n")
+    assert "failed    RR(rel=2)    0.5000   at least 0.9000" in done.stdout
+    done = run("truth.qrels", "good.trec", "--min", "recip_rank=0.4")
+    assert done.returncode == 0
+    assert done.stdout.startswith("rules from karat.toml and the command line\n")
+    assert "gate passed: 2 rules" in done.stdout
+    assert run("truth.qrels", "good.trec", "--rel", "1").returncode == 0
+
+
+def test_a_switch_of_a_file_can_be_turned_off(folder: Path, run: Run, saved: str) -> None:
+    (folder / "ci").mkdir()
+    rules = folder / "ci" / "pyproject.toml"
+    rules.write_text(
+        f'[tool.karat.gate]\nsignificant = true\nbaseline = "../{saved}"\n[tool.karat.gate.max-drop]\nAP = 0.01\n'
+    )
+    words = ["truth.qrels", "noisy.trec", "--config", "ci/pyproject.toml"]
+    assert run(*words).returncode == 0
+    assert run(*words, "--no-significant").returncode == 1
+
+
+def test_junit_json_and_markdown_are_written_to_files(folder: Path, run: Run) -> None:
+    words = ["truth.qrels", "poor.trec", "--min", "AP=0.9", "--min", "RR=0.1"]
+    done = run(*words, "--junit", "gate.xml", "-o", "gate.json")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert [case.get("name") for case in ET.parse(folder / "gate.xml").iter("testcase")] == ["min AP", "min RR"]
+    assert len(list(ET.parse(folder / "gate.xml").iter("failure"))) == 1
+    told = json.loads((folder / "gate.json").read_text("utf-8"))
+    assert [rule["passed"] for rule in told["rules"]] == [False, True]
+    markdown = run(*words, "--output", "markdown")
+    assert "| failed | AP | 0.5833 | at least 0.9000 |" in markdown.stdout
+
+
+def test_in_github_a_failed_rule_is_annotated_and_the_step_has_a_summary(folder: Path, run: Run) -> None:
+    hostile = "q%##[error]::x"
+    (folder / "hostile.qrels").write_text(f"{hostile} 0 a 1\n")
+    (folder / "hostile.trec").write_text(f"{hostile} Q0 x 1 1 t\n")
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    words = ["hostile.qrels", "hostile.trec", "--min", "AP=0.5", "--min", "RR=0"]
+    done = run(*words, **github)
+    assert done.returncode == 1
+    commands = [line for line in done.stdout.splitlines() if line.startswith("::")]
+    assert commands == ["::error title=karat gate::AP is 0.0000, and must be at least 0.5000"]
+    assert "##[" not in done.stdout
+    told = run(*words, "--output", "json", **github)
+    assert json.loads(told.stdout)["rules"][0]["worst"][0]["query"] == hostile
+    assert "##[" not in told.stdout
+    assert told.stderr.splitlines() == commands
+    assert (folder / "summary.md").read_text("utf-8").count("### karat: gate failed: 1 of 2 rules") == 2
+    github["GITHUB_STEP_SUMMARY"] = str(folder)
+    unwritten = run(*words, **github)
+    assert unwritten.returncode == 1
+    assert unwritten.stderr.startswith("note: the summary of the step cannot be written")
+    assert not [line for line in run(*words).stdout.splitlines() if line.startswith("::")]
+
+
+def test_a_failed_gate_fails_also_where_nobody_reads_what_it_says(folder: Path) -> None:
+    words = [str(KARAT), "gate", "truth.qrels", "poor.trec", "--min", "AP=0.9"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(words, cwd=folder, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nowhere", "nowhere", "--min", "nDGC@10=0.5"], "--min 'nDGC@10=0.5': there is no measure 'nDGC'. Did"),
+        (["nowhere", "nowhere"], "there are no rules. Give --min nDCG@10=0.6"),
+        (["nowhere", "nowhere", "--max-drop", "AP=0.1"], "--max-drop 'AP=0.1': a drop of AP is from a baseline"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "--min", "map=0.1"], "--min 'map=0.1': map has a min of 0.1, twice"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "--level", "95"], "level=95.0 is not between 0 and 1"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "--match", "fuzy"], "fuz"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "--config", "no.toml"], "no.toml: there is no such file"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "-o", "x.csv"], "x.csv: there is no csv of a gate"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "-o", "x.xml"], "x.xml: JUnit XML has an option of its own"),
+        (["truth.qrels", "good.trec", "--min", "AP=0.1", "--junit", "good.trec"], "good.trec: this file is being read"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "--baseline", "good.trec"], "no rule is about a drop"),
+        (["truth.qrels", "--max-drop", "AP=0.1", "--baseline", "good.trec"], "truth.qrels: a truth alone cannot be"),
+        (["old.parquet", "old.parquet", "--min", "AP=0.1"], "results and saved scores need no RUN"),
+        (["old.parquet", "--min", "nDCG@10=0.1"], "--min 'nDCG@10=0.1': these scores have no 'nDCG@10'"),
+        (["truth.qrels", "good.trec", "--baseline", "old.parquet", "--max-drop", "P@5=0"], "scores have no 'P@5'"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("saved")
+def test_a_mistake_is_one_line_and_status_2_before_anything_is_read(
+    folder: Path, run: Run, words: list[str], says: str
+) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("karat: ")
+    assert says in line
+    assert (folder / "good.trec").read_text() == GOOD
