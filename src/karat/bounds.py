@@ -24,7 +24,7 @@ import numpy as np
 
 from karat.errors import KaratError, shown
 from karat.evidence import Evidence
-from karat.judged import Bools, Floats, Ints, Judged
+from karat.judged import Floats, Ints, Judged
 from karat.measure import Effect, Measure
 from karat.names import value_text
 from karat.registry import definitions, lookup
@@ -131,23 +131,22 @@ def bounds(scores: Scores, measure: str | Measure, best: float | None = None) ->
             f"ties={evidence.rules.ties} ranks documents by their grades, so that judging one would move it",
             mend='Evaluate again with ties="trec" or ties="input" (--ties).',
         )
+    _refuse_repeats(evidence)
     of_all = evidence.judged_for(asked)
     grade = _best_grade(of_all, best)
     queries = _evaluated(scores)
     kept = np.zeros(len(of_all.queries), bool)
     kept[[evidence.truth.place[query] for query in queries]] = True
-    _refuse_repeats(evidence, kept)
     judged = of_all.select(kept)
-    cases = list(_cases(judged))
     value = asked.compute(judged)
     low, high = value.copy(), value.copy()
-    for case, hypothetical in _hypotheticals(cases, effect, asked.cutoff, grade):
+    for case, hypothetical in _hypotheticals(_cases(judged), effect, asked.cutoff, grade):
         values = asked.compute(hypothetical)
         np.fmin.at(low, case, values)
         np.fmax.at(high, case, values)
     place = {query: at for at, query in enumerate(judged.queries)}
     order = np.array([place[query] for query in queries], np.int64)
-    unjudged = np.array([case.unjudged for case in cases], np.int64)
+    unjudged = judged.retrieved - judged.by_rank.graded(0).count()
     return Bounds(str(asked), queries, low[order], high[order], value[order], unjudged[order], grade)
 
 
@@ -203,17 +202,16 @@ def _best_grade(judged: Judged, best: float | None) -> float:
     return float(best)
 
 
-def _refuse_repeats(evidence: Evidence, kept: Bools) -> None:
+def _refuse_repeats(evidence: Evidence) -> None:
     """One judgment would make several ranks relevant: not the topmost documents might then be the best ones."""
     judged, truth = evidence.judged, evidence.truth
-    names = {query for query, keep in zip(judged.queries, kept.tolist(), strict=True) if keep}
-    found = evidence.unjudged_twice(names)
+    found = evidence.unjudged_twice()
     if found is None:
         # Several chunks may belong to a gold that is in the pool and was not judged.
         unknown = judged.hit_grade < 0
         rank = judged.hit_query * (judged.retrieved.max(initial=0) + 1) + judged.hit_rank
         several = np.bincount(judged.hit_gold[unknown], minlength=len(truth.docs)) > 1
-        rows = unknown & several[judged.hit_gold] & kept[judged.hit_query] & ~np.isin(rank, rank[~unknown])
+        rows = unknown & several[judged.hit_gold] & ~np.isin(rank, rank[~unknown])
         for row in np.flatnonzero(rows)[:1].tolist():
             found = judged.queries[judged.hit_query[row]], truth.docs[judged.hit_gold[row]]
     if found is not None:

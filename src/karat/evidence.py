@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,8 +45,8 @@ class Evidence:
         same = measure.definition.graded or not isinstance(self.truth.scores, np.ndarray)
         return self.judged if same else self.judged.regraded(self.truth.grades)
 
-    def unjudged_twice(self, queries: Container[str]) -> tuple[str, str] | None:
-        """One of these queries, and a document without a judgment that stands at several of its ranks, if any does."""
+    def unjudged_twice(self) -> tuple[str, str] | None:
+        """A query, and a document without a judgment that stands at several of its ranks, if there is one."""
         folds = bool(self.match.key.folds)
         if not folds and not isinstance(self.run, Ready):
             # A file is a table, and a table has each document of a query once.
@@ -55,9 +55,11 @@ class Evidence:
         for make in self.run.batches():
             batch = make()
             for at, query in enumerate(batch.queries):
-                if query in queries and isinstance(batch, Lists):
+                if query not in self.truth.place:
+                    continue
+                if isinstance(batch, Lists):
                     retrieved.setdefault(query, []).extend(batch.documents[at])
-                elif query in queries and folds:
+                elif folds:
                     retrieved.setdefault(query, []).extend(dict.fromkeys(doc for doc, _ in _rows(batch, at)))
         twice = ((query, self._unjudged_twice(query, documents)) for query, documents in retrieved.items())
         return next(((query, document) for query, document in twice if document is not None), None)

@@ -198,7 +198,7 @@ class Scores:
         """
         from karat.bounds import bounds
 
-        return bounds(self, self._name(measure), best)
+        return bounds(self, measure, best)
 
     def slices(
         self,

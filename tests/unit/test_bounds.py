@@ -290,6 +290,19 @@ def test_an_unjudged_document_at_several_ranks_is_named(run: Mapping[str, Any], 
         bounds(scores, "RR")
 
 
+def test_chunks_of_a_judged_document_may_be_of_an_unjudged_one_too() -> None:
+    scores = evaluate({"q": {"a": 1, "a::b": -1}}, {"q": ["x", "a::b::1", "a::b::2"]}, "RR", match="prefix")
+    assert bounds(scores, "RR").per_query == {"q": (0.5, 1.0)}
+
+
+def test_a_document_of_the_pool_that_is_judged_is_still_one_document() -> None:
+    def golds(judged: Judged) -> Floats:
+        return np.diff(judged.gold_offsets).astype(float)
+
+    measure = register(name="Golds", unjudged=lambda _: "raises")(golds)
+    assert bounds(evaluate({"q": {"a": 1, "pool": -1}}, {"q": ["pool"]}, "RR"), measure).mean == (2.0, 2.0)
+
+
 def test_judged_documents_may_repeat_and_so_may_what_has_no_key() -> None:
     nothing: list[dict[str, Any]] = [{"id": "1"}, {"id": "2", "meta": {"source": ""}}]
     gold = {"id": "3", "meta": {"source": "a"}}
