@@ -27,6 +27,7 @@ lint: .venv/linted
 	@$(BIN)/python scripts/build_demo.py --check
 	@$(BIN)/python scripts/draw_hits.py --check
 	@$(BIN)/python scripts/draw_answers.py --check
+	@$(BIN)/python scripts/draw_differences.py --check
 
 bench: .venv-bench/installed
 	@.venv-bench/bin/python benchmarks/run.py

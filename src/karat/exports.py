@@ -134,7 +134,7 @@ def _from_csv(path: str) -> Scores:
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     if not rows or rows[0][:1] != ["query"]:
-        raise _no_scores(path, "its first column is not query")
+        raise _no_scores(path, "its first column is not query, as in a table of means")
     names = rows[0][1:]
     for at, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
@@ -161,7 +161,9 @@ def _checked(queries: list[str], values: dict[str, Any], findings: Any, name: st
 
 def _no_scores(where: str, why: str) -> KaratError:
     return KaratError(
-        f"these are no scores of karat: {why}", where=where, mend="Save them with scores.to_json, to_csv or to_parquet."
+        f"these are no scores of karat: {why}",
+        where=where,
+        mend="Save them with scores.to_json, to_csv or to_parquet; or `karat evaluate ... --per-query -o FILE`.",
     )
 
 

@@ -70,6 +70,8 @@ class Changes:
     names: tuple[str, str]
     scores: tuple[Scores, Scores] = field(repr=False)
     n: int | None = 10
+    losses: bool = False
+    """whether only queries that became worse are shown"""
 
     @cached_property
     def differences(self) -> Floats:
@@ -84,9 +86,11 @@ class Changes:
     @cached_property
     def queries(self) -> tuple[Change, ...]:
         """The n queries that changed most, worst losses first."""
-        known = np.nan_to_num(self.differences)
-        most = np.argsort(-np.abs(known), kind="stable")[: self.n]
         sign = 1 if higher_is_better(self.measure) else -1
+        known = np.nan_to_num(self.differences)
+        if self.losses:
+            known = np.where(sign * known < 0, known, 0.0)
+        most = np.argsort(-np.abs(known), kind="stable")[: self.n]
         worst_first = sorted((at for at in most.tolist() if known[at]), key=lambda at: sign * known[at])
         return tuple(self._change(at) for at in worst_first)
 
@@ -175,13 +179,18 @@ class Changes:
 
 
 def changes(
-    before: Scores, after: Scores, measure: str, n: int | None = 10, names: tuple[str, str] = ("before", "after")
+    before: Scores,
+    after: Scores,
+    measure: str,
+    n: int | None = 10,
+    names: tuple[str, str] = ("before", "after"),
+    losses: bool = False,
 ) -> Changes:
     """The queries that changed most on a measure. Both scores have the same queries, in the same order."""
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         mend = "Give a whole number from 1 on, or None for all."
         raise KaratError(f"n={shown(n)} is no number of queries", mend=mend)
-    return Changes(measure, names, (before, after), n)
+    return Changes(measure, names, (before, after), n, losses)
 
 
 def known_measure(name: str) -> Measure | None:

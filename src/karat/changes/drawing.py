@@ -69,7 +69,8 @@ def _notes(changes: Changes) -> tuple[str, ...]:
     means = [scores.combined(changes.measure) for scores in changes.scores]
     said = [cell_text(mean, changes.measure) for mean in means]
     shown = len(changes.queries)
-    which = f"; the {shown:,} that changed most are shown" if shown < better + worse else ""
+    listed, most = (worse, "lost most") if changes.losses else (better + worse, "changed most")
+    which = f"; the {shown:,} that {most} are shown" if shown < listed else ""
     lines = [
         f"{changes.measure}: {before} {said[0]}, {after} {said[1]}; {better:,} quer{'y' if better == 1 else 'ies'}"
         f" better, {same:,} the same, {worse:,} worse{which}"

@@ -20,6 +20,7 @@ def command(
         str | None, typer.Option(metavar="ID", help="One query in full: every document that moved, and both lists.")
     ] = None,
     n: Annotated[int, typer.Option("-n", metavar="N", help="How many queries to show; 0 for all that changed.")] = 10,
+    losses: Annotated[bool, typer.Option("--losses", help="Only queries that became worse.")] = False,
     queries: opt.SameQueries = "same",
     match: opt.Match = "id",
     fields: opt.Fields = None,
@@ -53,7 +54,7 @@ def command(
         raise KaratError(f"{len(systems)} runs", mend="Name two of them: karat diff TRUTH RUN_A RUN_B -m nDCG@10.")
     aligned = align(systems, None, queries)
     (first, before), (second, after) = aligned.systems.items()
-    found = changes(before, after, before.measures[0], n or None, (first, second))
+    found = changes(before, after, before.measures[0], n or None, (first, second), losses)
     if query is not None:
         change = found[query].to_dict()
         report(request, found.tables_of(query), whole=change, rows=change["moves"])

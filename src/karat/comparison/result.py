@@ -89,14 +89,23 @@ class Comparison:
         return self.power(measure, system, baseline).needed(difference)
 
     def movers(
-        self, measure: str | Measure, n: int | None = 10, system: str | None = None, baseline: str | None = None
+        self,
+        measure: str | Measure,
+        n: int | None = 10,
+        system: str | None = None,
+        baseline: str | None = None,
+        *,
+        losses: bool = False,
     ) -> Changes:
-        """The queries that changed most from the baseline to the system, worst losses first, and what moved in them."""
+        """The queries that changed most from the baseline to the system, worst losses first, and what moved in them.
+
+        `losses` leaves out what became better.
+        """
         from karat.changes import changes
 
         name = self._measure(measure)
         mine, theirs = self._pair(system, baseline)
-        return changes(self.systems[theirs], self.systems[mine], name, n, names=(theirs, mine))
+        return changes(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses)
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:

@@ -19,8 +19,9 @@ def said(comparison: Comparison, row: Row) -> str:
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
     parts = [_outcome(comparison, row, power)]
     if not comparison.significant(row) and power.smallest is not None:
-        smallest = f"{number(power.smallest)} (power {POWER})"
-        parts.append(f"The smallest difference that {power.queries:,} queries could show is {smallest}")
+        # Not "could show": a smaller one may well be found, but less often than that.
+        smallest = number(power.smallest)
+        parts.append(f"The smallest difference that {power.queries:,} queries show with power {POWER} is {smallest}")
     if comparison.method.detect is not None:
         parts.append(_needed(comparison.method.detect, power))
     return ". ".join(parts)
@@ -107,4 +108,4 @@ def _needed(difference: float, power: Power) -> str:
     needed = power.needed(difference)
     if needed is None:
         return f"How many queries would show {number(difference)} cannot be told: nothing tells how they spread"
-    return f"To show a difference of {number(difference)}, {needed:,} queries are needed (power {POWER})"
+    return f"To show a difference of {number(difference)}, {needed:,} queries are needed with power {POWER}"
