@@ -4,7 +4,7 @@
 
 Every time is taken in a fresh process (tasks.py says what the clock covers): the best of three, or the only one where
 it takes over five seconds, or is scaled to that from a sample. No ratio is printed unless both found the same means,
-to 1e-4. A full run is kept in results.md.
+to 1e-4, or p-values as near to each other as random tests can be held to. A full run is kept in results.md.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pathlib import Path
 
 from answer_tasks import CONTAINING, FOR_SAS, REWRITTEN
 from matching_tasks import CHANGED, CHUNKS, CUT, GOLDS, SAMPLE
+from significance_tasks import MORE_PERMUTED, MOST, PERMUTED, SAME, chance
 from sizes import FULL, SMALL, Size
 
 HERE = Path(__file__).resolve().parent
@@ -48,6 +49,8 @@ class Row:
     """How many seconds karat should stay below."""
     memory: bool = False
     """Compare the peak of memory, not time."""
+    within: float = 1e-4
+    """How far apart the means may be that both found, or the p-values."""
 
     @property
     def target(self) -> str:
@@ -73,6 +76,28 @@ ROWS = (
     Row("answers", "EM and F1 of answers (peer: SQuAD's definitions in Python)", "answers", "squad", faster=3),
     Row("rouge", "ROUGE-L of answers", "rouge", "rouge-score", faster=5),
     Row("sas", "SAS of answers, both by wordllama", "sas", "wordllama"),
+    Row(
+        "randomization",
+        "randomization test, 100,000 permutations",
+        PERMUTED,
+        "ranx",
+        within=chance(PERMUTED, "ranx"),
+    ),
+    Row(
+        "randomization-scipy",
+        "randomization test, 100,000 permutations (peer: scaled)",
+        PERMUTED,
+        "scipy",
+        within=chance(PERMUTED, "scipy"),
+    ),
+    Row(
+        "randomization-million",
+        "randomization test, 1,000,000 permutations (peer: scaled)",
+        MORE_PERMUTED,
+        "ranx",
+        below=10,
+        within=chance(MORE_PERMUTED, "ranx"),
+    ),
 )
 
 
@@ -112,7 +137,7 @@ def compare(row: Row, measure: Callable[[str], Measured | str]) -> tuple[list[st
     peer = measure(f"{row.peer} {row.task}".strip())
     if isinstance(peer, str):
         return [row.what, row.peer, ours, "failed", "", row.target, verdict(reached)], f"{row.peer} failed: {peer}"
-    if difference := disagreement(karat.means, peer.means):
+    if difference := disagreement(karat.means, peer.means, row.within):
         return [row.what, row.peer, ours, amount(row, peer), "they disagree", row.target, "no"], difference
     ratio = peer.peak_mb / karat.peak_mb if row.memory else peer.seconds / karat.seconds
     if row.faster is not None:
@@ -136,8 +161,8 @@ def verdict(reached: bool | None) -> str:
     return "not measured" if reached is None else "yes" if reached else "no"
 
 
-def disagreement(ours: dict[str, float], theirs: dict[str, float]) -> str:
-    apart = [name for name in ours if not abs(ours[name] - theirs.get(name, float("nan"))) <= 1e-4]
+def disagreement(ours: dict[str, float], theirs: dict[str, float], within: float) -> str:
+    apart = [name for name in ours if not abs(ours[name] - theirs.get(name, float("nan"))) <= within]
     return ", ".join(f"{name} is {ours[name]:.6f} here and {theirs.get(name)} there" for name in apart)
 
 
@@ -184,7 +209,7 @@ def in_new_process(task: str, size: Size, empty: str) -> Measured | str:
 
 def machine() -> str:
     peers = ("pytrec-eval-terrier", "ir-measures", "ranx", "haystack-ai", "rapidfuzz", "rouge-score", "wordllama")
-    libraries = ("karat", *peers, "numpy", "pyarrow", "numba")
+    libraries = ("karat", *peers, "numpy", "scipy", "pyarrow", "numba")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries if installed(name))
     system = f"{platform.system()} {platform.machine()}"
     return f"{processor()}, {os.cpu_count()} cores, {system}, Python {platform.python_version()}\n{versions}"
@@ -218,9 +243,18 @@ def workload(size: Size) -> str:
         f" {REWRITTEN}% of the predicted answers are the gold one with other case, punctuation or article,"
         f" {CONTAINING}% are sentences of 5 to 30 words around it, the rest other sentences"
     )
+    significance = (
+        f"the scores of two systems for {size.queries:,} queries, {SAME}% of them the same, with means so far apart"
+        " that p is 0.05. karat computes in one thread, and its test is called by itself, without the intervals of"
+        " karat.compare; ranx computes on all cores; scipy's permutation_test is vectorized. ranx makes at most"
+        f" {MOST['ranx']:,} permutations and scipy {MOST['scipy']:,}, and their time is multiplied to get that of all."
+        " Each draws signs of its own, so p-values agree that are no further apart than five standard errors:"
+        f" {chance(PERMUTED, 'ranx'):.2g} for ranx, with 1,000,000 permutations {chance(MORE_PERMUTED, 'ranx'):.2g},"
+        f" and {chance(PERMUTED, 'scipy'):.2g} for scipy"
+    )
     return (
         f"File: {lines}. Dict of dicts: {dicts}. Measures: AP, nDCG@10, RR, R@100.\n\nEvaluators: {evaluators}."
-        f"\n\nMatching: {matching}.\n\nAnswers: {answers}."
+        f"\n\nMatching: {matching}.\n\nAnswers: {answers}.\n\nSignificance: {significance}."
     )
 
 

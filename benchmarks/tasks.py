@@ -1,7 +1,7 @@
 """One task of the benchmark, timed in a process of its own: python benchmarks/tasks.py NAME SIZE.
 
 The tasks on documents and evaluators are in component_tasks.py, those on chunks in matching_tasks.py,
-those on answers in answer_tasks.py.
+those on answers in answer_tasks.py, those on differences that may be chance in significance_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. But for the tasks called "first",
 everything is then warm, for karat and its peers alike: the file is in the page cache, and each has done the same
@@ -21,6 +21,7 @@ from typing import Any
 import answer_tasks
 import component_tasks
 import matching_tasks
+import significance_tasks
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
@@ -39,6 +40,9 @@ def main(name: str, size: Size) -> None:
         seconds *= matching_tasks.scale(library, kind, size)
     elif kind in answer_tasks.TASKS:
         seconds, means = clocked(answer_tasks.prepared(library, kind, size))
+    elif kind in significance_tasks.TASKS:
+        seconds, means = clocked(significance_tasks.prepared(library, kind, size))
+        seconds *= significance_tasks.scale(library, kind)
     elif kind == "dict":
         seconds, means = evaluate_dicts(DICTS[library](), size)
     else:

@@ -13,6 +13,7 @@ from karat.measures import parse
 
 # The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
 _LEAST = 0.00001
+_ROUNDING = 1e-12
 
 
 def way(name: str) -> Combine:
@@ -29,6 +30,14 @@ def higher_is_better(name: str) -> bool:
         return parse(name).definition.higher_is_better
     except KaratError:
         return True
+
+
+def differences(mine: Floats, theirs: Floats) -> Floats:
+    """mine − theirs; values that are the same but for rounding differ by nothing."""
+    found = np.asarray(mine - theirs)
+    size = np.maximum(1, np.maximum(np.abs(mine), np.abs(theirs)))
+    found[np.abs(found) <= _ROUNDING * size] = 0
+    return found
 
 
 def before_mean(values: Floats, combine: Combine) -> Floats:

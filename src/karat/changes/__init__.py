@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.changes.parts import parts, side
-from karat.combining import higher_is_better
+from karat.changes.attribution import attributed, side
+from karat.combining import differences, higher_is_better
 from karat.errors import KaratError, shown
 from karat.evidence import Evidence
 from karat.explain import label
@@ -31,16 +31,18 @@ _LABEL = 200
 class Move:
     """A judged document in both runs: its first rank in each, None where it was not retrieved, and its part.
 
-    The part says how much of the query's difference the document accounts for; the parts of a query, and its `rest`,
-    add up to the difference.
+    `gold` is what it was matched by, `label` the beginning of it as it was given. The part says how much of the query's
+    difference the document accounts for; the parts of a query, and its `rest`, add up to the difference. It is None for
+    a measure that has no value for some order of the documents.
     """
 
     gold: str
+    label: str
     grade: float
     before: int | None
     after: int | None
     how: str
-    part: float
+    part: float | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Changes:
     def differences(self) -> Floats:
         """The difference of each query; NaN where one has no value."""
         before, after = self.columns
-        return after - before
+        return differences(after, before)
 
     @property
     def columns(self) -> tuple[Floats, Floats]:
@@ -120,7 +122,8 @@ class Changes:
         if measure is None:
             return f"{self.measure} is not a measure of karat: what moved cannot be said."
         if measure.definition.takes == "answers":
-            return None
+            there = all(scores.answers is not None for scores in self.scores)
+            return None if there else "these scores are numbers alone: evaluate again to see the answers."
         if measure.definition.takes != "judged":
             return f"{measure.name} is of spans: no document accounts for a part of it."
         if any(scores.evidence is None for scores in self.scores):
@@ -139,7 +142,7 @@ class Changes:
         return table(self)
 
     def tables_of(self, query: str) -> list[Table]:
-        """One query in full: every relevant document, both lists side by side, and the answers."""
+        """One query in full: every document that moved, both lists side by side, and the answers."""
         from karat.changes.drawing import in_full
 
         return in_full(self, query)
@@ -160,11 +163,11 @@ class Changes:
         query = self.scores[0].queries[at]
         before, after = (float(column[at]) for column in self.columns)
         measure = known_measure(self.measure)
-        change = Change(query, before, after, after - before, answers=self._answers(query, measure))
+        difference = float(self.differences[at])
         if measure is None or self.cannot is not None or measure.definition.takes == "answers":
-            return change
+            return Change(query, before, after, difference, answers=self._answers(query, measure))
         moves, rest = _moved(measure, query, *(scores.evidence for scores in self.scores))
-        return Change(query, before, after, after - before, tuple(moves), rest)
+        return Change(query, before, after, difference, tuple(moves), rest)
 
     def _answers(self, query: str, measure: Measure | None) -> tuple[str | None, str | None] | None:
         """The predicted answers of both, if that is what is measured."""
@@ -174,8 +177,12 @@ class Changes:
         for scores in self.scores:
             if scores.answers is None or query not in scores.answers.queries:
                 return None
-            found.append(scores.answers.predicted[scores.answers.queries.index(query)])
-        return found[0], found[1]
+            at = scores.answers.queries.index(query)
+            found.append((scores.answers.predicted[at], sorted(scores.answers.golds[at])))
+        (before, golds), (after, others) = found
+        if golds != others:
+            raise _other_truth(query)
+        return before, after
 
 
 def changes(
@@ -190,7 +197,9 @@ def changes(
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         mend = "Give a whole number from 1 on, or None for all."
         raise KaratError(f"n={shown(n)} is no number of queries", mend=mend)
-    return Changes(measure, names, (before, after), n, losses)
+    name = before.only([measure]).measures[0]
+    after.only([name])
+    return Changes(name, names, (before, after), n, losses)
 
 
 def known_measure(name: str) -> Measure | None:
@@ -208,19 +217,18 @@ def _moved(measure: Measure, query: str, before: Evidence | None, after: Evidenc
     one, other = before.truth.place[query], after.truth.place.get(query)
     order = None if other is None else _same_golds(before, one, after, other)
     if other is None or order is None:
-        raise KaratError(
-            "the two systems were judged by different truths", where=f"query {query}", mend="Evaluate both by the same."
-        )
+        raise _other_truth(query)
     judged, again = before.judged_for(measure), after.judged_for(measure)
     golds = before.truth.golds(one)
     grades = judged.gold_grade[golds.start : golds.stop]
     same = np.arange(len(golds))
-    moved, rest = parts(measure, grades, side(judged, one, same), side(again, other, order))
+    moved, rest = attributed(measure, grades, side(judged, one, same), side(again, other, order))
     names = before.truth.given(golds)
     threshold = measure.get("rel")
     least = threshold if isinstance(threshold, int | float) and threshold > 0 else 0
     return [
         Move(
+            before.truth.docs[golds[each.gold]],
             label(names[each.gold], _LABEL),
             float(grades[each.gold]),
             min(each.before, default=None),
@@ -229,8 +237,13 @@ def _moved(measure: Measure, query: str, before: Evidence | None, after: Evidenc
             each.part,
         )
         for each in moved
-        if each.part or (grades[each.gold] > 0 and grades[each.gold] >= least)
+        if each.part or each.part is None or (grades[each.gold] > 0 and grades[each.gold] >= least)
     ], rest
+
+
+def _other_truth(query: str) -> KaratError:
+    what = "the two systems were judged by different truths"
+    return KaratError(what, where=f"query {query}", mend="Evaluate both by the same.")
 
 
 def _same_golds(before: Evidence, one: int, after: Evidence, other: int) -> np.ndarray[Any, Any] | None:
@@ -241,15 +254,17 @@ def _same_golds(before: Evidence, one: int, after: Evidence, other: int) -> np.n
     keys = [_keyed(before, mine), _keyed(after, theirs)]
     if sorted(keys[0]) != sorted(keys[1]):
         return None
-    places: dict[tuple[str, float], list[int]] = {}
+    places: dict[tuple[str, float, float], list[int]] = {}
     for at, key in enumerate(keys[0]):
         places.setdefault(key, []).append(at)
     return np.array([places[key].pop(0) for key in keys[1]], np.int64)
 
 
-def _keyed(evidence: Evidence, golds: range) -> list[tuple[str, float]]:
+def _keyed(evidence: Evidence, golds: range) -> list[tuple[str, float, float]]:
+    """The golds of a query: what they are matched by, and what they are worth to binary and to graded measures."""
     docs: Sequence[str] = evidence.truth.docs[golds.start : golds.stop]
-    return list(zip(docs, evidence.truth.grades[golds.start : golds.stop].tolist(), strict=True))
+    worth = (evidence.truth.grades[golds.start : golds.stop], evidence.judged.gold_grade[golds.start : golds.stop])
+    return list(zip(docs, *(each.tolist() for each in worth), strict=True))
 
 
 def _how(before: tuple[int, ...], after: tuple[int, ...], cutoff: int | None) -> str:

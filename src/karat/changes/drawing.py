@@ -23,7 +23,7 @@ def table(changes: Changes) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for change in changes.queries:
         numbers = _numbers(changes, change)
-        lines = _lines(change)
+        lines = _lines(change, changes.names)
         for at, (what, rank, how, part) in enumerate(lines):
             rows.append(
                 _cells(change.query if at == 0 else "", what, rank, how, part, *(numbers if at == 0 else [""] * 3))
@@ -32,17 +32,17 @@ def table(changes: Changes) -> Table:
     return Table(header, tuple(rows), _notes(changes), labels=4)
 
 
-def _lines(change: Change) -> list[tuple[str, str, str, str]]:
+def _lines(change: Change, names: tuple[str, str]) -> list[tuple[str, str, str, str]]:
     """What moved in a query, the largest parts alone."""
     if change.answers is not None:
-        before, after = ("(none)" if text is None else short(text, _FULL) for text in change.answers)
-        return [(before, "", "before", ""), (after, "", "after", "")]
-    telling = [move for move in change.moves if move.part]
-    largest = sorted(telling, key=lambda move: -abs(move.part))[:_MOVES]
+        texts = ("(none)" if text is None else short(text, _FULL) for text in change.answers)
+        return [(text, "", name, "") for text, name in zip(texts, names, strict=True)]
+    telling = [move for move in change.moves if move.part or move.part is None]
+    largest = sorted(telling, key=lambda move: -abs(move.part or 0))[:_MOVES]
     lines = [_line(move, _WIDTH) for move in telling if move in largest]
     others = [move for move in telling if move not in largest]
     if others:
-        lines.append((f"{len(others)} more", "", "", f"{sum(move.part for move in others):+.4f}"))
+        lines.append((f"{len(others)} more", "", "", f"{sum(move.part or 0 for move in others):+.4f}"))
     if change.rest:
         lines.append(("documents retrieved", "", "", f"{change.rest:+.4f}"))
     return lines or [("", "", "", "")]
@@ -51,7 +51,8 @@ def _lines(change: Change) -> list[tuple[str, str, str, str]]:
 def _line(move: Move, width: int) -> tuple[str, str, str, str]:
     before, after = ("–" if rank is None else str(rank) for rank in (move.before, move.after))
     grade = "" if move.grade == 1 else f" (grade {value_text(move.grade)})"
-    return short(move.gold, width) + grade, f"{before} → {after}", move.how, f"{move.part:+.4f}"
+    part = "–" if move.part is None else f"{move.part:+.4f}"
+    return short(move.label, width) + grade, f"{before} → {after}", move.how, part
 
 
 def _numbers(changes: Changes, change: Change) -> list[str]:
@@ -70,7 +71,8 @@ def _notes(changes: Changes) -> tuple[str, ...]:
     said = [cell_text(mean, changes.measure) for mean in means]
     shown = len(changes.queries)
     listed, most = (worse, "lost most") if changes.losses else (better + worse, "changed most")
-    which = f"; the {shown:,} that {most} are shown" if shown < listed else ""
+    some = f"the one that {most} is" if shown == 1 else f"the {shown:,} that {most} are"
+    which = f"; {some} shown" if shown < listed else ""
     lines = [
         f"{changes.measure}: {before} {said[0]}, {after} {said[1]}; {better:,} quer{'y' if better == 1 else 'ies'}"
         f" better, {same:,} the same, {worse:,} worse{which}"

@@ -50,6 +50,7 @@ def command(
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
     from karat.cli.systems import How, load
     from karat.comparison import Method, compared
+    from karat.errors import KaratError
 
     paths = [truth, *(runs or [])]
     refuse_two_inputs(paths)
@@ -58,6 +59,8 @@ def command(
     method = Method(test, correction, family, queries, level, detect, permutations)
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel, saved=True)
     systems = {name: scores.alone() for name, scores in load(paths, how).items()}
+    if len(systems) < 2:
+        raise KaratError("one system cannot be compared", mend="Name another one: karat compare TRUTH RUN RUN.")
     comparison = compared(systems, baseline, None, method)
     report(
         request,

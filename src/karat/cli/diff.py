@@ -33,7 +33,9 @@ def command(
     rel: opt.Relevant = None,
 ) -> None:
     """Show the queries that changed most from one run to another, worst losses first, and which documents moved."""
-    from karat.changes import changes
+    from dataclasses import fields as fields_of
+
+    from karat.changes import Move, changes
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
     from karat.cli.systems import How, load
     from karat.comparison.alignment import align
@@ -51,16 +53,20 @@ def command(
         raise KaratError("one measure at a time", mend=f"Take -m {how.names[0]} or -m {how.names[1]}.")
     systems = load(paths, how)
     if len(systems) != 2:
-        raise KaratError(f"{len(systems)} runs", mend="Name two of them: karat diff TRUTH RUN_A RUN_B -m nDCG@10.")
+        count = "one system has" if len(systems) == 1 else f"{len(systems)} systems have"
+        mend = "Name two: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
+        raise KaratError(f"{count} no difference to show", mend=mend)
     aligned = align(systems, None, queries)
     (first, before), (second, after) = aligned.systems.items()
     found = changes(before, after, before.measures[0], n or None, (first, second), losses)
     if query is not None:
         change = found[query].to_dict()
-        report(request, found.tables_of(query), whole=change, rows=change["moves"])
+        columns = [field.name for field in fields_of(Move)]
+        report(request, found.tables_of(query), whole=change, rows=change["moves"], columns=columns)
     else:
         rows = [
             {"query": change.query, "before": change.before, "after": change.after, "difference": change.difference}
             for change in found.queries
         ]
-        report(request, [found.table()], whole=found.to_dict(), rows=rows)
+        columns = ["query", "before", "after", "difference"]
+        report(request, [found.table()], whole=found.to_dict(), rows=rows, columns=columns)

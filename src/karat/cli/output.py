@@ -119,6 +119,7 @@ def report(
     *,
     whole: Mapping[str, Any],
     rows: Sequence[Mapping[str, object]],
+    columns: Sequence[str] = (),
     latex: Callable[[], str] | None = None,
 ) -> None:
     """Print what was found about scores, or write it: tables for people, everything as JSON, rows for programs."""
@@ -129,7 +130,7 @@ def report(
     elif request.form == "json":
         put(json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n", request)
     elif request.form in ("csv", "tsv", "jsonl"):
-        put(_lines(rows, request.form), request)
+        put(_lines(rows, request.form, columns), request)
         _say_aside(note for table in tables for note in table.notes)
     elif request.form == "latex" and latex is not None:
         put(latex(), request)
@@ -137,11 +138,11 @@ def report(
         put("\n".join(_drawn(table, request) for table in tables), request)
 
 
-def _lines(rows: Sequence[Mapping[str, object]], form: str) -> str:
-    """A line per row, for programs."""
+def _lines(rows: Sequence[Mapping[str, object]], form: str, columns: Sequence[str] = ()) -> str:
+    """A line per row, for programs; `columns` are there in any case."""
     if form == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
-    header = list(dict.fromkeys(key for row in rows for key in row))
+    header = list(dict.fromkeys([*columns, *(key for row in rows for key in row)]))
     return delimited(header, [[row.get(key) for key in header] for row in rows], "," if form == "csv" else "\t")
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.combining import after_mean, before_mean, higher_is_better, way
+from karat.combining import after_mean, before_mean, differences, higher_is_better, way
 from karat.comparison.method import Method
 from karat.judged import Bools, Floats
 from karat.measure import Combine
@@ -24,9 +24,6 @@ from karat.stats import (
     tukey,
     wilcoxon,
 )
-
-# Values that are the same but for rounding are the same.
-_ROUNDING = 1e-12
 
 Interval = tuple[float, float]
 
@@ -95,11 +92,7 @@ class Pair:
     @cached_property
     def each(self) -> Floats:
         """The difference of each query; those that are rounding alone are 0."""
-        mine, theirs = self.both
-        differences = mine - theirs
-        size = np.maximum(1, np.maximum(np.abs(mine), np.abs(theirs)))
-        differences[np.abs(differences) <= _ROUNDING * size] = 0
-        return differences
+        return differences(*self.both)
 
     @cached_property
     def spread(self) -> float | None:
@@ -160,10 +153,10 @@ def p_values(pairs: Sequence[Pair], method: Method) -> list[float | None]:
 
 def _randomized(pairs: Sequence[Pair], method: Method) -> list[float | None]:
     """One set of random signs serves all: a query without a value differs by nothing."""
-    differences = np.zeros((len(pairs[0].rows), len(pairs)))
+    each = np.zeros((len(pairs[0].rows), len(pairs)))
     for at, pair in enumerate(pairs):
-        differences[pair.rows, at] = pair.each
-    found = randomization(differences, method.permutations, method.seed).tolist()
+        each[pair.rows, at] = pair.each
+    found = randomization(each, method.permutations, method.seed).tolist()
     return [p if pair.n else None for p, pair in zip(found, pairs, strict=True)]
 
 

@@ -47,11 +47,12 @@ def _outcome(comparison: Comparison, row: Row, power: Power) -> str:
 def _why(comparison: Comparison, row: Row, power: Power) -> str:
     """What stands in the way of a test, where something does."""
     if power.queries == 1:
-        return ", which says nothing about others"
+        return "; one query says nothing about others"
     if row.p is None:
         return "; all differ by the same, so that nothing tells how they spread"
     if comparison.method.test in ("randomization", "wilcoxon") and power.least_p >= comparison.method.alpha:
-        return f"; only {power.differing} differ, and p cannot be below {power.least_p:g}"
+        some = "1 differs" if power.differing == 1 else f"{power.differing} differ"
+        return f"; only {some}, and p cannot be below {power.least_p:g}"
     return ""
 
 

@@ -1,0 +1,301 @@
+"""`karat diff` on the command line: what changed in a table and in every format, and what it says of mistakes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from karat import Scores, compare, demo, evaluate, evaluate_runs
+from karat.cli import main
+
+KARAT = Path(sys.executable).with_name("karat")
+QRELS = "q 0 a 1\nq 0 b 2\nr 0 c 1\nsame 0 d 1\n"
+BEFORE = "q Q0 a 1 3 A\nq Q0 b 2 2 A\nr Q0 x 1 2 A\nr Q0 c 2 1 A\nsame Q0 d 1 1 A\n"
+AFTER = "q Q0 x 1 3 B\nq Q0 b 2 2 B\nr Q0 c 1 1 B\nsame Q0 d 1 1 B\n"
+RUNS = ("truth.qrels", "old.trec", "new.trec")
+TABLE = """\
+query   what moved   rank    how                         part      old      new   difference
+────────────────────────────────────────────────────────────────────────────────────────────
+q       a            1 → –   fell out of the top 10   -0.3801   0.8597   0.4796      -0.3801
+r       c            2 → 1   rose                     +0.3691   0.6309   1.0000      +0.3691
+nDCG@10: old 0.8302, new 0.8265; 1 query better, 1 the same, 1 worse
+part: what a document accounts for, if the documents go from old to new one by one, topmost first
+"""
+
+
+class Done(NamedTuple):
+    status: object
+    out: str
+    err: str
+
+
+Karat = Callable[..., Done]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in zip(RUNS, (QRELS, BEFORE, AFTER), strict=True):
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def karat(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Karat:
+    """`karat diff` with these words, in this process."""
+
+    def run(*words: str | Path) -> Done:
+        monkeypatch.setattr(sys, "argv", ["karat", "diff", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return Done(end.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def good(karat: Karat) -> Callable[..., str]:
+    def run(*words: str | Path) -> str:
+        done = karat(*words)
+        assert done.status == 0, done.err
+        return done.out
+
+    return run
+
+
+@pytest.fixture
+def mistake(karat: Karat, folder: Path) -> Callable[..., str]:
+    """One line on standard error and status 2, with nothing printed and nothing written."""
+
+    def run(*words: str | Path) -> str:
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        done = karat(*words)
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith("karat: ")
+        assert done.err.count("\n") == 1
+        assert done.err.strip().isprintable()
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+        return done.err
+
+    return run
+
+
+Text = Callable[..., str]
+
+
+def results(path: Path, *records: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+def record(truth: list[str], retrieved: list[str], **more: Any) -> dict[str, Any]:
+    lists = [[{"id": name, "content": f"text of {name}"} for name in names] for names in (truth, retrieved)]
+    return {"query": "q", "truth": lists[0], "retrieved": lists[1], **more}
+
+
+def test_the_queries_that_changed_are_shown_worst_loss_first_with_what_moved(good: Text) -> None:
+    assert good(*RUNS) == TABLE
+    assert good(*RUNS, "-m", "ndcg_cut_10") == TABLE
+
+
+def test_the_program_itself_prints_the_same(folder: Path) -> None:
+    done = subprocess.run([KARAT, "diff", *RUNS], cwd=folder, capture_output=True, check=True)
+    assert (done.stdout.decode(), done.stderr) == (TABLE, b"")
+
+
+def test_n_says_how_many_are_shown_and_0_shows_all(good: Text) -> None:
+    fewer = good(*RUNS, "-n", "1")
+    assert "; the one that changed most is shown" in fewer
+    assert "c            2 → 1" not in fewer
+    assert good(*RUNS, "-n", "0") == TABLE
+
+
+def test_losses_alone_leave_out_what_became_better(good: Text) -> None:
+    shown = good(*RUNS, "--losses")
+    assert [line.split()[0] for line in shown.splitlines()[2:-2]] == ["q"]
+    assert "1 query better, 1 the same, 1 worse\n" in shown
+    # Of what is better when it is less, a loss is a rise.
+    (change,) = json.loads(good(*RUNS, "-m", "Unjudged@10", "--losses", "--output", "json"))["queries"]
+    assert (change["query"], change["difference"]) == ("q", pytest.approx(0.1))
+
+
+def test_of_several_losses_the_worst_are_shown(folder: Path, good: Text) -> None:
+    (folder / "new.trec").write_text("r Q0 c 1 1 B\nsame Q0 x 1 2 B\nsame Q0 d 2 1 B\n", "utf-8")
+    shown = good(*RUNS, "--losses", "-n", "1")
+    assert [line.split()[0] for line in shown.splitlines() if line.endswith("-0.8597")] == ["q"]
+    assert "1 query better, 0 the same, 2 worse; the one that lost most is shown" in shown
+
+
+def test_the_demo_runs_have_the_changes_that_movers_has(good: Text) -> None:
+    runs = {name: path for name, path in demo.runs().items() if name != "overlap"}
+    whole = json.loads(good(demo.TRUTH, *runs.values(), "-m", "AP", "--output", "json", "-n", "4"))
+    found = compare(evaluate_runs(demo.TRUTH, runs, "AP"), permutations=9, resamples=9).movers("AP", n=4)
+    assert whole == json.loads(json.dumps(found.to_dict()))
+    assert len(whole["queries"]) == 4
+    for change in whole["queries"]:
+        assert sum(move["part"] for move in change["moves"]) + change["rest"] == pytest.approx(change["difference"])
+
+
+def test_every_format_tells_of_the_same_queries(good: Text) -> None:
+    rows = [json.loads(line) for line in good(*RUNS, "--output", "jsonl").splitlines()]
+    assert [(row["query"], round(row["difference"], 4)) for row in rows] == [("q", -0.3801), ("r", 0.3691)]
+    for form, delimiter in (("csv", ","), ("tsv", "\t")):
+        read = list(csv.DictReader(io.StringIO(good(*RUNS, "--output", form)), delimiter=delimiter))
+        assert [{"query": row.pop("query"), **{key: float(row[key]) for key in row}} for row in read] == rows
+    assert json.loads(good(*RUNS, "--output", "json"))["queries"][0]["moves"][0]["gold"] == "a"
+    assert "| q | a | 1 → – | fell out of the top 10 | -0.3801 | 0.8597 |" in good(*RUNS, "--output", "markdown")
+    assert r"r & c & 2 → 1 & rose & +0.3691 & 0.6309 & 1.0000 & +0.3691 \\" in good(*RUNS, "--output", "latex")
+
+
+def test_programs_get_rows_alone_and_people_the_notes_beside_them(karat: Karat) -> None:
+    done = karat(*RUNS, "--output", "csv")
+    assert done.out.startswith("query,before,after,difference\nq,")
+    assert done.err.startswith("nDCG@10: old 0.8302, new 0.8265; 1 query better")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("out.md", "markdown"), ("out.tex", "latex"), ("out.json", "json"), ("out.csv", "csv"), ("out.jsonl", "jsonl"),
+     ("out.txt", "table")],
+)  # fmt: skip
+def test_a_file_is_written_in_the_format_that_its_name_says(name: str, form: str, good: Text, folder: Path) -> None:
+    assert good(*RUNS, "-o", name) == ""
+    assert (folder / name).read_text("utf-8") == good(*RUNS, "--output", form)
+
+
+def test_one_query_in_full_has_every_move_and_both_lists(good: Text) -> None:
+    assert good(*RUNS, "--query", "q") == (
+        "what moved   rank    how                         part\n"
+        "─────────────────────────────────────────────────────\n"
+        "a            1 → –   fell out of the top 10   -0.3801\n"
+        "query q: nDCG@10 old 0.8597, new 0.4796 (-0.3801)\n"
+        "part: what a document accounts for, if the documents go from old to new one by one, topmost first\n"
+        "\n"
+        "rank   old     new\n"
+        "────────────────────\n"
+        "1      [1] a   x\n"
+        "2      [2] b   [2] b\n"
+        "the first 2 of both; [n] is the grade of a hit\n"
+    )
+    change = json.loads(good(*RUNS, "--query", "q", "--output", "json"))
+    assert (change["query"], [move["gold"] for move in change["moves"]]) == ("q", ["a"])
+    assert good(*RUNS, "--query", "q", "--output", "csv").startswith(
+        "gold,label,grade,before,after,how,part\na,a,1.0,1,,fell out"
+    )
+    assert good(*RUNS, "--query", "same").count("[1] d") == 2
+    assert r"\[2\] b" in good(*RUNS, "--query", "q", "--output", "markdown")
+
+
+def test_one_query_of_results_is_shown_with_its_texts(good: Text, folder: Path) -> None:
+    before = results(folder / "before.jsonl", record(["a", "b"], ["a", "x", "b"]))
+    after = results(folder / "after.jsonl", record(["b", "a"], ["y", "a"]))
+    shown = good(before, after, "--query", "q")
+    assert "a: text of a   1 → 2   fell" in shown
+    assert "b: text of b   3 → –   fell out of the top 10" in shown
+    assert "1      [1] a: text of a   y: text of y\n" in shown
+    assert "3      [1] b: text of b\n" in shown
+
+
+def test_chunks_that_moved_are_told_of_by_the_text_of_their_gold(good: Text, folder: Path) -> None:
+    gold = {"query": "q", "truth": ["Gold is soft.", "Iron rusts."]}
+    before = results(folder / "before.jsonl", {**gold, "retrieved": ["is soft", "Iron"]})
+    after = results(folder / "after.jsonl", {**gold, "retrieved": ["nothing", "is soft"]})
+    shown = good(before, after, "-m", "R@1", "--match", "chunk")
+    assert "Gold is soft.   1 → 2   fell out of the top 1   -0.5000" in shown
+    assert "Iron" not in shown
+
+
+def test_of_results_with_answers_both_answers_are_shown(good: Text, folder: Path) -> None:
+    before = results(folder / "before.jsonl", record(["a"], ["a"], gold_answers=["soft"], answer="soft"))
+    after = results(folder / "after.jsonl", record(["a"], ["x", "a"], gold_answers=["soft"], answer="hard"))
+    lines = good(before, after, "-m", "EM").splitlines()
+    assert lines[2].split() == ["q", "soft", "before", "1.0000", "0.0000", "-1.0000"]
+    assert lines[3].split() == ["hard", "after"]
+    full = [line.split() for line in good(before, after, "-m", "EM", "--query", "q").splitlines()]
+    assert full[2:5] == [["before", "soft", "1.0000"], ["after", "hard", "0.0000"], ["gold", "soft"]]
+    assert json.loads(good(before, after, "-m", "EM", "--output", "json"))["queries"][0]["answers"] == ["soft", "hard"]
+    assert "a: text of a   1 → 2   fell" in good(before, after, "-m", "RR")
+
+
+def test_saved_scores_show_differences_and_say_why_no_more(good: Text, folder: Path) -> None:
+    for name, run in (("old.json", "old.trec"), ("new.csv", "new.trec")):
+        scores: Scores = evaluate(folder / "truth.qrels", folder / run, ["nDCG@10", "RR"])
+        scores.to_json(folder / name) if name.endswith("json") else scores.to_csv(folder / name)
+    for words in (("old.json", "new.csv"), ("truth.qrels", "old.trec", "new.csv")):
+        shown = good(*words)
+        assert [line.split()[:4] for line in shown.splitlines()[2:4]] == [
+            ["q", "0.8597", "0.4796", "-0.3801"], ["r", "0.6309", "1.0000", "+0.3691"],
+        ]  # fmt: skip
+        assert "note: these scores are numbers alone: evaluate again to see what moved." in shown
+        assert "numbers alone" in good(*words, "--query", "q", "-m", "RR")
+
+
+def test_truths_that_differ_are_a_mistake(mistake: Text, folder: Path) -> None:
+    before = results(folder / "before.jsonl", record(["a", "b"], ["a"]))
+    after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
+    assert "query q: the two systems were judged by different truths" in mistake(before, after)
+    assert "different truths" in mistake(before, after, "--query", "q", "--output", "json")
+
+
+def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_asked_for(
+    mistake: Text, good: Text, folder: Path
+) -> None:
+    before = results(folder / "before.jsonl", record(["a"], ["a"]), {**record(["a"], ["a"]), "query": "more"})
+    after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
+    assert "after lacks 1 (more)" in mistake(before, after)
+    assert "0 queries better, 0 the same, 1 worse" in good(before, after, "--queries", "common")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*RUNS, "--query", "sme"), "there is no query 'sme' in both systems. Did you mean same?"),
+        ((*RUNS, "-m", "R", "-m", "AP"), "one measure at a time. Take -m R or -m AP."),
+        ((*RUNS, "-m", "R@5,AP"), "one measure at a time. Take -m R@5 or -m AP."),
+        ((*RUNS, "-m", "nDGC@10"), "Did you mean"),
+        (RUNS[:2], "one system has no difference to show. Name two: karat diff TRUTH RUN_A RUN_B"),
+        (RUNS[:1], "a truth alone cannot be evaluated"),
+        ((*RUNS, "./old.trec"), "3 systems have no difference to show. Name two"),
+        ((*RUNS, "-n", "-1"), "-n -1 is no number of queries"),
+        ((*RUNS, "-o", "out.parquet"), "Parquet files hold scores"),
+        ((*RUNS, "-o", "out.xyz"), ".xyz says no format"),
+        ((*RUNS, "-o", "old.trec", "--output", "csv"), "old.trec"),
+        ((RUNS[0], "-", "-"), "standard input can be read once"),
+        ((*RUNS[:2], "none.trec"), "none.trec"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(words: tuple[str, ...], said: str, mistake: Text) -> None:
+    assert said in mistake(*words)
+
+
+def test_hostile_ids_are_shown_and_never_sent(good: Text, folder: Path) -> None:
+    query, gold = '[red]\x1b[2J"q"|<b>', "=1+1,_%&$#{\u202e}\\x"
+    (folder / "truth.qrels").write_text(f"{query} 0 {gold} 1\n", "utf-8")
+    (folder / "old.trec").write_text(f"{query} Q0 {gold} 1 1 A\n", "utf-8")
+    (folder / "new.trec").write_text(f"{query} Q0 x 1 2 A\n{query} Q0 {gold} 2 1 A\n", "utf-8")
+    for form in ("table", "markdown", "latex"):
+        shown = good(*RUNS, "--output", form) + good(*RUNS, "--output", form, "--query", query)
+        assert shown.replace("\n", "").isprintable()
+        assert ("<b>" in shown.replace(r"\<b\>", "")) == (form != "markdown")
+    assert r"=1+1,\_\%\&\$\#\{" in good(*RUNS, "--output", "latex")
+    (read,) = csv.DictReader(io.StringIO(good(*RUNS, "--output", "csv")))
+    (move,) = csv.DictReader(io.StringIO(good(*RUNS, "--output", "csv", "--query", query)))
+    assert (read["query"], move["gold"]) == (query, gold)
+    whole = json.loads(good(*RUNS, "--output", "json"))["queries"][0]
+    assert (whole["query"], whole["moves"][0]["gold"]) == (query, gold)
+
+
+@pytest.mark.parametrize(
+    ("words", "header"),
+    [((), "query,before,after,difference\n"), (("--query", "q"), "gold,label,grade,before,after,how,part\n")],
+)
+def test_csv_has_its_header_also_where_nothing_changed(good: Text, words: tuple[str, ...], header: str) -> None:
+    assert good("truth.qrels", "old.trec", "old.trec", "--output", "csv", *words) == header
