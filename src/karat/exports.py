@@ -155,6 +155,10 @@ def _cell(value: Any) -> float:
 def _checked(queries: list[str], values: dict[str, Any], findings: Any, name: str, where: str) -> Scores:
     if len(set(queries)) < len(queries):
         raise _no_scores(where, "a query comes twice")
+    for measure, column in values.items():
+        if np.isinf(column).any():
+            query = queries[int(np.argmax(np.isinf(column)))]
+            raise _no_scores(where, f"{measure} of query {query} is infinite")
     known = tuple(Finding(**{**finding, "queries": tuple(finding["queries"])}) for finding in findings)
     return Scores(tuple(queries), values, known, name)
 

@@ -56,7 +56,8 @@ def cell_text(value: float | None, measure: str) -> str:
     """A value as people read it: four digits, counts whole, a dash for none."""
     if value is None:
         return "–"
-    return f"{value:,.0f}" if way(measure) == "sum" and float(value).is_integer() else f"{value:.4f}"
+    # The ends of an interval are whole but for rounding.
+    return f"{value:,.0f}" if way(measure) == "sum" and round(float(value), 9).is_integer() else f"{value:.4f}"
 
 
 def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:

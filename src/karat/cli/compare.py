@@ -48,8 +48,9 @@ def command(
     from dataclasses import asdict
 
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load
+    from karat.cli.systems import How, load, run_names
     from karat.comparison import Method, compared
+    from karat.comparison.alignment import known_system
     from karat.errors import KaratError
 
     paths = [truth, *(runs or [])]
@@ -57,6 +58,9 @@ def command(
     request = Request(output, None if file == "-" else file, scores=False)
     refuse(request, paths)
     method = Method(test, correction, family, queries, level, detect, permutations)
+    if baseline is not None:
+        # Before anything is evaluated. The first file may be a truth, or a system.
+        known_system(dict.fromkeys([*run_names(paths[1:] or paths), *run_names(paths)]), baseline, "--baseline")
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel, saved=True)
     systems = {name: scores.alone() for name, scores in load(paths, how).items()}
     if len(systems) < 2:

@@ -86,11 +86,13 @@ def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
 def is_saved(path: str) -> bool:
     """Whether a file holds scores that were saved, as far as its name and its first line say.
 
-    JSON of karat's own has its brace alone in the first line; a line of results is a whole object.
+    JSON of karat's own has its brace alone in the first line, where a line of results is a whole object; or else, if
+    somebody wrote it again, what no results have.
     """
     suffix = PurePath(path).suffix.lower()
     if suffix == ".json":
-        return next((line for _, line in TextSource(path).lines() if line), b"") == b"{"
+        first = next((line for _, line in TextSource(path).lines() if line), b"")
+        return first == b"{" or (b'"means"' in first and b'"findings"' in first)
     return suffix in (".parquet", ".csv")
 
 
@@ -99,6 +101,11 @@ def _by_itself(source: TextSource | str, name: str, how: How, fields: dict[str, 
     if how.saved and is_saved(path):
         return _chosen(Scores.load(path), how.names, path)
     results = TextSource(source) if isinstance(source, str) else source
+    if not is_results(results):
+        mend = "Name the truth first, as karat compare TRUTH RUN RUN."
+        raise KaratError(
+            "this holds neither results nor saved scores; a run needs a truth", where=results.name, mend=mend
+        )
     return evaluate_results(results, how.names or None, fields=fields, rel=how.rel, name=name, **options)
 
 

@@ -81,13 +81,22 @@ def compared(
             alone = Row(column.measure, name, None, scores.combined(column.measure), low, high)
             against = [each for each in tested if each[0].values is column and each[0].system == at]
             rows += [_against(alone, names[pair.baseline], pair, ps, method) for pair, *ps in against] or [alone]
-    together = 1 if method.correction == "none" else len(pairs) if method.family == "all" else len(chosen)
+    together = _family(len(names), len(chosen), len(columns), method)
     powers = {
         (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method.alpha / together)
         for pair in pairs
     }
     notes = (*aligned.notes, *_nulls(pairs, names))
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
+
+
+def _family(systems: int, pairs: int, measures: int, method: Method) -> int:
+    """How many comparisons are corrected for together; Tukey's test always has all systems of a measure in mind."""
+    if method.test == "tukey":
+        return systems * (systems - 1) // 2
+    if method.correction == "none":
+        return 1
+    return pairs * measures if method.family == "all" else pairs
 
 
 def _pairs(systems: int, baseline: int | None) -> list[tuple[int, int]]:

@@ -16,6 +16,8 @@ from karat.options import Queries
 from karat.scores import Scores
 
 _SHOWN = 3
+# The square of a larger one is infinite.
+_LARGEST = 1e150
 
 
 class Aligned(NamedTuple):
@@ -43,7 +45,10 @@ def align(
                     f"{name}: {left:,} of {len(scores.queries):,} queries left out: not all systems have them."
                 )
     order = [query for query in first.queries if query in there]
-    return Aligned({name: _taken(scores, order) for name, scores in of_same_measures.items()}, tuple(notes))
+    taken = {name: _taken(scores, order) for name, scores in of_same_measures.items()}
+    for name, scores in taken.items():
+        _refuse_the_infinite(name, scores)
+    return Aligned(taken, tuple(notes))
 
 
 def _refuse_what_is_no_scores(systems: object) -> None:
@@ -59,6 +64,18 @@ def _refuse_what_is_no_scores(systems: object) -> None:
         raise KaratError(f"{len(systems)} system{'s' * (len(systems) != 1)} cannot be compared", mend=mend)
     if not any(scores.queries for scores in systems.values()):
         raise KaratError("there are no queries to compare systems on")
+
+
+def _refuse_the_infinite(name: str, scores: Scores) -> None:
+    """Means and spreads of such values are no numbers any more."""
+    for measure, column in scores.values.items():
+        wrong = np.flatnonzero(np.abs(column) > _LARGEST)
+        if len(wrong):
+            value, query = column[wrong[0]], scores.queries[wrong[0]]
+            mend = "Scores are finite; what could not be judged is null."
+            raise KaratError(
+                f"{measure} is {value:g}, which cannot be compared", where=f"{name}, query {query}", mend=mend
+            )
 
 
 def _measures(
@@ -127,7 +144,7 @@ def known_system(systems: Iterable[str], name: str, what: str) -> str:
     """The name of a system, if it is one."""
     names = list(systems)
     if name not in names:
-        near = did_you_mean(name, names)
+        near = did_you_mean(name, names) if isinstance(name, str) else ""
         raise KaratError(
             f"{what} {shown(name)} is none of the systems", mend=f"{near} They are {', '.join(names)}.".strip()
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 from karat.comparison.power import refuse_no_difference
 from karat.errors import KaratError, shown
@@ -31,11 +32,11 @@ class Method:
         ):  # fmt: skip
             refuse_unknown(option, getattr(self, option), known)
         level = self.level
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
             raise KaratError(f"level={shown(level)} is not between 0 and 1", mend="For 95% write level=0.95.")
         for option, least in (("permutations", 1), ("resamples", 1), ("seed", 0)):
             count = getattr(self, option)
-            if isinstance(count, bool) or not isinstance(count, int) or count < least:
+            if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
                 raise KaratError(f"{option}={shown(count)}", mend=f"Give a whole number from {least} on.")
         if self.detect is not None:
             refuse_no_difference(self.detect, "detect")

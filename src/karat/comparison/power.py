@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass
+from numbers import Real
 
 from karat.errors import KaratError, shown
 from karat.stats import queries_needed, smallest_difference
@@ -42,6 +43,6 @@ class Power:
 
 def refuse_no_difference(difference: object, name: str) -> None:
     """A difference that somebody wants to see is a positive number."""
-    known = isinstance(difference, int | float) and not isinstance(difference, bool)
-    if not known or not math.isfinite(difference) or difference <= 0:  # type: ignore[arg-type,operator]  # just checked
+    known = isinstance(difference, Real) and not isinstance(difference, bool)
+    if not known or not 0 < difference < sys.float_info.max:  # type: ignore[operator]  # just checked
         raise KaratError(f"{name}={shown(difference)} is no difference", mend="Give a positive number, as 0.02.")

@@ -128,7 +128,7 @@ class Comparison:
             "baseline": self.baseline,
             "queries": len(self.queries),
             "test": self.method.test,
-            "correction": self.method.correction,
+            "correction": "none" if self.method.test == "tukey" else self.method.correction,
             "family": self.method.family,
             "level": self.method.level,
             "rows": [asdict(row) for row in self.rows],

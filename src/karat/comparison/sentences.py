@@ -8,6 +8,7 @@ from karat.combining import higher_is_better
 from karat.comparison.power import POWER, Power
 from karat.comparison.result import Comparison, Row
 
+_NOTHING = 1e-9
 CORRECTED = {"holm": "Holm-corrected", "bonferroni": "Bonferroni-corrected", "bh": "Benjamini-Hochberg-corrected"}
 
 
@@ -79,7 +80,7 @@ def number(value: float) -> str:
     >>> number(0.0412), number(0.00123), number(12.5)
     ('0.041', '0.0012', '12.500')
     """
-    digits = 3 if value == 0 or abs(value) >= 0.01 else min(12, 1 - math.floor(math.log10(abs(value))))
+    digits = 3 if abs(value) < _NOTHING or abs(value) >= 0.01 else 1 - math.floor(math.log10(abs(value)))
     return f"{value:.{digits}f}"
 
 
@@ -108,5 +109,6 @@ def _with_interval(ends: list[float], sign: str) -> str:
 def _needed(difference: float, power: Power) -> str:
     needed = power.needed(difference)
     if needed is None:
-        return f"How many queries would show {number(difference)} cannot be told: nothing tells how they spread"
+        why = "nothing tells how they spread" if power.spread == 0 or power.queries < 2 else "it is not of a mean"
+        return f"How many queries would show {number(difference)} cannot be told: {why}"
     return f"To show a difference of {number(difference)}, {needed:,} queries are needed with power {POWER}"

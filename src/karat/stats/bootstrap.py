@@ -40,7 +40,10 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     if np.ptp(values) == 0:
         return observed, observed
     normal = NormalDist()
-    below = (np.count_nonzero(means < observed) + np.count_nonzero(means == observed) / 2) / len(means)
+    # Resamples with the same mean differ from it by rounding, and half of them are below it.
+    rounding = 1e-12 * float(np.abs(values).max())
+    above = np.count_nonzero(means > observed + rounding)
+    below = (np.count_nonzero(means < observed - rounding) + len(means) - above) / (2 * len(means))
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
     # Scaled, so that the cube of a tiny spread is not lost; the acceleration has no unit.
     spread = (values - observed) / np.abs(values - observed).max()

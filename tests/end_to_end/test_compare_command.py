@@ -1,0 +1,337 @@
+"""`karat compare`: runs, results and saved scores, every format, and mistakes in one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from karat import Scores, compare, demo, evaluate, evaluate_results
+from karat.cli import main
+
+KARAT = Path(sys.executable).with_name("karat")
+SYSTEMS = ("overlap", "bm25", "bm25-rm3")
+PAIR = ("truth.qrels", "bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t")
+KEYS = (
+    "measure", "system", "baseline", "mean", "low", "high", "difference", "difference_low", "difference_high",
+    "p", "p_corrected", "effect", "wins", "ties", "losses",
+)  # fmt: skip
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".md": "markdown",
+    ".markdown": "markdown", ".tex": "latex", ".latex": "latex", ".txt": "table",
+}  # fmt: skip
+RESULTS = [
+    {"query": f"q{at}", "truth": ["a"], "retrieved": ["x", "a"], "gold_answers": ["p"], "answer": "p q"}
+    for at in range(8)
+]
+BETTER = [{**row, "retrieved": ["a", "x"], "answer": "p"} for row in RESULTS]
+
+
+class Done(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Karat = Callable[..., Done]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The demo's truth and runs, in the folder where commands run."""
+    shutil.copy(demo.TRUTH, tmp_path / "truth.qrels")
+    for name, path in demo.runs().items():
+        shutil.copy(path, tmp_path / f"{name}.trec")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def karat(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Karat:
+    """The command as it is installed, without a process of its own."""
+
+    def run(*words: str, command: str = "compare") -> Done:
+        monkeypatch.setattr(sys, "argv", ["karat", command, *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return Done(int(end.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+def good(done: Done) -> str:
+    assert (done.status, done.err) == (0, "")
+    return done.out
+
+
+def refused(done: Done) -> str:
+    """The one line of a mistake."""
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.startswith("karat: ")
+    assert done.err.count("\n") == 1
+    return done.err
+
+
+def scores(folder: Path, name: str, *measures: str) -> Scores:
+    return evaluate(folder / "truth.qrels", folder / f"{name}.trec", measures or None, name=name).alone()  # type: ignore[arg-type]
+
+
+def write_results(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path.name
+
+
+# Runs.
+
+
+def test_the_installed_command_compares_two_runs_and_says_it_in_the_last_line(folder: Path) -> None:
+    words = [str(KARAT), "compare", "truth.qrels", "bm25.trec", "bm25-rm3.trec", "-m", "nDCG@10"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["measure", "run", "mean", "difference", "to", "bm25", "p", "effect", "+/=/−"]
+    assert lines[-1].startswith("bm25-rm3 beats bm25 on nDCG@10 by 0.120 [0.0")
+    assert lines[-1].endswith(", Holm-corrected, 50 queries)")
+
+
+def test_the_command_finds_what_the_library_finds(karat: Karat, folder: Path) -> None:
+    found = json.loads(good(karat(*PAIR, "--output", "json", "--detect", "0.01", "--level", "0.9")))
+    systems = {name: scores(folder, name, "P@10") for name in ("bm25", "bm25-rm3")}
+    assert found == compare(systems, test="t", detect=0.01, level=0.9).to_dict()
+    assert tuple(found["rows"][0]) == KEYS
+    assert "power 0.8" in found["sentences"][0]
+
+
+def test_more_than_two_runs_are_compared_each_with_each_or_with_the_one_named(karat: Karat) -> None:
+    runs = ("truth.qrels", *(f"{name}.trec" for name in SYSTEMS), "-m", "P@10", "--test", "t", "--output", "jsonl")
+    each = [json.loads(line) for line in karat(*runs).out.splitlines()]
+    assert [(row["system"], row["baseline"]) for row in each] == [
+        ("overlap", None), ("bm25", "overlap"), ("bm25-rm3", "overlap"), ("bm25-rm3", "bm25"),
+    ]  # fmt: skip
+    one = [json.loads(line) for line in karat(*runs, "--baseline", "bm25").out.splitlines()]
+    assert [(row["system"], row["baseline"]) for row in one] == [
+        ("overlap", "bm25"), ("bm25", None), ("bm25-rm3", "bm25"),
+    ]  # fmt: skip
+    assert one[2]["difference"] == each[3]["difference"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "p by the paired t-test, Holm-corrected"),
+        (("--test", "bootstrap"), "p by the paired bootstrap test (10,000 resamples)"),
+        (("--test", "tukey", "--permutations", "999"), "(999 permutations)"),
+        (("--correction", "bh"), "Benjamini-Hochberg-corrected"),
+        (("--correction", "bonferroni", "--family", "all", "-m", "RR"), "Bonferroni-corrected over 2 comparisons"),
+        (("--level", "0.9"), "with 90% confidence intervals"),
+        (("--detect", "0.02"), "0.020"),
+    ],
+)
+def test_options_show_in_what_is_said(karat: Karat, words: tuple[str, ...], says: str) -> None:
+    assert says in good(karat(*PAIR, *words))
+
+
+def test_findings_of_the_runs_are_shown(karat: Karat, folder: Path) -> None:
+    lines = (folder / "bm25.trec").read_text().splitlines(keepends=True)
+    (folder / "bm25.trec").write_text("".join(line for line in lines if not line.startswith("q01 ")))
+    out = good(karat(*PAIR))
+    assert "note: bm25: 1 query of the truth not in the run (scored 0): q01." in out
+    assert "note: bm25-rm3: unjudged: 38% of the documents in the top 10." in out
+
+
+def test_queries_that_a_run_lacks_are_an_error_or_left_out_and_counted(karat: Karat, folder: Path) -> None:
+    lines = (folder / "bm25.trec").read_text().splitlines(keepends=True)
+    (folder / "bm25.trec").write_text("".join(line for line in lines if not line.startswith("q01 ")))
+    line = refused(karat(*PAIR, "--missing", "skip"))
+    assert "bm25 lacks 1 (q01)" in line
+    assert "--queries common" in line
+    out = good(karat(*PAIR, "--missing", "skip", "--queries", "common"))
+    assert "note: bm25-rm3: 1 of 50 queries left out: not all systems have them." in out
+    assert "49 queries, with" in out
+
+
+# Formats and files.
+
+
+@pytest.mark.parametrize("form", sorted(set(SUFFIXES.values())))
+def test_every_format_is_printed_and_written_alike(karat: Karat, folder: Path, form: str) -> None:
+    printed = karat(*PAIR, "--output", form)
+    assert printed.status == 0
+    written = karat(*PAIR, "--output", form, "-o", "report.anything")
+    assert (written.status, written.out) == (0, "")
+    assert (folder / "report.anything").read_text("utf-8") == printed.out
+    assert "bm25-rm3" in printed.out
+    sentence = "bm25-rm3 beats bm25 on P@10 by 0.052 ["
+    aside = form in ("csv", "tsv", "jsonl")
+    assert (sentence in printed.out.replace("\\", "")) is not aside
+    assert (sentence in printed.err) is aside
+    assert ("note: bm25: unjudged: 32%" in printed.err) is aside
+    assert written.err == printed.err
+
+
+STARTS = {
+    "csv": "measure,system,", "tsv": "measure\tsystem\t", "json": "{\n", "jsonl": '{"measure": "P@10", ',
+    "markdown": "| measure | run |", "latex": "% ", "table": "measure   run ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_name_of_a_file_says_its_format(karat: Karat, folder: Path, suffix: str) -> None:
+    assert karat(*PAIR, "-o", f"out{suffix.upper()}").status == 0
+    assert (folder / f"out{suffix.upper()}").read_text("utf-8").startswith(STARTS[SUFFIXES[suffix]])
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_formats_for_programs_hold_every_number_to_the_last_digit(
+    karat: Karat, folder: Path, form: str, delimiter: str
+) -> None:
+    rows = list(csv.DictReader(io.StringIO(karat(*PAIR, "--output", form).out), delimiter=delimiter))
+    expected = compare({name: scores(folder, name, "P@10") for name in ("bm25", "bm25-rm3")}, test="t").rows
+    assert [tuple(row) for row in rows] == [KEYS, KEYS]
+    assert rows[0]["difference"] == rows[0]["p"] == rows[0]["baseline"] == ""
+    assert [float(rows[1][key]) for key in KEYS[3:]] == [getattr(expected[1], key) for key in KEYS[3:]]
+
+
+def test_latex_is_a_booktabs_table_with_superscripts(karat: Karat) -> None:
+    out = good(karat(*PAIR, "--output", "latex"))
+    assert r"\toprule" in out
+    assert r"b & bm25-rm3 & \textbf{0.1920}$^{a}$ \\" in out
+
+
+# Saved scores and results.
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv", "parquet"])
+def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, folder: Path, suffix: str) -> None:
+    saved = scores(folder, "bm25", "P@10", "RR")
+    getattr(saved, f"to_{suffix}")(folder / f"bm25.{suffix}")
+    scores(folder, "bm25-rm3", "P@10").to_json(folder / "bm25-rm3.json")
+    of_runs = json.loads(good(karat(*PAIR, "--output", "json")))
+    mixed = json.loads(good(karat("truth.qrels", f"bm25.{suffix}", *PAIR[2:], "--output", "json")))
+    alone = json.loads(good(karat(f"bm25.{suffix}", "bm25-rm3.json", "--test", "t", "--output", "json")))
+    assert mixed == of_runs
+    assert alone["rows"] == of_runs["rows"]
+    assert alone["notes"] == ["bm25: RR left out: not all systems have it."]
+
+
+def test_scores_that_the_command_line_saved_are_compared(karat: Karat) -> None:
+    for name, file in (("bm25", "one.json"), ("bm25-rm3", "two.parquet")):
+        assert karat("truth.qrels", f"{name}.trec", "-m", "P@10", "-o", file, command="evaluate").status == 0
+    out = good(karat("one.json", "two.parquet", "--baseline", "one", "--test", "t"))
+    assert "two beats one on P@10 by 0.052 [" in out
+
+
+def test_results_are_compared_with_their_answers(karat: Karat, folder: Path) -> None:
+    files = (write_results(folder / "old.jsonl", RESULTS), write_results(folder / "new.jsonl", BETTER))
+    found = json.loads(good(karat(*files, "--output", "json", "--baseline", "old")))
+    systems = {name: evaluate_results(folder / f"{name}.jsonl", name=name).alone() for name in ("old", "new")}
+    assert found == compare(systems, "old").to_dict()
+    assert "new beats old on RR by 0.500 [0.500, 0.500] (p = 0.0078, Holm-corrected, 8 queries)" in found["sentences"]
+    assert {"nDCG@10", "TokenF1"} <= {row["measure"] for row in found["rows"]}
+
+
+def test_results_are_compared_with_saved_scores_and_fields_of_other_names(karat: Karat, folder: Path) -> None:
+    renamed = [{"query": row["query"], "truth": row["truth"], "hits": row["retrieved"]} for row in RESULTS]
+    write_results(folder / "old.jsonl", renamed)
+    evaluate_results(write_results(folder / "new.jsonl", BETTER), "RR").to_csv(folder / "new.csv")
+    out = good(karat("old.jsonl", "new.csv", "-m", "RR", "--field", "retrieved=hits"))
+    assert "new beats old on RR by 0.500" in out
+
+
+# Mistakes.
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--level", "1"), "1.0 is not between 0 and 1"),
+        (("--level", "nan"), "nan is not between 0 and 1"),
+        (("--detect", "0"), "detect=0.0 is no difference"),
+        (("--detect", "-0.1"), "detect=-0.1 is no difference"),
+        (("--detect", "nan"), "detect=nan is no difference"),
+        (("--permutations", "0"), "permutations=0"),
+        (("-o", "report.parquet"), "Parquet files hold scores"),
+        (("-o", "report.docx"), ".docx says no format"),
+        (("-m", "nDGC@10"), "nDGC"),
+        (("--match", "fuzy"), "fuzy"),
+        (("--field", "retrieved"), "--field 'retrieved' is not NAME=THEIRS"),
+    ],
+)
+def test_options_are_checked_before_any_file_is_read(karat: Karat, words: tuple[str, ...], says: str) -> None:
+    assert says in refused(karat("no.qrels", "no.trec", "nor.trec", *words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--test", "z"), ("--correction", "fdr"), ("--level", "high"), ("--output", "parquet"), ("--queries", "some")],
+)
+def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, words: tuple[str, ...]) -> None:
+    done = karat(*PAIR, *words)
+    assert (done.status, done.out) == (2, "")
+    assert words[0] in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("truth.qrels",), "truth.qrels: a truth alone cannot be evaluated"),
+        (("truth.qrels", "bm25.trec"), "system cannot be compared"),
+        (("truth.qrels", "bm25.trec", "no.trec"), "no.trec: there is no such file"),
+        (("truth.qrels", "bm25.trec", "no.json"), "no.json: there is no such file"),
+        (("no.csv", "nor.csv"), "no.csv: there is no such file"),
+        (("no.json", "nor.json"), "no.json: there is no such file"),
+        (("truth.qrels", "bm25.trec", "overlap.trec", "--baseline", "bm52"), "Did you mean bm25?"),
+        (("-", "-", "bm25.trec"), "standard input can be read once"),
+        (("truth.qrels", "bm25.trec", "overlap.trec", "-o", "bm25.trec", "--output", "csv"), "this file is being read"),
+        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: these are no scores of karat"),
+        (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: these are no scores of karat"),
+        (("truth.qrels", "bm25.trec", "saved.csv", "-m", "AP"), "saved.csv: these scores have no 'AP'"),
+        (("truth.qrels", "bm25.trec", "saved.csv"), "no measure in common"),
+        (("truth.qrels", "bm25.trec", "saved.csv", "-m", "P@7"), "the systems have different queries"),
+        (("saved.csv", "others.csv"), "no query in common: saved has q01, q02; others has x"),
+        (("truth.qrels", "bm25.trec", "overlap.trec", "--field", "query=id"), "--field is for results"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(karat: Karat, folder: Path, words: tuple[str, ...], says: str) -> None:
+    (folder / "broken.parquet").write_bytes(b"PAR1 not so")
+    (folder / "means.csv").write_text("run,AP\nbm25,0.5\n")
+    (folder / "saved.csv").write_text("query,P@7\nq01,0.5\nq02,0.25\n")
+    (folder / "others.csv").write_text("query,P@7\nx,0.5\n")
+    assert says in refused(karat(*words))
+
+
+def test_one_run_alone_is_told_to_name_another(karat: Karat) -> None:
+    assert "{" not in refused(karat("truth.qrels", "bm25.trec"))
+
+
+def test_a_hostile_name_of_a_file_moves_no_cursor(karat: Karat, folder: Path) -> None:
+    name = "e\x1b[2J|$_<b>"
+    shutil.copy(folder / "bm25.trec", folder / f"{name}.trec")
+    words = ("truth.qrels", "overlap.trec", f"{name}.trec", "-m", "P@10", "--test", "t")
+    for form in ("table", "markdown", "latex"):
+        assert "\x1b" not in good(karat(*words, "--output", form))
+    assert json.loads(good(karat(*words, "--output", "json")))["systems"] == ["overlap", name]
+    aside = karat(*words, "--output", "csv")
+    assert "\x1b" not in aside.err
+    assert next(csv.reader(io.StringIO(aside.out.splitlines()[2])))[1] == name
+
+
+def test_saved_scores_that_are_not_finite_are_refused(karat: Karat, folder: Path) -> None:
+    (folder / "one.csv").write_text("query,AP\nq1,inf\nq2,1\nq3,2\n")
+    (folder / "two.csv").write_text("query,AP\nq1,1\nq2,0.5\nq3,3\n")
+    assert "one.csv" in refused(karat("one.csv", "two.csv", "--output", "json"))
+
+
+def test_a_run_beside_saved_scores_without_a_truth_is_told_to_need_one(karat: Karat, folder: Path) -> None:
+    scores(folder, "bm25", "P@10").to_json(folder / "saved.json")
+    assert "truth" in refused(karat("saved.json", "overlap.trec")).partition("Each line is one object")[0]
