@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -30,6 +31,25 @@ def higher_is_better(name: str) -> bool:
         return parse(name).definition.higher_is_better
     except KaratError:
         return True
+
+
+def known_range(name: str) -> tuple[float, float] | None:
+    """Where the values of a measure lie; None where it is not known here."""
+    try:
+        return parse(name).definition.bounds
+    except KaratError:
+        return None
+
+
+def unknown_directions(names: Iterable[str]) -> list[str]:
+    """A note on each column whose measure is not known here: nothing says what is better."""
+    found = []
+    for name in names:
+        try:
+            parse(name)
+        except KaratError:
+            found.append(f"{name} is not a measure of karat: more of it is taken for better.")
+    return found
 
 
 def differences(mine: Floats, theirs: Floats) -> Floats:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from karat.combining import after_mean, before_mean, way
 from karat.errors import KaratError, shown
 from karat.findings import Finding
-from karat.judged import Floats
+from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.names import did_you_mean
 from karat.registry import meanings
@@ -139,8 +140,8 @@ class Scores:
         measures: Sequence[str | Measure] | None = None,
     ) -> dict[str, tuple[float, float] | None]:
         """The interval of each measure; one pass of resampling serves all that have the same queries."""
-        if not 0 < level < 1:
-            raise KaratError(f"level {level} is not between 0 and 1", mend="For 95% write level=0.95.")
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+            raise KaratError(f"level={shown(level)} is not between 0 and 1", mend="For 95% write level=0.95.")
         if resamples < 1:
             raise KaratError(f"{resamples} resamples are too few", mend="Take at least one; 10,000 is the default.")
         names = list(self.values) if measures is None else [self._name(measure) for measure in measures]
@@ -227,6 +228,12 @@ class Scores:
         """The same scores, of some measures alone."""
         names = dict.fromkeys(self._name(measure) for measure in measures)
         return replace(self, values={name: self.values[name] for name in names})
+
+    def take(self, rows: Sequence[int] | Ints) -> Scores:
+        """The same scores, of some queries, in this order; each by its place in `queries`."""
+        places = np.asarray(rows, np.int64)
+        queries = tuple(self.queries[place] for place in places.tolist())
+        return replace(self, queries=queries, values={name: column[places] for name, column in self.values.items()})
 
     def alone(self) -> Scores:
         """The same numbers without the evidence behind them."""

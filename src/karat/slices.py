@@ -170,10 +170,8 @@ def slices(
     groups = {}
     ends = np.cumsum(np.bincount(of_query, minlength=len(labels)))
     for label, rows in zip(labels, np.split(np.argsort(of_query, kind="stable"), ends)[:-1], strict=True):
-        queries = tuple(scores.queries[row] for row in rows.tolist())
-        columns = {name: column[rows] for name, column in scores.values.items()}
         # What was noticed is of all queries, and shown under the table.
-        groups[label] = replace(scores, queries=queries, values=columns, findings=())
+        groups[label] = replace(scores.take(rows), findings=())
     name = by if isinstance(by, str) else getattr(by, "name", None)
     return Slices(name if isinstance(name, str) and name else "group", groups, scores, level, values.count(None))
 

@@ -174,7 +174,7 @@ def _field(value: object, delimiter: str) -> str:
 
 
 def _for_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", printable(text))
+    return re.sub(r"([\\`*_{}\[\]<>|#$~&])", r"\\\1", printable(text))
 
 
 _LATEX = {
@@ -184,7 +184,9 @@ _LATEX = {
 
 
 def latex_text(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in printable(text))
+    # At the beginning of a row a bracket would be a length, and a star an option, of the line break before it.
+    guard = "{}" if text.startswith(("[", "*")) else ""
+    return guard + "".join(_LATEX.get(character, character) for character in printable(text))
 
 
 def _html(text: str) -> str:

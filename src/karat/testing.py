@@ -75,5 +75,8 @@ def _gate(
         chosen = {name: value for name, value in file.options.items() if name in given} | chosen
         if baseline is None and any(rule.kind == "max-drop" for rule in rules):
             baseline = file.baseline
+    if baseline is not None and not any(rule.kind == "max-drop" for rule in rules):
+        mend = 'Add one, as max_drop={"nDCG@10": 0.01}, or leave the baseline out.'
+        raise KaratError("no rule is about a drop from the baseline", mend=mend)
     before = Scores.load(baseline) if isinstance(baseline, str | os.PathLike) else baseline
     return replace(gate(scores, rules, before, **chosen), origin=origin)

@@ -48,7 +48,7 @@ def command(
     from dataclasses import asdict
 
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load, run_names
+    from karat.cli.systems import How, load, refuse_unused, run_names
     from karat.comparison import Method, compared
     from karat.comparison.alignment import known_system
     from karat.errors import KaratError
@@ -62,6 +62,7 @@ def command(
         # Before anything is evaluated. The first file may be a truth, or a system.
         known_system(dict.fromkeys([*run_names(paths[1:] or paths), *run_names(paths)]), baseline, "--baseline")
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel, saved=True)
+    refuse_unused(paths, how)
     systems = {name: scores.alone() for name, scores in load(paths, how).items()}
     if len(systems) < 2:
         raise KaratError("one system cannot be compared", mend="Name another one: karat compare TRUTH RUN RUN.")

@@ -37,7 +37,7 @@ def command(
 
     from karat.changes import Move, changes
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load
+    from karat.cli.systems import How, load, refuse_unused
     from karat.comparison.alignment import align
     from karat.errors import KaratError
 
@@ -45,12 +45,15 @@ def command(
     refuse_two_inputs(paths)
     if n < 0:
         raise KaratError(f"-n {n} is no number of queries", mend="Give a whole number; 0 shows all that changed.")
+    if query is not None and losses:
+        raise KaratError("--query is of one query, and --losses of several", mend="Take one of them.")
     request = Request(output, None if file == "-" else file, scores=False)
     refuse(request, paths)
     how = How(measures or ("nDCG@10",), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel,
               saved=True)  # fmt: skip
     if len(how.names) > 1:
         raise KaratError("one measure at a time", mend=f"Take -m {how.names[0]} or -m {how.names[1]}.")
+    refuse_unused(paths, how)
     systems = load(paths, how)
     if len(systems) != 2:
         count = "one system has" if len(systems) == 1 else f"{len(systems)} systems have"

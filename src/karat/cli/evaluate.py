@@ -63,6 +63,8 @@ def command(
         raise KaratError(f"{both} do not go together", mend="Take one of them.")
     refuse(request, paths)
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel)
+    if texts is not None and by != "length":
+        raise KaratError("--texts are for groups by length", mend="Write --by length, or leave --texts out.")
     group = None if by is None else grouping(by, texts)
     scores = load(paths, how)
     if bounds:

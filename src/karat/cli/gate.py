@@ -102,7 +102,8 @@ def command(
     if in_file is not None:
         asked |= {name: value for name, value in in_file.options.items() if not _is_given(context, name)}
     request = Request(output, None if file == "-" else file)
-    _refuse(request, junit, [path for path in (truth, run, baseline) if path is not None])
+    read_too = (in_file.file, in_file.baseline) if in_file else ()
+    _refuse(request, junit, [path for path in (truth, run, baseline, *read_too) if path is not None])
     found = _judged([truth, *([] if run is None else [run])], baseline, given, in_file, fields or [], asked)
     _deliver(found, request, junit)
     raise typer.Exit(0 if found.passed else 1)
@@ -120,6 +121,8 @@ def _refuse(request: Request, junit: str | None, inputs: list[str]) -> None:
     from karat.errors import KaratError
 
     refuse_two_inputs(inputs)
+    if junit is not None and request.file is not None and os.path.realpath(junit) == os.path.realpath(request.file):
+        raise KaratError("--junit and -o are the same file", where=junit, mend="Write to two files.")
     if request.file is not None and request.output is None and request.file.lower().endswith(".xml"):
         raise KaratError("JUnit XML has an option of its own", where=request.file, mend="Write --junit instead of -o.")
     refuse(request, inputs)

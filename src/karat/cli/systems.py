@@ -48,6 +48,19 @@ class How:
         }
 
 
+def refuse_unused(paths: Sequence[str], how: How) -> None:
+    """Options of evaluation, where nothing is to be evaluated."""
+    if not all(map(is_saved, paths)):
+        return
+    plain = How(how.measures, saved=how.saved)
+    names = ("match", "fields", "missing", "ties", "duplicates", "ignore_identical_ids", "rel")
+    unused = [name for name in names if getattr(how, name) != getattr(plain, name)]
+    if unused:
+        option = {"fields": "--field"}.get(unused[0], f"--{unused[0].replace('_', '-')}")
+        mend = f"Leave {option} out, or evaluate again."
+        raise KaratError(f"saved scores are taken as they are, and {option} cannot change them", mend=mend)
+
+
 def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
     """The scores of each system, by the name of its file.
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.combining import way
+from karat.combining import before_mean, unknown_directions, way
 from karat.comparison.alignment import align, known_system
-from karat.comparison.differences import Pair, Values, p_values
+from karat.comparison.differences import Pair, Resampling, Values, p_values
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, Row
@@ -62,14 +62,24 @@ def compared(
     baseline: str | None,
     measures: str | Measure | Iterable[str | Measure] | None,
     method: Method,
+    *,
+    intervals: bool = True,
 ) -> Comparison:
-    """The same, with all that can be chosen in one object."""
+    """The same, with all that can be chosen in one object; without intervals, where nobody looks at them."""
     aligned = align(systems, measures, method.queries)
     names = list(aligned.systems)
     if baseline is not None:
         known_system(names, baseline, "baseline")
-    whole = tuple(aligned.systems.values())
-    columns = [Values(measure, whole, method) for measure in whole[0].measures]
+    measured = next(iter(aligned.systems.values())).measures
+    resampling = Resampling(
+        {
+            (measure, at): before_mean(scores.values[measure], way(measure))
+            for measure in measured
+            for at, scores in enumerate(aligned.systems.values())
+        },
+        method,
+    )
+    columns = [Values(measure, len(names), resampling) for measure in measured]
     chosen = _pairs(len(names), None if baseline is None else names.index(baseline))
     pairs = [column.pair(*pair) for column in columns for pair in chosen]
     found = p_values(pairs, method)
@@ -77,16 +87,18 @@ def compared(
     rows: list[Row] = []
     for column in columns:
         for at, (name, scores) in enumerate(aligned.systems.items()):
-            low, high = column.interval(at, method.level) or (None, None)
+            low, high = (intervals and column.interval(at, method.level)) or (None, None)
             alone = Row(column.measure, name, None, scores.combined(column.measure), low, high)
             against = [each for each in tested if each[0].values is column and each[0].system == at]
-            rows += [_against(alone, names[pair.baseline], pair, ps, method) for pair, *ps in against] or [alone]
+            level = method.level if intervals else None
+            rows += [_against(alone, names[pair.baseline], pair, ps, level) for pair, *ps in against] or [alone]
     together = _family(len(names), len(chosen), len(columns), method)
+    alpha = method.alpha / together
     powers = {
-        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method.alpha / together)
+        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, alpha, method.test)
         for pair in pairs
     }
-    notes = (*aligned.notes, *_nulls(pairs, names))
+    notes = (*aligned.notes, *_nulls(pairs, names, method.test), *unknown_directions(measured))
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
 
 
@@ -120,9 +132,9 @@ def _corrected(pairs: list[Pair], found: list[float | None], method: Method) -> 
     return mended
 
 
-def _against(alone: Row, baseline: str, pair: Pair, ps: list[float | None], method: Method) -> Row:
+def _against(alone: Row, baseline: str, pair: Pair, ps: list[float | None], level: float | None) -> Row:
     """The row of a system, and of its comparison with a baseline."""
-    low, high = pair.interval(method.level) or (None, None)
+    low, high = (level is not None and pair.interval(level)) or (None, None)
     wins, ties, losses = pair.wins
     p, p_corrected = ps
     return replace(
@@ -131,18 +143,20 @@ def _against(alone: Row, baseline: str, pair: Pair, ps: list[float | None], meth
     )  # fmt: skip
 
 
-def _power(pair: Pair, alpha: float) -> Power:
+def _power(pair: Pair, alpha: float, test: Test) -> Power:
     """What so many queries could show, from the spread of their differences and not from what was observed."""
     # A spread of logarithms says nothing of a difference, nor does a sum grow with its queries in a way known here.
     spread = pair.spread if way(pair.values.measure) == "mean" else None
-    return Power(pair.n, int(np.count_nonzero(pair.each)), spread, alpha)
+    contrary = test == "wilcoxon" and pair.contrary
+    return Power(pair.n, int(np.count_nonzero(pair.each)), spread, alpha, test, contrary)
 
 
-def _nulls(pairs: list[Pair], names: list[str]) -> list[str]:
+def _nulls(pairs: list[Pair], names: list[str], test: Test) -> list[str]:
     """How many queries are left out of a comparison for want of a value."""
     notes = []
     for pair in pairs:
         if left := len(pair.rows) - pair.n:
-            systems = f"{names[pair.system]} and {names[pair.baseline]}"
-            notes.append(f"{pair.values.measure}: {left:,} left out: {systems} do not both have a value.")
-    return notes
+            both = f"{names[pair.system]} and {names[pair.baseline]} do not both"
+            who = "not all systems" if test == "tukey" else both
+            notes.append(f"{pair.values.measure}: {left:,} left out: {who} have a value.")
+    return list(dict.fromkeys(notes))

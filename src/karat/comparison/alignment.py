@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +47,7 @@ def align(
     order = [query for query in first.queries if query in there]
     taken = {name: _taken(scores, order) for name, scores in of_same_measures.items()}
     for name, scores in taken.items():
-        _refuse_the_infinite(name, scores)
+        refuse_the_infinite(name, scores)
     return Aligned(taken, tuple(notes))
 
 
@@ -60,13 +60,16 @@ def _refuse_what_is_no_scores(systems: object) -> None:
             raise KaratError(f"{shown(name)} is no name of a system", mend=mend)
         if not isinstance(scores, Scores):
             raise KaratError(f"{shown(scores)} are no scores", where=name, mend=f"Evaluate first. {mend}")
+        if len(set(scores.queries)) < len(scores.queries):
+            twice = next(query for query, times in Counter(scores.queries).items() if times > 1)
+            raise KaratError(f"query {twice} comes twice", where=name, mend="Give each query one row.")
     if len(systems) < 2:
         raise KaratError(f"{len(systems)} system{'s' * (len(systems) != 1)} cannot be compared", mend=mend)
     if not any(scores.queries for scores in systems.values()):
         raise KaratError("there are no queries to compare systems on")
 
 
-def _refuse_the_infinite(name: str, scores: Scores) -> None:
+def refuse_the_infinite(name: str, scores: Scores) -> None:
     """Means and spreads of such values are no numbers any more."""
     for measure, column in scores.values.items():
         wrong = np.flatnonzero(np.abs(column) > _LARGEST)
@@ -113,8 +116,7 @@ def _taken(scores: Scores, order: Sequence[str]) -> Scores:
     if list(scores.queries) == order:
         return scores
     at = {query: row for row, query in enumerate(scores.queries)}
-    rows = np.array([at[query] for query in order], np.int64)
-    return replace(scores, queries=tuple(order), values={name: column[rows] for name, column in scores.values.items()})
+    return scores.take([at[query] for query in order])
 
 
 def _not_the_same(systems: Mapping[str, Scores], there: set[str]) -> KaratError:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from karat.combining import after_mean, before_mean, differences, higher_is_better, way
+from karat.combining import after_mean, differences, higher_is_better, way
 from karat.comparison.method import Method
 from karat.judged import Bools, Floats
 from karat.measure import Combine
-from karat.scores import Scores
 from karat.stats import (
     bca_interval,
     bootstrap_means,
     bootstrap_test,
     effect_size,
     randomization,
+    rank_sum,
     spread_of,
     t_test,
     tukey,
@@ -27,40 +27,65 @@ from karat.stats import (
 
 Interval = tuple[float, float]
 
+# So many comparisons share the random signs: memory alone depends on it.
+_AT_ONCE = 64
+
 
 @dataclass(frozen=True, eq=False)
-class Values:
-    """What all systems score on a measure: a row per query, a column per system, NaN for null."""
+class Resampling:
+    """The means of resampled queries, drawn once for all columns that lack no value.
 
-    measure: str
-    whole: tuple[Scores, ...]
+    A column is a measure of a system; its values are as they are averaged.
+    """
+
+    columns: Mapping[tuple[str, int], Floats]
     method: Method
 
     @cached_property
-    def averaged(self) -> Floats:
-        """The values as they are averaged: their logarithms where the mean is geometric."""
-        return np.column_stack([before_mean(each.values[self.measure], way(self.measure)) for each in self.whole])
+    def _of_complete(self) -> dict[tuple[str, int], Floats]:
+        complete = [key for key, column in self.columns.items() if not np.isnan(column).any()]
+        means = self.means([self.columns[key] for key in complete])
+        return {key: means[:, at] for at, key in enumerate(complete)}
+
+    def means(self, columns: Sequence[Floats]) -> Floats:
+        """The means of columns that share the resampled rows."""
+        return bootstrap_means(np.column_stack(columns), self.method.resamples, self.method.seed)
+
+    def of(self, measure: str, systems: Sequence[int], rows: Bools) -> list[Floats]:
+        """The means of some systems over these queries, resampled."""
+        keys = [(measure, system) for system in systems]
+        if rows.all() and all(key in self._of_complete for key in keys):
+            return [self._of_complete[key] for key in keys]
+        return list(self.means([self.columns[key][rows] for key in keys]).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What all systems score on a measure: a column per system, NaN for null."""
+
+    measure: str
+    systems: int
+    resampling: Resampling
+
+    def averaged(self, system: int) -> Floats:
+        """The values of a system as they are averaged: their logarithms where the mean is geometric."""
+        return self.resampling.columns[self.measure, system]
 
     @cached_property
-    def _resampled(self) -> dict[bytes, Floats]:
-        return {}
-
-    def means_of(self, rows: Bools) -> Floats:
-        """The means of all systems over resampled queries, of which some have no value."""
-        found = self._resampled.get(rows.tobytes())
-        if found is None:
-            found = bootstrap_means(self.averaged[rows], self.method.resamples, self.method.seed)
-            self._resampled[rows.tobytes()] = found
-        return found
+    def complete(self) -> Bools:
+        """The queries that all systems have a value for."""
+        null = np.isnan(np.column_stack([self.averaged(system) for system in range(self.systems)]))
+        return np.asarray(~null.any(axis=1))
 
     def interval(self, system: int, level: float) -> Interval | None:
         """The interval of a system's mean; one query has none."""
-        rows = ~np.isnan(self.averaged[:, system])
-        if rows.sum() < 2:
+        rows = ~np.isnan(self.averaged(system))
+        n = int(rows.sum())
+        if n < 2:
             return None
-        ends = bca_interval(self.averaged[rows, system], self.means_of(rows)[:, system], level)
-        low, high = (after_mean(end, way(self.measure), int(rows.sum())) for end in ends)
-        return low, high
+        (means,) = self.resampling.of(self.measure, [system], rows)
+        low, high = bca_interval(self.averaged(system)[rows], means, level)
+        return after_mean(low, way(self.measure), n), after_mean(high, way(self.measure), n)
 
     def pair(self, system: int, baseline: int) -> Pair:
         return Pair(self, system, baseline)
@@ -76,18 +101,19 @@ class Pair:
 
     @cached_property
     def rows(self) -> Bools:
-        """The queries that both have a value for."""
-        averaged = self.values.averaged
-        return ~(np.isnan(averaged[:, self.system]) | np.isnan(averaged[:, self.baseline]))
+        """The queries that are compared: both have a value for them. Tukey's test takes those that all systems have."""
+        if self.values.resampling.method.test == "tukey":
+            return self.values.complete
+        mine, theirs = (np.isnan(self.values.averaged(each)) for each in (self.system, self.baseline))
+        return np.asarray(~(mine | theirs))
 
     @cached_property
     def n(self) -> int:
         return int(self.rows.sum())
 
-    @cached_property
+    @property
     def both(self) -> tuple[Floats, Floats]:
-        averaged = self.values.averaged[self.rows]
-        return averaged[:, self.system], averaged[:, self.baseline]
+        return self.values.averaged(self.system)[self.rows], self.values.averaged(self.baseline)[self.rows]
 
     @cached_property
     def each(self) -> Floats:
@@ -112,8 +138,7 @@ class Pair:
         """Where the difference would be for other queries of this kind."""
         if self.n < 2 or self.difference is None:
             return None
-        means = self.values.means_of(self.rows)
-        mine, theirs = means[:, self.system], means[:, self.baseline]
+        mine, theirs = self.values.resampling.of(self.values.measure, [self.system, self.baseline], self.rows)
         if self._way != "geometric":
             low, high = bca_interval(self.each, mine - theirs, level)
             return after_mean(low, self._way, self.n), after_mean(high, self._way, self.n)
@@ -129,6 +154,11 @@ class Pair:
         more, less = int((self.each > 0).sum()), int((self.each < 0).sum())
         better, worse = (more, less) if higher_is_better(self.values.measure) else (less, more)
         return better, self.n - more - less, worse
+
+    @property
+    def contrary(self) -> bool:
+        """Whether the ranks of the differences go the other way than their mean."""
+        return bool(np.sign(rank_sum(self.each)) != np.sign(self.each.mean())) if self.n else False
 
     @property
     def effect(self) -> float | None:
@@ -152,24 +182,26 @@ def p_values(pairs: Sequence[Pair], method: Method) -> list[float | None]:
 
 
 def _randomized(pairs: Sequence[Pair], method: Method) -> list[float | None]:
-    """One set of random signs serves all: a query without a value differs by nothing."""
-    each = np.zeros((len(pairs[0].rows), len(pairs)))
-    for at, pair in enumerate(pairs):
-        each[pair.rows, at] = pair.each
-    found = randomization(each, method.permutations, method.seed).tolist()
-    return [p if pair.n else None for p, pair in zip(found, pairs, strict=True)]
+    """Some pairs at a time share the random signs: a query without a value differs by nothing."""
+    found: list[float | None] = []
+    for start in range(0, len(pairs), _AT_ONCE):
+        some = pairs[start : start + _AT_ONCE]
+        each = np.zeros((len(some[0].rows), len(some)))
+        for at, pair in enumerate(some):
+            each[pair.rows, at] = pair.each
+        ps = randomization(each, method.permutations, method.seed).tolist()
+        found += [p if pair.n else None for p, pair in zip(ps, some, strict=True)]
+    return found
 
 
 def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
     """All systems of a measure are shuffled together, on the queries that all of them have a value for."""
-    found: dict[str, Floats | None] = {}
-    for pair in pairs:
-        measure = pair.values.measure
-        if measure not in found:
-            averaged = pair.values.averaged
-            whole = averaged[~np.isnan(averaged).any(axis=1)]
-            found[measure] = tukey(whole, method.permutations, method.seed) if len(whole) else None
-    matrices = [found[pair.values.measure] for pair in pairs]
+    found: dict[str, Floats] = {}
+    for values in dict.fromkeys(pair.values for pair in pairs):
+        if values.complete.any():
+            columns = [values.averaged(system)[values.complete] for system in range(values.systems)]
+            found[values.measure] = tukey(np.column_stack(columns), method.permutations, method.seed)
+    matrices = [found.get(pair.values.measure) for pair in pairs]
     return [
         None if matrix is None else float(matrix[pair.system, pair.baseline])
         for matrix, pair in zip(matrices, pairs, strict=True)

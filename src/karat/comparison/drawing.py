@@ -15,6 +15,8 @@ from karat.tables import Cell, Table, latex_text
 # More sentences than these are read by nobody: then those of the first measure are said.
 _SENTENCES = 8
 
+_LINES = 40
+
 _TESTS = {
     "randomization": "the paired randomization test",
     "t": "the paired t-test",
@@ -57,10 +59,11 @@ def _against(comparison: Comparison, row: Row, twice: bool) -> list[Cell]:
         return [Cell("")] * (5 if twice else 4)
     ends = (row.difference, row.difference_low, row.difference_high)
     ps = [row.p, row.p_corrected] if twice else [row.p_corrected]
-    last = len(ps) - 1
+    texts = ["–" if p is None else p_text(p, comparison.method.alpha) for p in ps]
     return [
         Cell(_with_interval(*ends, row.measure, "+")),
-        *(Cell("–" if p is None else p_text(p), at == last and comparison.significant(row)) for at, p in enumerate(ps)),
+        *map(Cell, texts[:-1]),
+        Cell(texts[-1], comparison.significant(row)),
         Cell("–" if row.effect is None else f"{row.effect:+.2f}"),
         Cell(f"{row.wins}/{row.ties}/{row.losses}"),
     ]
@@ -77,6 +80,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     sentences = comparison.sentences
     if len(sentences) > _SENTENCES:
         sentences = sentences[: len(sentences) // len(comparison.measures)]
+    if len(sentences) > _LINES:
+        sentences = (_counted(comparison),)
     queries = len(comparison.queries)
     return (
         f"{queries:,} quer{'y' if queries == 1 else 'ies'}, with {100 * comparison.method.level:g}% confidence"
@@ -86,6 +91,13 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         *notes(comparison.systems),
         *sentences,
     )
+
+
+def _counted(comparison: Comparison) -> str:
+    """Of very many comparisons, how many are significant."""
+    first = [row for row in comparison.rows if row.measure == comparison.measures[0] and row.baseline is not None]
+    significant = sum(map(comparison.significant, first))
+    return f"{significant:,} of {len(first):,} differences on {comparison.measures[0]} are significant"
 
 
 def _test(comparison: Comparison) -> str:

@@ -38,6 +38,9 @@ class Method:
             count = getattr(self, option)
             if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
                 raise KaratError(f"{option}={shown(count)}", mend=f"Give a whole number from {least} on.")
+        if self.test == "tukey" and self.family == "all":
+            mend = 'Take family="measure", or another test.'
+            raise KaratError("Tukey's test corrects over the systems of a measure, not over measures", mend=mend)
         if self.detect is not None:
             refuse_no_difference(self.detect, "detect")
 
@@ -45,4 +48,4 @@ class Method:
     def alpha(self) -> float:
         """A corrected p below this is significant."""
         # 1 - 0.95 is a little more than 0.05.
-        return round(1 - self.level, 12)
+        return round(1 - self.level, 12) or 1 - self.level

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 
 from karat.errors import KaratError, shown
+from karat.options import Test
 from karat.stats import queries_needed, smallest_difference
 
 POWER = 0.8
+_OF_SIGNS = ("randomization", "wilcoxon")
 
 
 @dataclass(frozen=True)
@@ -17,28 +21,40 @@ class Power:
     """How many queries were compared, how many of them differ, and how widely the differences spread.
 
     It is about the test and not about its outcome: power that is computed from the difference that was observed only
-    says the p-value once more. `alpha` is the chance of a false alarm of the strictest test of its family.
+    says the p-value once more. It is that of the t-test, which the others come near, but for tests of signs and ranks
+    of a few queries: these have a least p. `alpha` is the chance of a false alarm of the strictest test of its family.
+    `contrary` says that the ranks, which Wilcoxon's test is about, go the other way than the mean.
     """
 
     queries: int
     differing: int
     spread: float | None
     alpha: float
+    test: Test = "randomization"
+    contrary: bool = False
 
-    @property
+    @cached_property
     def smallest(self) -> float | None:
-        """The smallest difference that so many queries show four times of five."""
-        return smallest_difference(self.spread, self.queries, self.alpha, POWER) if self.spread else None
+        """The smallest difference that so many queries show four times of five; None where they show none."""
+        if not self.spread or self.queries < self._least_queries:
+            return None
+        return smallest_difference(self.spread, self.queries, self.alpha, POWER)
 
     def needed(self, difference: float) -> int | None:
         """How many queries show a difference four times of five."""
         refuse_no_difference(difference, "difference")
-        return queries_needed(difference, self.spread, self.alpha, POWER) if self.spread else None
+        needed = queries_needed(float(difference), self.spread, self.alpha, POWER) if self.spread else None
+        return None if needed is None else max(needed, self._least_queries)
 
     @property
     def least_p(self) -> float:
-        """The smallest p that a test of signs can give where so few queries differ."""
-        return min(1.0, 2.0 ** (1 - self.differing))
+        """The smallest p that the test can give where so few queries differ."""
+        return min(1.0, 2.0 ** (1 - self.differing)) if self.test in _OF_SIGNS else 0.0
+
+    @property
+    def _least_queries(self) -> int:
+        """How many queries must differ at least, for a p below alpha."""
+        return math.floor(math.log2(1 / self.alpha)) + 2 if self.test in _OF_SIGNS else 2
 
 
 def refuse_no_difference(difference: object, name: str) -> None:

@@ -75,8 +75,11 @@ class Comparison:
         return next(row for row in self.rows if (row.measure, row.system, row.baseline) == (name, *pair))
 
     def significant(self, row: Row) -> bool:
-        """Whether a difference is hardly by chance."""
-        return row.p_corrected is not None and row.p_corrected < self.method.alpha
+        """Whether a difference is hardly by chance; not so where ranks, which were tested, and means disagree."""
+        if row.baseline is None or row.p_corrected is None:
+            return False
+        contrary = self.powers[row.measure, row.system, row.baseline].contrary
+        return row.p_corrected < self.method.alpha and not contrary
 
     def power(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> Power:
         """What so many queries could show."""

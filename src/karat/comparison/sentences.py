@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from karat.combining import higher_is_better
+from karat.combining import higher_is_better, known_range
 from karat.comparison.power import POWER, Power
 from karat.comparison.result import Comparison, Row
 
@@ -19,19 +19,31 @@ def said(comparison: Comparison, row: Row) -> str:
     """
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
     parts = [_outcome(comparison, row, power)]
-    if not comparison.significant(row) and power.smallest is not None:
-        # Not "could show": a smaller one may well be found, but less often than that.
-        smallest = number(power.smallest)
-        parts.append(f"The smallest difference that {power.queries:,} queries show with power {POWER} is {smallest}")
+    if not comparison.significant(row) and power.differing:
+        parts += _could(row.measure, power)
     if comparison.method.detect is not None:
         parts.append(_needed(comparison.method.detect, power))
     return ". ".join(parts)
 
 
+def _could(measure: str, power: Power) -> list[str]:
+    """What so many queries could have shown, if that can be told."""
+    if power.smallest is None:
+        few = power.spread and power.queries > 1
+        return [f"{power.queries:,} queries are too few for this test to show anything"] if few else []
+    known = known_range(measure)
+    if known is not None and power.smallest > known[1] - known[0]:
+        return [f"No difference of {measure} is so large that {power.queries:,} queries show it with power {POWER}"]
+    # Not "could show": a smaller one may well be found, but less often than that.
+    smallest = number(power.smallest)
+    return [f"The smallest difference that {power.queries:,} queries show with power {POWER} is {smallest}"]
+
+
 def _outcome(comparison: Comparison, row: Row, power: Power) -> str:
     difference = row.difference
     if difference is None:
-        return f"{row.system} and {row.baseline} have no query with a value of {row.measure} in common"
+        which = "all systems" if comparison.method.test == "tukey" else f"both {row.system} and {row.baseline}"
+        return f"no query has a value of {row.measure} in {which}"
     if not power.differing:
         which = "their one query" if power.queries == 1 else f"all {power.queries:,} queries"
         return f"{row.system} and {row.baseline} score the same on {row.measure}, for {which}"
@@ -49,29 +61,35 @@ def _why(comparison: Comparison, row: Row, power: Power) -> str:
     """What stands in the way of a test, where something does."""
     if power.queries == 1:
         return "; one query says nothing about others"
+    if power.contrary:
+        return "; most gain, or most lose, but the mean goes the other way"
     if row.p is None:
         return "; all differ by the same, so that nothing tells how they spread"
-    if comparison.method.test in ("randomization", "wilcoxon") and power.least_p >= comparison.method.alpha:
+    if power.least_p >= power.alpha:
         some = "1 differs" if power.differing == 1 else f"{power.differing} differ"
-        return f"; only {some}, and p cannot be below {power.least_p:g}"
+        raw = "p" if power.alpha == comparison.method.alpha else "p before the correction"
+        return f"; only {some}, and {raw} cannot be below {power.least_p:.2g}"
     return ""
 
 
 def _sure(comparison: Comparison, row: Row, power: Power) -> str:
     correction = "Tukey's HSD" if comparison.method.test == "tukey" else CORRECTED.get(comparison.method.correction)
     queries = f"{power.queries:,} quer{'y' if power.queries == 1 else 'ies'}"
-    p = [] if row.p_corrected is None else [p_text(row.p_corrected, True), *([correction] if correction else [])]
+    p = [] if row.p_corrected is None else [p_text(row.p_corrected, comparison.method.alpha, named=True)]
+    p += [correction] if p and correction else []
     return ", ".join([*p, queries])
 
 
-def p_text(p: float, named: bool = False) -> str:
-    """A p-value as people read it.
+def p_text(p: float, alpha: float, named: bool = False) -> str:
+    """A p-value as people read it, with as many digits as show on which side of alpha it is.
 
-    >>> p_text(0.00041), p_text(0.00001, named=True), p_text(0.25, named=True)
-    ('0.0004', 'p < 0.0001', 'p = 0.2500')
+    >>> p_text(0.00041, 0.05), p_text(0.00001, 0.05, named=True), p_text(0.049981, 0.05)
+    ('0.0004', 'p < 0.0001', '0.04998')
     """
     small = p < 0.0001
-    return f"{'p ' if named else ''}{'< ' if small else '= ' if named else ''}{0.0001 if small else p:.4f}"
+    texts = (f"{0.0001 if small else p:.{digits}f}" for digits in range(4, 17))
+    text = next((text for text in texts if small or p == alpha or float(text) != alpha), f"{p:.16f}")
+    return f"{'p ' if named else ''}{'< ' if small else '= ' if named else ''}{text}"
 
 
 def number(value: float) -> str:
@@ -109,6 +127,8 @@ def _with_interval(ends: list[float], sign: str) -> str:
 def _needed(difference: float, power: Power) -> str:
     needed = power.needed(difference)
     if needed is None:
+        if power.spread:
+            return f"No number of queries shows a difference of {difference:g}"
         why = "nothing tells how they spread" if power.spread == 0 or power.queries < 2 else "it is not of a mean"
         return f"How many queries would show {number(difference)} cannot be told: {why}"
     return f"To show a difference of {number(difference)}, {needed:,} queries are needed with power {POWER}"

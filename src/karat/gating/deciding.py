@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.combining import higher_is_better, way
+from karat.combining import before_mean, higher_is_better, way
 from karat.comparison import Method, Row, compared
+from karat.comparison.alignment import refuse_the_infinite
 from karat.errors import KaratError, shown
 from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, Worst
 from karat.gating.rules import Rule, refuse_unusable
-from karat.judged import Bools
 from karat.options import Correction, Queries, Test
 from karat.scores import Scores
 from karat.summary import cell_text, notes
@@ -56,16 +56,16 @@ def gate(
     _refuse_what_is_no_scores("scores", scores)
     if baseline is not None:
         _refuse_what_is_no_scores("baseline", baseline)
-    method = Method(test, correction, "all", queries, level)
+    # Tukey's test has all systems in mind, and here are two.
+    method = Method(test, correction, "measure" if test == "tukey" else "all", queries, level)
     _refuse_what_are_no_rules(rules)
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
     refuse_unusable(named, baseline is not None)
+    refuse_the_infinite("scores", scores.only([rule.measure for rule in named]))
     drops = [rule.measure for rule in named if rule.kind == "max-drop"]
     pairs = _Pairs({}, ()) if baseline is None or not drops else _compared(scores, baseline, drops, method)
     outcomes = [
-        _drop(rule, pairs.of_measure[rule.measure], significant, method)
-        if rule.kind == "max-drop"
-        else _value(rule, scores)
+        _drop(rule, pairs.of_measure[rule.measure], significant) if rule.kind == "max-drop" else _value(rule, scores)
         for rule in named
     ]
     systems = {"run": scores.only([rule.measure for rule in named])}
@@ -81,7 +81,9 @@ class _Pair:
     scores: Scores
     baseline: Scores
     row: Row | None
+    confirmed: bool
     correction: Correction
+    alpha: float
 
 
 @dataclass(frozen=True)
@@ -109,21 +111,18 @@ def _column(scores: Scores, rule: Rule) -> str:
 
 
 def _compared(scores: Scores, baseline: Scores, measures: Sequence[str], method: Method) -> _Pairs:
-    found = compared({"baseline": baseline, "run": scores}, "baseline", measures, method)
+    found = compared({"baseline": baseline, "run": scores}, "baseline", measures, method, intervals=False)
     rows = {row.measure: row for row in found.rows if row.baseline is not None}
     # One test has nothing to be corrected for, and Tukey's needs nothing.
     correction: Correction = method.correction if len(measures) > 1 and method.test != "tukey" else "none"
     pairs = {}
     for name in measures:
         run, before = (found.systems[system].only([name]) for system in ("run", "baseline"))
-        kept = ~(np.isnan(run.values[name]) | np.isnan(before.values[name]))
-        pairs[name] = _Pair(_taken(run, kept), _taken(before, kept), rows.get(name), correction)
+        kept = np.flatnonzero(~(np.isnan(run.values[name]) | np.isnan(before.values[name])))
+        row = rows.get(name)
+        confirmed = row is not None and found.significant(row)
+        pairs[name] = _Pair(run.take(kept), before.take(kept), row, confirmed, correction, method.alpha)
     return _Pairs(pairs, tuple(f"note: {text}" for text in found.notes))
-
-
-def _taken(scores: Scores, kept: Bools) -> Scores:
-    queries = tuple(query for query, keep in zip(scores.queries, kept.tolist(), strict=True) if keep)
-    return replace(scores, queries=queries, values={name: column[kept] for name, column in scores.values.items()})
 
 
 def _value(rule: Rule, scores: Scores) -> Outcome:
@@ -147,7 +146,7 @@ def _furthest(rule: Rule, scores: Scores) -> tuple[Worst, ...]:
     return tuple(Worst(scores.queries[at], float(column[at])) for at in wrong[:_WORST])
 
 
-def _drop(rule: Rule, pair: _Pair, significant: bool, method: Method) -> Outcome:
+def _drop(rule: Rule, pair: _Pair, significant: bool) -> Outcome:
     """A rule about the difference to the baseline."""
     name = rule.measure
     value, before = pair.scores.combined(name), pair.baseline.combined(name)
@@ -157,7 +156,9 @@ def _drop(rule: Rule, pair: _Pair, significant: bool, method: Method) -> Outcome
     drop = sign * (before - value)
     p = pair.row.p_corrected if pair.row else None
     over = wording.exceeds(drop, rule.limit)
-    doubted = over and significant and not (p is not None and p < method.alpha)
+    # Where several queries all fall by the same, no test has a spread to go by, and none is needed.
+    all_alike = p is None and len(pair.scores.queries) > 1
+    doubted = over and significant and not (pair.confirmed or all_alike)
     shown = cell_text(value, name)
     said = f"{wording.demand(rule, cell_text(before, name))}: {wording.moved(rule, drop)}"
     said += _confirmation(p, pair, doubted)
@@ -168,18 +169,17 @@ def _drop(rule: Rule, pair: _Pair, significant: bool, method: Method) -> Outcome
 def _losses(pair: _Pair, name: str, sign: int) -> tuple[Worst, ...]:
     """The queries that lost most, largest losses first."""
     now, before = pair.scores.column(name), pair.baseline.column(name)
-    change = sign * (now - before)
+    # As they are averaged: a geometric mean owes most to what fell to nothing.
+    change = sign * (before_mean(now, way(name)) - before_mean(before, way(name)))
     lost = [at for at in np.argsort(change, kind="stable").tolist() if change[at] < 0]
     return tuple(Worst(pair.scores.queries[at], float(now[at]), float(before[at])) for at in lost[:_WORST])
 
 
 def _confirmation(p: float | None, pair: _Pair, doubted: bool) -> str:
     """Whether the test confirms a drop, or why it cannot."""
-    chance = wording.chance(p, pair.correction)
+    chance = wording.chance(p, pair.correction, pair.alpha)
     if doubted and len(pair.scores.queries) == 1:
         return ", which one query cannot confirm"
-    if doubted and not chance:
-        return ", which no test can confirm with these values"
     return (", which the test does not confirm" if doubted else "") + (f" ({chance})" if chance else "")
 
 

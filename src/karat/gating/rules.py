@@ -39,6 +39,8 @@ class Rule:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise self.error(f"{shown(self.kind)} is no kind of rule", f"There are {', '.join(KINDS)}.")
+        if not isinstance(self.measure, str):
+            raise self.error(f"{shown(self.measure)} is no measure", "Measures are names, such as nDCG@10.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, Real):
             raise self.error(f"{shown(self.limit)} is not a number", "A limit is a number, such as 0.6.")
         if not _is_finite(self.limit):
@@ -53,6 +55,7 @@ class Rule:
         if self.kind != "max-drop" and not low <= self.limit <= high:
             mend = f"Give a number {_span(low, high)}."
             raise self.error(f"a limit of {self.limit:g} is out of range: {self.measure} goes {_span(low, high)}", mend)
+        object.__setattr__(self, "limit", float(self.limit))  # also of a fraction, or of NumPy's
 
     def error(self, what: str, mend: str | None = None) -> KaratError:
         """A mistake in this rule, with its place."""

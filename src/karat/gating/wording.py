@@ -63,15 +63,15 @@ def moved(rule: Rule, drop: float) -> str:
     return f"it {'fell' if fell else 'rose'} by {size}"
 
 
-def chance(p: float | None, correction: Correction) -> str:
+def chance(p: float | None, correction: Correction, alpha: float) -> str:
     """How likely chance alone makes such a difference.
 
-    >>> chance(0.0031, "holm"), chance(1e-9, "none")
+    >>> chance(0.0031, "holm", 0.05), chance(1e-9, "none", 0.05)
     ('p = 0.0031, Holm-corrected', 'p < 0.0001')
     """
     if p is None:
         return ""
-    return ", ".join([p_text(p, named=True), *([CORRECTED[correction]] if correction in CORRECTED else [])])
+    return ", ".join([p_text(p, alpha, named=True), *([CORRECTED[correction]] if correction in CORRECTED else [])])
 
 
 def _side(value: float, limit: float) -> int:

@@ -4,7 +4,7 @@ from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, SEED, bca_interval, b
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
-from karat.stats.significance import EXACT, bootstrap_test, randomization, t_test, tukey, wilcoxon
+from karat.stats.significance import EXACT, bootstrap_test, randomization, rank_sum, t_test, tukey, wilcoxon
 
 __all__ = [
     "EXACT",
@@ -19,6 +19,7 @@ __all__ = [
     "power_of",
     "queries_needed",
     "randomization",
+    "rank_sum",
     "smallest_difference",
     "spread_of",
     "t_test",

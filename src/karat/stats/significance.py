@@ -15,8 +15,8 @@ from karat.stats.power import spread_of
 
 # Sums that are equal by right may differ in rounding: by less than this share of what was summed.
 _ROUNDING = 1e-12
-# Up to so many differences all sign patterns are counted: two halves of 2^20 sums.
-EXACT = 40
+# Up to so many differences all sign patterns are counted: two halves of 2^19 sums, in some hundredths of a second.
+EXACT = 38
 # Permutations at once. The random numbers depend on it, so it never depends on the data.
 _BLOCK = 1 << 16
 # Groups of 8 queries, and columns, at once: memory alone depends on them.
@@ -34,7 +34,7 @@ _ENTRIES = 1 << 10
 def randomization(differences: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
     """The p-value of each column by the paired randomisation test: how often do random signs give a sum as large?
 
-    A row is a query, a column a comparison; all columns share the random signs. With 40 differences or fewer that
+    A row is a query, a column a comparison; all columns share the random signs. With 38 differences or fewer that
     are not zero, all patterns of signs are counted and p is exact. With more, p = (b + 1) / (permutations + 1),
     where b is how many of the random patterns reach the observed |sum|.
 
@@ -146,16 +146,36 @@ def wilcoxon(differences: Floats) -> float | None:
     """
     if not len(differences):
         return None
-    sizes = np.abs(differences)
-    nearly = _ROUNDING * sizes.max()
-    signs = np.sign(differences[sizes > nearly])
-    if len(signs) < 2:
+    levels = _levels(differences)
+    if len(levels) < 2:
         return 1.0
     from scipy.stats import wilcoxon as signed_rank
 
-    rising, where = np.unique(sizes[sizes > nearly], return_inverse=True)
+    return float(signed_rank(levels, zero_method="wilcox", method="auto").pvalue)
+
+
+def rank_sum(differences: Floats) -> float:
+    """What Wilcoxon's test is about: the ranks of the gains, less those of the losses.
+
+    Many small gains may outweigh a few large losses in it, and not in the mean.
+
+    >>> rank_sum(np.array([0.1, 0.2, 0.3, -0.9])), np.array([0.1, 0.2, 0.3, -0.9]).mean().round(3)
+    (2.0, np.float64(-0.075))
+    """
+    levels = _levels(differences)
+    _, level, times = np.unique(np.abs(levels), return_inverse=True, return_counts=True)
+    ranks = np.cumsum(times) - (times - 1) / 2
+    return float((np.sign(levels) * ranks[level]).sum())
+
+
+def _levels(differences: Floats) -> Floats:
+    """The differences that are not zero, by the order of their sizes: 1, −2, 2, …; the same but for rounding is one."""
+    sizes = np.abs(differences)
+    nearly = _ROUNDING * sizes.max(initial=0.0)
+    kept = sizes > nearly
+    rising, where = np.unique(sizes[kept], return_inverse=True)
     steps = np.cumsum(np.diff(rising, prepend=0.0) > nearly)
-    return float(signed_rank(signs * steps[where], zero_method="wilcox", method="auto").pvalue)
+    return np.asarray(np.sign(differences[kept]) * steps[where], np.float64)
 
 
 def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> float | None:
@@ -188,7 +208,7 @@ def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) ->
     """
     systems = values.shape[1]
     # Centred, a query without differences adds nothing, and sums round less.
-    changed = values[np.ptp(values, axis=1) > 0]
+    changed = values[np.ptp(values, axis=1) > _ROUNDING * np.maximum(1, np.abs(values).max(axis=1, initial=0.0))]
     changed = changed - changed.mean(axis=1, keepdims=True)
     totals = changed.sum(axis=0)
     least = np.abs(totals[:, None] - totals) - _ROUNDING * np.abs(changed).sum()

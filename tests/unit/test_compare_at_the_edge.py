@@ -1,0 +1,195 @@
+"""Comparisons that could mislead: ranks against means, nulls, rounding, too few queries, and what nobody can know."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from karat import KaratError, Scores, compare
+from karat.combining import differences
+from karat.comparison.sentences import p_text
+from karat.gating import Rule, gate
+from karat.stats import rank_sum, weak_group
+from karat.tables import Cell, Table
+
+
+def scores_of(values: Any, measure: str = "AP") -> Scores:
+    column = np.asarray(values, np.float64)
+    return Scores(tuple(f"q{at}" for at in range(len(column))), {measure: column})
+
+
+def many_small_gains_and_a_few_large_losses() -> tuple[Scores, Scores]:
+    old = np.full(40, 0.5)
+    new = old.copy()
+    new[:35] += 0.01 + np.arange(35) * 1e-4
+    new[35:] -= 0.4 + np.arange(5) * 0.01
+    return scores_of(old), scores_of(new)
+
+
+def test_where_ranks_and_mean_disagree_nobody_wins_by_wilcoxon() -> None:
+    old, new = many_small_gains_and_a_few_large_losses()
+    found = compare({"old": old, "new": new}, test="wilcoxon")
+    (sentence,) = found.sentences
+    assert found.row("AP").p is not None
+    assert not found.significant(found.row("AP"))
+    assert sentence.startswith("no difference between new and old can be shown on AP: -0.042")
+    assert "the mean goes the other way" in sentence
+    assert "^{" not in found.to_latex()
+    assert "_{" not in found.to_latex()
+
+
+def test_a_drop_of_the_mean_is_not_confirmed_by_ranks_that_rise() -> None:
+    old, new = many_small_gains_and_a_few_large_losses()
+    rules = [Rule("max-drop", "AP", 0.01)]
+    assert gate(new, rules, old, significant=True, test="wilcoxon").passed
+    assert not gate(new, rules, old, test="wilcoxon").passed
+
+
+def test_the_sum_of_ranks_is_scipys() -> None:
+    from scipy.stats import rankdata
+
+    values = np.random.default_rng(3).integers(-4, 5, 60) / 10
+    kept = values[values != 0]
+    assert rank_sum(values) == (np.sign(kept) * rankdata(np.abs(kept).round(9))).sum()
+    assert rank_sum(np.zeros(3)) == rank_sum(np.empty(0)) == 0
+
+
+def test_tukeys_p_and_the_difference_beside_it_are_of_the_same_queries() -> None:
+    chance = np.random.default_rng(5)
+    base = chance.random(60)
+    third = base.copy()
+    third[30:] = np.nan
+    better_on_the_first_half = base + np.where(np.arange(60) < 30, 0.1, -0.3)
+    found = compare(
+        {"a": scores_of(base), "b": scores_of(better_on_the_first_half), "c": scores_of(third)}, test="tukey"
+    )
+    row = found.row("AP", "b", "a")
+    assert row.difference == pytest.approx(0.1)
+    assert (row.wins, row.ties, row.losses) == (30, 0, 0)
+    assert found.notes == ("AP: 30 left out: not all systems have a value.",)
+    assert "30 queries" in found.sentences[0]
+
+
+def test_a_system_without_any_value_leaves_tukeys_test_nothing() -> None:
+    empty = scores_of([math.nan] * 5)
+    found = compare({"a": scores_of([0.1] * 5), "b": scores_of([0.2] * 5), "c": empty}, test="tukey")
+    assert {*found.sentences} == {"no query has a value of AP in all systems"}
+
+
+def test_rounding_is_no_difference_to_tukeys_test() -> None:
+    values = np.random.default_rng(6).random(400)
+    found = compare({"one": scores_of(values), "two": scores_of(values * (1 + 4e-16))}, test="tukey")
+    assert found.row("AP").p == 1
+    assert "^{" not in found.to_latex()
+
+
+def test_so_few_queries_that_a_test_of_signs_can_show_nothing_are_told_so() -> None:
+    old = np.array([0.1, 0.2, 0.15])
+    (sentence,) = compare(
+        {"o": scores_of(old), "n": scores_of(old + np.array([0.5, 0.51, 0.52]))}, detect=0.5
+    ).sentences
+    assert "only 3 differ, and p cannot be below 0.25" in sentence
+    assert "3 queries are too few for this test to show anything" in sentence
+    assert sentence.endswith("To show a difference of 0.500, 6 queries are needed with power 0.8")
+
+
+def test_with_many_comparisons_even_more_queries_must_differ() -> None:
+    chance = np.random.default_rng(7)
+    systems = {str(at): scores_of(chance.random(8)) for at in range(12)}
+    sentence = compare(systems, permutations=9, resamples=9).sentences[0]
+    assert "only 8 differ, and p before the correction cannot be below 0.0078" in sentence
+    assert "8 queries are too few for this test to show anything" in sentence
+
+
+def test_a_difference_larger_than_the_measure_goes_is_not_promised() -> None:
+    (sentence,) = compare({"a": scores_of([0, 1, 0]), "b": scores_of([1, 0, 0.1])}, test="t").sentences
+    assert "No difference of AP is so large that 3 queries show it with power 0.8" in sentence
+
+
+def test_a_measure_that_is_not_known_is_noted_with_what_is_taken_for_better() -> None:
+    slow, quick = scores_of([200.0, 210.0], "latency_ms"), scores_of([100.0, 101.0], "latency_ms")
+    note = "latency_ms is not a measure of karat: more of it is taken for better."
+    assert note in compare({"slow": slow, "quick": quick}).notes
+    assert f"note: {note}" in gate(slow, [Rule("max-drop", "latency_ms", 1)], quick).notes
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap"])
+def test_a_drop_of_every_query_by_the_same_needs_no_test(test: Any) -> None:
+    found = gate(
+        scores_of([0.1] * 9), [Rule("max-drop", "AP", 0.01)], scores_of([0.5] * 9), significant=True, test=test
+    )
+    assert not found.passed
+
+
+def test_an_infinite_value_passes_no_gate() -> None:
+    with pytest.raises(KaratError, match="latency is inf"):
+        gate(scores_of([math.inf, 1.0], "latency"), [Rule("max", "latency", 5)])
+
+
+def test_a_gate_without_a_look_at_intervals_draws_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(*_: object) -> None:
+        raise AssertionError("nobody looks at these intervals")
+
+    monkeypatch.setattr("karat.comparison.differences.bootstrap_means", drawn)
+    chance = np.random.default_rng(8)
+    found = gate(scores_of(chance.random(30)), [Rule("max-drop", "AP", 0.5)], scores_of(chance.random(30)))
+    assert found.passed
+
+
+def test_queries_that_come_twice_are_refused() -> None:
+    twice = Scores(("q", "q"), {"AP": np.zeros(2)})
+    with pytest.raises(KaratError, match="a: query q comes twice"):
+        compare({"a": twice, "b": twice})
+
+
+def test_tukeys_test_is_not_said_to_correct_over_measures() -> None:
+    with pytest.raises(KaratError, match="over the systems of a measure"):
+        compare({"a": scores_of([0.1, 0.2]), "b": scores_of([0.2, 0.1])}, test="tukey", family="all")
+
+
+def test_a_p_just_below_the_limit_is_not_shown_as_the_limit() -> None:
+    assert (p_text(0.049999, 0.05), p_text(0.05, 0.05), p_text(0.050001, 0.05)) == ("0.049999", "0.0500", "0.050001")
+
+
+def test_very_many_comparisons_are_counted_instead_of_told() -> None:
+    chance = np.random.default_rng(9)
+    systems = {str(at): scores_of(chance.random(6)) for at in range(12)}
+    last = str(compare(systems, permutations=9, resamples=9)).splitlines()[-1]
+    assert last == "0 of 66 differences on AP are significant"
+
+
+def test_nulls_of_one_system_change_no_interval_of_the_others() -> None:
+    chance = np.random.default_rng(10)
+    a, b, c = chance.random((3, 40))
+    c[:7] = np.nan
+    alone = compare({"a": scores_of(a), "b": scores_of(b)}).row("AP")
+    beside = compare({"a": scores_of(a), "b": scores_of(b), "c": scores_of(c)}).row("AP", "b", "a")
+    for field in ("mean", "low", "high", "difference", "difference_low", "difference_high", "p"):
+        assert getattr(alone, field) == getattr(beside, field)
+    with_nulls = compare({"a": scores_of(a), "c": scores_of(c)}).row("AP", "c")
+    on_33 = compare({"a": scores_of(a[7:]), "c": scores_of(c[7:])}).row("AP", "c")
+    assert (with_nulls.difference_low, with_nulls.difference_high) == (on_33.difference_low, on_33.difference_high)
+
+
+def test_a_row_of_latex_that_begins_with_a_bracket_or_a_star_is_no_option_of_the_line_before() -> None:
+    table = Table(("q", "n"), ((Cell("[1]"), Cell("1")), (Cell("*"), Cell("2"))))
+    assert "\n{}[1] & 1" in table.latex()
+    assert "\n{}* & 2" in table.latex()
+
+
+def test_dollars_and_tildes_are_no_markup_in_markdown() -> None:
+    assert r"\$x\$ \~y\~ \&amp;" in Table(("a",), ((Cell("$x$ ~y~ &amp;"),),)).markdown()
+
+
+def test_what_differs_by_rounding_alone_differs_by_nothing() -> None:
+    assert differences(np.array([0.3, 1e9 + 1e-4, 0.5]), np.array([0.1 + 0.2, 1e9, 0.4])).tolist() == [
+        0, 0, pytest.approx(0.1),
+    ]  # fmt: skip
+
+
+def test_a_weak_group_takes_as_many_values_as_are_asked_for() -> None:
+    columns = [np.zeros(3), np.ones(30)]
+    assert [(weak_group(columns, least=least) or (None,))[0] for least in (5, 3)] == [1, 0]
