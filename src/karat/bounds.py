@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,17 +30,14 @@ from karat.names import value_text
 from karat.registry import definitions, lookup
 from karat.scores import Scores
 from karat.summary import cell_text
-from karat.tables import Cell, Table
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from karat.tables import Cell, Drawn, Table
 
 # How many ranks are held at once, over all the ways of judging that are computed together.
 _ROWS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(Drawn):
     """Between which values a measure lies, whatever the unjudged documents are worth; `value` takes them for nothing.
 
     `unjudged` counts the documents of each query that were retrieved and not judged, `best` is the grade that they
@@ -86,15 +83,6 @@ class Bounds:
     def __repr__(self) -> str:
         low, high = self.mean
         return f"<Bounds of {self.measure} over {len(self.queries)} queries: {low:.4f} to {high:.4f}>"
-
-    def __str__(self) -> str:
-        return self.table().text().rstrip("\n")
-
-    def __rich__(self) -> Group:
-        return self.table().rich()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def _rows(self) -> Iterator[tuple[str, float | None, float | None, float | None, int]]:
         """Query, value, low, high and unjudged documents of each query, and of all; None where there is no value."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,12 +140,15 @@ def _from_csv(path: str) -> Scores:
     for at, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
             raise _no_scores(f"{path}:{at}", f"{len(row)} columns where the header has {len(rows[0])}")
-    try:
-        values = {
-            name: np.array([_cell(row[at] or None) for row in rows[1:]], np.float64) for at, name in enumerate(names, 1)
-        }
-    except ValueError as error:
-        raise _no_scores(path, str(error)) from None
+    values = {}
+    for at, name in enumerate(names, 1):
+        column = []
+        for line, row in enumerate(rows[1:], 2):
+            try:
+                column.append(_cell(row[at] or None))
+            except ValueError:
+                raise _no_scores(f"{path}:{line}", f"{shown(row[at])} is not a number") from None
+        values[name] = np.array(column, np.float64)
     return _checked([row[0] for row in rows[1:]], values, (), "", path)
 
 
@@ -154,7 +158,8 @@ def _cell(value: Any) -> float:
 
 def _checked(queries: list[str], values: dict[str, Any], findings: Any, name: str, where: str) -> Scores:
     if len(set(queries)) < len(queries):
-        raise _no_scores(where, "a query comes twice")
+        twice = next(query for query, times in Counter(queries).items() if times > 1)
+        raise _no_scores(where, f"query {twice} comes twice")
     for measure, column in values.items():
         if np.isinf(column).any():
             query = queries[int(np.argmax(np.isinf(column)))]

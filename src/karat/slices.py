@@ -21,12 +21,10 @@ from karat.judged import Floats, Ints
 from karat.names import did_you_mean, value_text
 from karat.stats import weak_group
 from karat.summary import cell_text, notes
-from karat.tables import Cell, Table
+from karat.tables import Cell, Drawn, Table
 from karat.words import characters_apart
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from karat.scores import Scores
 
 Value = str | bool | float | None
@@ -42,7 +40,7 @@ _MEND = (
 
 
 @dataclass(frozen=True, eq=False)
-class Slices:
+class Slices(Drawn):
     """Scores by group, and of all queries, of which `valueless` have no value and are in the group "(none)"."""
 
     by: str
@@ -77,15 +75,6 @@ class Slices:
             legend="the weakest of its column",
             style="bold red",
         )
-
-    def __str__(self) -> str:
-        return self.table().text().rstrip("\n")
-
-    def __rich__(self) -> Group:
-        return self.table().rich()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     @cached_property
     def _rows(self) -> list[tuple[str, Scores, dict[str, tuple[float, float] | tuple[None, None]]]]:
@@ -221,7 +210,7 @@ def _one_each(queries: Sequence[str], given: Any, option: str) -> list[Value]:
     if isinstance(given, Mapping):
         known = given if all_text(given) else {str(query): value for query, value in given.items()}
         if not any(query in known for query in queries):
-            raise KaratError(f"{option} knows none of the queries", mend=f"They are called {shown(queries[:3])}.")
+            raise KaratError(f"{option} knows none of the queries", mend=f"They are called {', '.join(queries[:3])}, …")
         values = [known.get(query) for query in queries]
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         if len(values) != len(queries):

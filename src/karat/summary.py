@@ -57,7 +57,9 @@ def cell_text(value: float | None, measure: str) -> str:
     if value is None:
         return "–"
     # The ends of an interval are whole but for rounding.
-    return f"{value:,.0f}" if way(measure) == "sum" and round(float(value), 9).is_integer() else f"{value:.4f}"
+    if way(measure) == "sum" and round(float(value), 9).is_integer():
+        return f"{value:,.0f}"
+    return f"{round(value, 4) + 0.0:.4f}"  # and no minus before a zero
 
 
 def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:

@@ -147,6 +147,22 @@ class Table:
         return table
 
 
+class Drawn:
+    """What has a table, and is printed, shown on a terminal and in a notebook as that."""
+
+    def table(self) -> Table:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table().text().rstrip("\n")
+
+    def __rich__(self) -> Group:
+        return self.table().rich()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
 def _aligned(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:
     parts = []
     for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):
@@ -179,7 +195,8 @@ def _for_markdown(text: str) -> str:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "→": r"$\rightarrow$", "–": "--", "−": "$-$", "…": r"\dots{}",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from karat import Scores, compare, demo, evaluate, evaluate_results
-from karat.cli import main
+from tests.end_to_end.in_process import run_here
 
 KARAT = Path(sys.executable).with_name("karat")
 SYSTEMS = ("overlap", "bm25", "bm25-rm3")
@@ -55,14 +55,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def karat(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Karat:
+def karat(folder: Path) -> Karat:
     """The command as it is installed, without a process of its own."""
 
     def run(*words: str, command: str = "compare") -> Done:
-        monkeypatch.setattr(sys, "argv", ["karat", command, *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return Done(int(end.value.code or 0), *capsys.readouterr())
+        done = run_here(folder, command, *words)
+        return Done(done.returncode, done.stdout, done.stderr)
 
     return run
 
@@ -218,9 +216,11 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     of_runs = json.loads(good(karat(*PAIR, "--output", "json")))
     mixed = json.loads(good(karat("truth.qrels", f"bm25.{suffix}", *PAIR[2:], "--output", "json")))
     alone = json.loads(good(karat(f"bm25.{suffix}", "bm25-rm3.json", "--test", "t", "--output", "json")))
+    unjudged = [note for note in of_runs.pop("notes") if suffix != "csv" or not note.startswith("bm25: ")]
+    assert mixed.pop("notes") == unjudged  # CSV holds no findings
     assert mixed == of_runs
     assert alone["rows"] == of_runs["rows"]
-    assert alone["notes"] == ["bm25: RR left out: not all systems have it."]
+    assert alone["notes"] == ["bm25: RR left out: not all systems have it.", *unjudged]
 
 
 def test_scores_that_the_command_line_saved_are_compared(karat: Karat) -> None:
@@ -335,3 +335,24 @@ def test_saved_scores_that_are_not_finite_are_refused(karat: Karat, folder: Path
 def test_a_run_beside_saved_scores_without_a_truth_is_told_to_need_one(karat: Karat, folder: Path) -> None:
     scores(folder, "bm25", "P@10").to_json(folder / "saved.json")
     assert "truth" in refused(karat("saved.json", "overlap.trec")).partition("Each line is one object")[0]
+
+
+def test_a_baseline_may_be_named_by_its_file(karat: Karat) -> None:
+    for name in ("bm25", "bm25.trec", "./bm25.trec"):
+        out = good(
+            karat("truth.qrels", "./bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t", "--baseline", name)
+        )
+        assert "difference to bm25" in out
+
+
+def test_a_run_that_has_none_of_the_queries_is_not_compared(karat: Karat, folder: Path) -> None:
+    (folder / "other.trec").write_text("z1 Q0 d 1 1 r\n")
+    error = refused(karat("truth.qrels", "other.trec", "bm25.trec", "-m", "P@10"))
+    assert "other: not one of the queries is in this system" in error
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "junk"])
+def test_a_file_of_scores_that_holds_none_is_told_so(karat: Karat, folder: Path, text: str) -> None:
+    (folder / "empty.json").write_text(text)
+    assert "empty.json" in (error := refused(karat("empty.json", "empty.json")))
+    assert "these are no scores of karat" in error

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from karat import Scores, compare, demo, evaluate, evaluate_runs
-from karat.cli import main
+from tests.end_to_end.in_process import run_here
 
 KARAT = Path(sys.executable).with_name("karat")
 QRELS = "q 0 a 1\nq 0 b 2\nr 0 c 1\nsame 0 d 1\n"
@@ -49,14 +49,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def karat(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Karat:
+def karat(folder: Path) -> Karat:
     """`karat diff` with these words, in this process."""
 
     def run(*words: str | Path) -> Done:
-        monkeypatch.setattr(sys, "argv", ["karat", "diff", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return Done(end.value.code, *capsys.readouterr())
+        done = run_here(folder, "diff", *words)
+        return Done(done.returncode, done.stdout, done.stderr)
 
     return run
 
@@ -152,7 +150,9 @@ def test_every_format_tells_of_the_same_queries(good: Text) -> None:
         assert [{"query": row.pop("query"), **{key: float(row[key]) for key in row}} for row in read] == rows
     assert json.loads(good(*RUNS, "--output", "json"))["queries"][0]["moves"][0]["gold"] == "a"
     assert "| q | a | 1 → – | fell out of the top 10 | -0.3801 | 0.8597 |" in good(*RUNS, "--output", "markdown")
-    assert r"r & c & 2 → 1 & rose & +0.3691 & 0.6309 & 1.0000 & +0.3691 \\" in good(*RUNS, "--output", "latex")
+    assert r"r & c & 2 $\rightarrow$ 1 & rose & +0.3691 & 0.6309 & 1.0000 & +0.3691 \\" in good(
+        *RUNS, "--output", "latex"
+    )
 
 
 def test_programs_get_rows_alone_and_people_the_notes_beside_them(karat: Karat) -> None:

@@ -200,7 +200,7 @@ def test_a_text_of_a_megabyte_is_compared_as_a_whole() -> None:
     assert near > 0.5 > far
     assert same == pytest.approx(1, abs=1e-9)
     # What stands at its end counts too: nothing is cut off.
-    assert sas(f"{long} {'banana ' * 300_000}", "banana", STATIC) > far + 0.2
+    assert sas(f"{long[:300_000]} {'banana ' * 100_000}", "banana", STATIC) > far + 0.2
 
 
 def test_of_several_gold_answers_the_nearest_counts() -> None:

@@ -193,3 +193,42 @@ def test_what_differs_by_rounding_alone_differs_by_nothing() -> None:
 def test_a_weak_group_takes_as_many_values_as_are_asked_for() -> None:
     columns = [np.zeros(3), np.ones(30)]
     assert [(weak_group(columns, least=least) or (None,))[0] for least in (5, 3)] == [1, 0]
+
+
+def test_so_few_permutations_that_p_cannot_be_small_are_told_so() -> None:
+    chance = np.random.default_rng(11)
+    old = chance.random(60)
+    (sentence,) = compare({"a": scores_of(old), "b": scores_of(old + chance.random(60))}, permutations=10).sentences
+    assert "so few are drawn at random that p cannot be below 0.091" in sentence
+
+
+def test_a_difference_that_no_measure_has_is_not_planned_for() -> None:
+    (sentence,) = compare({"a": scores_of([0.1, 0.2, 0.4]), "b": scores_of([0.2, 0.1, 0.3])}, detect=2).sentences
+    assert sentence.endswith("No difference of AP is as large as 2.000")
+
+
+def test_a_zero_has_no_sign() -> None:
+    found = compare({"a": scores_of([0.1, 0.2]), "b": scores_of([0.2, 0.1 - 1e-7])})
+    assert "-0.0000" not in str(found)
+    assert "-0.00 " not in str(found)
+
+
+def test_sentences_that_are_left_out_are_said_to_be() -> None:
+    values = np.random.default_rng(12).random((14, 6))
+    columns = {f"P@{at}": values[at] for at in range(1, 14)}
+    queries = tuple("abcdef")
+    found = compare({"x": Scores(queries, columns), "y": Scores(queries, {**columns, "P@1": values[0]})}, resamples=9)
+    lines = str(found).splitlines()
+    assert lines[-2] == "in words, of P@1 alone (-m names another measure):"
+    assert len(found.sentences) == 13
+
+
+def test_a_gate_of_no_queries_is_a_mistake() -> None:
+    with pytest.raises(KaratError, match="no queries to judge by"):
+        gate(Scores((), {"AP": np.empty(0)}), [Rule("min", "AP", 0)])
+
+
+def test_a_baseline_without_the_measure_of_a_rule_names_the_rule() -> None:
+    rules = [Rule("max-drop", "AP", 0.01, "karat.toml: gate.max-drop.AP")]
+    with pytest.raises(KaratError, match=r"karat.toml: gate.max-drop.AP: the baseline: these scores have no 'AP'"):
+        gate(scores_of([0.1, 0.2]), rules, scores_of([0.1, 0.2], "RR"))

@@ -242,3 +242,17 @@ def test_any_text_is_rules_or_a_mistake_with_its_file(text: str) -> None:
         except KaratError as error:
             where = error.where
         assert str(where).startswith(str(path))
+
+
+def test_what_results_call_their_fields_stands_there_too(here: Path) -> None:
+    fields = '[gate.min]\nRR = 0.1\n[gate.field]\nretrieved = "source_nodes"\n'
+    assert written(fields).options == {"field": {"retrieved": "source_nodes"}}
+    assert mistake("[gate]\nfield = 3\n").startswith("karat.toml: gate.field: 3 is no table")
+    wrong = mistake('[gate.field]\nretreived = "x"\n')
+    assert wrong.startswith("karat.toml: gate.field.retreived: 'retreived' is no field of results. Did you mean")
+    assert mistake("[gate.field]\nretrieved = 3\n").startswith("karat.toml: gate.field.retrieved: 3 is not the name")
+
+
+def test_a_mistake_in_toml_that_quotes_cannot_mend_is_told_without_them(here: Path) -> None:
+    assert "in quotes" in mistake("[gate.min]\nnDCG@10 = 0.6\n")
+    assert "in quotes" not in mistake("[gate.min]\nAP = 1\nAP = 1\n")

@@ -158,7 +158,7 @@ def test_the_scores_of_a_group_can_be_explained() -> None:
         (pl.DataFrame({"a": [1, 2, 3, 4]}), "is no value per query"),
         ([1, 2, 3], "by has 3 values for 4 queries.*in the order of scores.queries"),
         (pd.Series([1, 2, 3, 4, 5]), "by has 5 values for 4 queries"),
-        ({"x": 1}, r"by knows none of the queries\. They are called \('q0', 'q1', 'q2'\)"),
+        ({"x": 1}, r"by knows none of the queries\. They are called q0, q1, q2"),
         ([1, 2, [3], 4], r"query q2: \[3\] is nothing to group by.*write str"),
         (np.eye(4), "query q0: .*is nothing to group by"),
         (pa.table({"a": [1, 2, 3, 4]}), "query q0: .*is nothing to group by"),

@@ -28,6 +28,8 @@ from karat import KaratError, Scores, evaluate, evaluate_runs
 MEASURES = ("AP", "nDCG", "RR", "P@2", "Judged@2", "NumRet", "NumRel", "NumRelRet")
 TRUTH: dict[str, dict[str, float]] = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 RUN: dict[str, dict[str, float]] = {"q1": {"x": 3, "a": 2}, "q2": {"c": 1}}
+# One for all relations: to connect takes longer than all else that a test does.
+DUCKDB = duckdb.connect()
 
 
 def per_query(truth: object, run: object, **options: Any) -> dict[str, dict[str, float | None]]:
@@ -350,8 +352,8 @@ def frames(data: Mapping[str, Mapping[str, float]], number: str) -> dict[str, An
         "pyarrow, string views": table.set_column(1, "doc", table["doc"].cast(pa.string_view())),
         "pyarrow, large strings": table.set_column(1, "doc", table["doc"].cast(pa.large_string())),
         "pyarrow, a reader": table.to_reader(),
-        "duckdb": duckdb.connect().from_arrow(table),
-        "duckdb, enums": duckdb.connect().from_arrow(table).select(f"query, doc, {number}::DECIMAL(9, 2) AS {number}"),
+        "duckdb": DUCKDB.from_arrow(table),
+        "duckdb, enums": DUCKDB.from_arrow(table).select(f"query, doc, {number}::DECIMAL(9, 2) AS {number}"),
     }  # fmt: skip
 
 
@@ -395,7 +397,7 @@ def test_strings_of_digits_keep_their_zeros() -> None:
 def test_a_column_of_fractions_holds_no_ids(kind: str, column: str) -> None:
     frame = frames(RUN, "score")["pandas"].assign(**{column: [1.0, 2.0, 3.0]})
     error = error_of(TRUTH, {"pandas": frame, "polars": pl.DataFrame(frame), "pyarrow": pa.table(frame),
-                             "duckdb": duckdb.connect().from_arrow(pa.table(frame))}[kind])  # fmt: skip
+                             "duckdb": DUCKDB.from_arrow(pa.table(frame))}[kind])  # fmt: skip
     assert f"column {column}" in str(error.where)
     assert error.mend
 
@@ -409,7 +411,7 @@ def test_a_null_is_an_error_that_names_column_and_row(kind: str, column: str) ->
         "pandas": lambda: pd.DataFrame(columns),
         "polars": lambda: pl.DataFrame(columns),
         "pyarrow": lambda: pa.table(columns),
-        "duckdb": lambda: duckdb.connect().from_arrow(pa.table(columns)),
+        "duckdb": lambda: DUCKDB.from_arrow(pa.table(columns)),
     }
     error = error_of(TRUTH, make[kind]())
     assert f"column {column}, row 1" in str(error.where)
@@ -506,8 +508,9 @@ DOCS = st.dictionaries(IDS, st.sampled_from([0.0, 1.0, 2.0, -1.0, 0.5]), min_siz
 DATA = st.dictionaries(IDS, DOCS, min_size=1, max_size=4)
 
 
-# An example costs forty evaluations: what fails is shown as it was found, not made small.
-@settings(max_examples=30, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+# An example costs forty evaluations: what fails is shown as it was found, not made small. Twenty of them meet each kind
+# of tie and every kind of frame in many orders; the runs of frames are shuffled, for in order they are tested above.
+@settings(max_examples=20, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(DATA, DATA, st.sampled_from(["trec", "input", "best", "worst"]), st.randoms())
 def test_all_sources_of_one_data_set_give_identical_scores(
     tmp_path_factory: pytest.TempPathFactory, truth: Any, run: Any, ties: Any, chance: Any
@@ -520,7 +523,7 @@ def test_all_sources_of_one_data_set_give_identical_scores(
     expected = karat.evaluate(truth, run, MEASURES, ties=ties)
     for of_truth in (truth_file, *frames(truth, "grade").values()):
         assert same(karat.evaluate(of_truth, run, MEASURES, ties=ties), expected)
-    for of_run in (run_file, shuffled, *frames(run, "score").values(), *frames(shuffled, "score").values()):
+    for of_run in (run_file, shuffled, *frames(shuffled, "score").values()):
         assert same(karat.evaluate(truth, of_run, MEASURES, ties=ties), expected)
 
 

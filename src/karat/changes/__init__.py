@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from karat.measure import Measure
 from karat.measures import parse
 from karat.names import did_you_mean
 from karat.scores import Scores
-from karat.tables import Table
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from karat.tables import Drawn, Table
 
 _LABEL = 200
 
@@ -65,7 +62,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
+class Changes(Drawn):
     """The queries that changed most from one system to another, worst losses first; print it, or read `queries`."""
 
     measure: str
@@ -147,17 +144,8 @@ class Changes:
 
         return in_full(self, query)
 
-    def __str__(self) -> str:
-        return self.table().text().rstrip("\n")
-
     def __repr__(self) -> str:
         return f"<Changes on {self.measure} from {self.names[0]} to {self.names[1]}: {len(self.queries)} queries>"
-
-    def __rich__(self) -> Group:
-        return self.table().rich()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def _change(self, at: int) -> Change:
         query = self.scores[0].queries[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from karat.changes import Change, Changes, Move, known_measure
 from karat.evidence import Evidence
@@ -28,8 +29,21 @@ def table(changes: Changes) -> Table:
             rows.append(
                 _cells(change.query if at == 0 else "", what, rank, how, part, *(numbers if at == 0 else [""] * 3))
             )
-    header = ("query", "what moved", "rank", "how", "part", *changes.names, "difference")
-    return Table(header, tuple(rows), _notes(changes), labels=4)
+    answers = any(change.answers is not None for change in changes.queries)
+    about = ("answer", "rank", "system", "part") if answers else ("what moved", "rank", "how", "part")
+    header = ("query", *about, *changes.names, "difference")
+    return _without_empty(Table(header, tuple(rows), _notes(changes), labels=4), kept=5)
+
+
+def _without_empty(table: Table, kept: int) -> Table:
+    """A table without columns that say nothing, of those before the numbers; the first is always there."""
+    full = [
+        at for at in range(len(table.header))
+        if at == 0 or at >= kept or any(row[at].text for row in table.rows)
+    ]  # fmt: skip
+    header = tuple(table.header[at] for at in full)
+    rows = tuple(tuple(row[at] for at in full) for row in table.rows)
+    return replace(table, header=header, rows=rows, labels=sum(at < table.labels for at in full))
 
 
 def _lines(change: Change, names: tuple[str, str]) -> list[tuple[str, str, str, str]]:
@@ -77,6 +91,8 @@ def _notes(changes: Changes) -> tuple[str, ...]:
         f"{changes.measure}: {before} {said[0]}, {after} {said[1]}; {better:,} quer{'y' if better == 1 else 'ies'}"
         f" better, {same:,} the same, {worse:,} worse{which}"
     ]
+    if not shown:
+        lines.append("no query became worse" if changes.losses else "no query changed")
     if changes.cannot is not None:
         lines.append(f"note: {changes.cannot}")
     elif any(change.moves for change in changes.queries):

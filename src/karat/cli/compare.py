@@ -19,7 +19,7 @@ def command(
     measures: opt.Measures = None,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The run that the others are compared with; without it, each with each."),
+        typer.Option(metavar="RUN", help="The run that the others are compared with; without it, each with each."),
     ] = None,
     test: opt.TestName = "randomization",
     correction: opt.CorrectionName = "holm",
@@ -48,9 +48,8 @@ def command(
     from dataclasses import asdict
 
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load, refuse_unused, run_names
+    from karat.cli.systems import How, load, named_system, refuse_unused
     from karat.comparison import Method, compared
-    from karat.comparison.alignment import known_system
     from karat.errors import KaratError
 
     paths = [truth, *(runs or [])]
@@ -58,11 +57,9 @@ def command(
     request = Request(output, None if file == "-" else file, scores=False)
     refuse(request, paths)
     method = Method(test, correction, family, queries, level, detect, permutations)
-    if baseline is not None:
-        # Before anything is evaluated. The first file may be a truth, or a system.
-        known_system(dict.fromkeys([*run_names(paths[1:] or paths), *run_names(paths)]), baseline, "--baseline")
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel, saved=True)
     refuse_unused(paths, how)
+    baseline = None if baseline is None else named_system(paths, how, baseline)
     systems = {name: scores.alone() for name, scores in load(paths, how).items()}
     if len(systems) < 2:
         raise KaratError("one system cannot be compared", mend="Name another one: karat compare TRUTH RUN RUN.")

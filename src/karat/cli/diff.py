@@ -63,7 +63,7 @@ def command(
     (first, before), (second, after) = aligned.systems.items()
     found = changes(before, after, before.measures[0], n or None, (first, second), losses)
     if query is not None:
-        change = found[query].to_dict()
+        change = {"measure": found.measure, "systems": list(found.names), **found[query].to_dict()}
         columns = [field.name for field in fields_of(Move)]
         report(request, found.tables_of(query), whole=change, rows=change["moves"], columns=columns)
     else:

@@ -101,10 +101,11 @@ def command(
     }  # fmt: skip
     if in_file is not None:
         asked |= {name: value for name, value in in_file.options.items() if not _is_given(context, name)}
+    named = [f"{role}={name}" for role, name in asked.pop("field", {}).items()]
     request = Request(output, None if file == "-" else file)
     read_too = (in_file.file, in_file.baseline) if in_file else ()
     _refuse(request, junit, [path for path in (truth, run, baseline, *read_too) if path is not None])
-    found = _judged([truth, *([] if run is None else [run])], baseline, given, in_file, fields or [], asked)
+    found = _judged([truth, *([] if run is None else [run])], baseline, given, in_file, fields or named, asked)
     _deliver(found, request, junit)
     raise typer.Exit(0 if found.passed else 1)
 
@@ -179,7 +180,13 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
     from karat.errors import KaratError
 
     if any(rule.kind == "max-drop" for rule in rules):
-        return baseline if baseline is not None or in_file is None else in_file.baseline
+        if baseline is None and in_file is not None and in_file.baseline is not None:
+            if not os.path.exists(in_file.baseline):
+                mend = "Save it with `karat evaluate ... -o FILE`; the path is seen from the file that says it."
+                where = f"{in_file.file}: {in_file.table}.baseline"
+                raise KaratError(f"there is no file {in_file.baseline}", where=where, mend=mend)
+            return in_file.baseline
+        return baseline
     if baseline is not None:
         mend = "Add one, as --max-drop nDCG@10=0.01, or leave it out."
         raise KaratError("no rule is about a drop from the baseline", where=f"--baseline {baseline}", mend=mend)

@@ -67,7 +67,7 @@ def refuse(request: Request, inputs: Sequence[str]) -> None:
         return
     suffix = PurePath(file).suffix.lower()
     if request.output is None and suffix and suffix not in _BY_SUFFIX:
-        raise KaratError(f"{suffix} says no format", where=file, mend="Name one with --output, such as --output csv.")
+        raise KaratError(f"{suffix} says no format", where=file, mend="Name one with --output, such as --output json.")
     if request.form == "parquet" and not request.scores:
         raise KaratError("Parquet files hold scores", where=file, mend="Take .csv, .json or .md.")
     if request.form == "parquet" and len(inputs) > 2:

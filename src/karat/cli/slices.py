@@ -70,7 +70,11 @@ def _column(text: str, option: str) -> dict[str, Any]:
         mend = f"{own} file and one of its columns, as queries.csv:language."
         raise KaratError(f"{option} {shown(text)} is nothing to group by", mend=mend)
     try:
-        values = {query: value for _, query, value in rows(TextSource(file), "answer", {"answer": name}, file)}
+        values: dict[str, Any] = {}
+        for place, query, value in rows(TextSource(file), "answer", {"answer": name}, file):
+            if values.setdefault(query, value) != value:
+                what = f"query {query} has {shown(value)} here and {shown(values[query])} before"
+                raise KaratError(what, where=place, mend="Give each query one value.")
     except KaratError as error:
         # How answers are named is no help here.
         mend = (error.mend or "").partition(" Name it: ")[0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from karat.cli.models import noted, with_static_model
+from karat.comparison.alignment import known_system
 from karat.errors import KaratError, shown
 from karat.evaluation import DEFAULT_MEASURES, Options, evaluate_results, evaluate_runs
 from karat.matching.choice import matcher_of
@@ -61,6 +62,19 @@ def refuse_unused(paths: Sequence[str], how: How) -> None:
         raise KaratError(f"saved scores are taken as they are, and {option} cannot change them", mend=mend)
 
 
+def named_system(paths: Sequence[str], how: How, given: str) -> str:
+    """What a system is called that is named so, or by its file, before anything is evaluated."""
+    if "-" in paths[:1]:
+        return given
+    alone = (how.saved and is_saved(paths[0])) or is_results(TextSource(paths[0]))
+    systems = list(paths) if alone else list(paths[1:])
+    names = run_names(systems) if systems else []
+    for path, name in zip(systems, names, strict=True):
+        if systems.count(path) == 1 and given in (path, PurePath(path).name) and given not in names:
+            return name
+    return known_system(names, given, "--baseline")
+
+
 def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
     """The scores of each system, by the name of its file.
 
@@ -70,6 +84,9 @@ def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
     options = how.options()
     fields = fields_named(how.fields)
     first = TextSource(paths[0])
+    if not how.saved and PurePath(first.path).suffix.lower() in (".json", ".parquet") and is_saved(first.path):
+        mend = "karat compare, diff and gate take them."
+        raise KaratError("these are saved scores, not a truth or results", where=first.name, mend=mend)
     if (how.saved and is_saved(first.path)) or is_results(first):
         scores = {
             name: _by_itself(path if at else first, name, replace(how, measures=names), fields, options)
@@ -99,13 +116,13 @@ def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
 def is_saved(path: str) -> bool:
     """Whether a file holds scores that were saved, as far as its name and its first line say.
 
-    JSON of karat's own has its brace alone in the first line, where a line of results is a whole object; or else, if
-    somebody wrote it again, what no results have.
+    JSON of karat's own has its brace alone in the first line, where a line of results is a whole object; or, if
+    somebody wrote it again, what no results have. What is neither is told so when it is read.
     """
     suffix = PurePath(path).suffix.lower()
     if suffix == ".json":
         first = next((line for _, line in TextSource(path).lines() if line), b"")
-        return first == b"{" or (b'"means"' in first and b'"findings"' in first)
+        return first == b"{" or not first.startswith(b"{") or (b'"means"' in first and b'"findings"' in first)
     return suffix in (".parquet", ".csv")
 
 

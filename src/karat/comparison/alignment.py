@@ -59,7 +59,13 @@ def _refuse_what_is_no_scores(systems: object) -> None:
         if not isinstance(name, str):
             raise KaratError(f"{shown(name)} is no name of a system", mend=mend)
         if not isinstance(scores, Scores):
-            raise KaratError(f"{shown(scores)} are no scores", where=name, mend=f"Evaluate first. {mend}")
+            raise KaratError(
+                f"{shown(scores)} are no scores", where=name, mend=f"Evaluate first, or use Scores.load. {mend}"
+            )
+        for finding in scores.findings:
+            if finding.code == "missing-queries" and 0 < len(scores.queries) <= finding.count:
+                what = "not one of the queries is in this system: it scores 0 for having no results"
+                raise KaratError(what, where=name, mend="Compare the query ids: are they written alike?")
         if len(set(scores.queries)) < len(scores.queries):
             twice = next(query for query, times in Counter(scores.queries).items() if times > 1)
             raise KaratError(f"query {twice} comes twice", where=name, mend="Give each query one row.")

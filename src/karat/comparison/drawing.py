@@ -13,7 +13,7 @@ from karat.summary import cell_text, notes
 from karat.tables import Cell, Table, latex_text
 
 # More sentences than these are read by nobody: then those of the first measure are said.
-_SENTENCES = 8
+_SENTENCES = 12
 
 _LINES = 40
 
@@ -64,7 +64,7 @@ def _against(comparison: Comparison, row: Row, twice: bool) -> list[Cell]:
         Cell(_with_interval(*ends, row.measure, "+")),
         *map(Cell, texts[:-1]),
         Cell(texts[-1], comparison.significant(row)),
-        Cell("–" if row.effect is None else f"{row.effect:+.2f}"),
+        Cell("–" if row.effect is None else f"{round(row.effect, 2) + 0.0:+.2f}"),
         Cell(f"{row.wins}/{row.ties}/{row.losses}"),
     ]
 
@@ -80,17 +80,24 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     sentences = comparison.sentences
     if len(sentences) > _SENTENCES:
         sentences = sentences[: len(sentences) // len(comparison.measures)]
-    if len(sentences) > _LINES:
+        if len(comparison.measures) > 1:
+            sentences = (f"in words, of {comparison.measures[0]} alone (-m names another measure):", *sentences)
+    if len(sentences) > _LINES + 1:
         sentences = (_counted(comparison),)
-    queries = len(comparison.queries)
     return (
-        f"{queries:,} quer{'y' if queries == 1 else 'ies'}, with {100 * comparison.method.level:g}% confidence"
-        f" intervals; p by {_test(comparison)}",
+        f"{_queries(comparison)}; p by {_test(comparison)}",
         "effect: mean / standard deviation of the differences; +/=/−: queries better, the same, worse",
         *(f"note: {note}" for note in comparison.notes),
         *notes(comparison.systems),
         *sentences,
     )
+
+
+def _queries(comparison: Comparison) -> str:
+    queries = len(comparison.queries)
+    if queries == 1:
+        return "1 query"
+    return f"{queries:,} queries, with {100 * comparison.method.level:g}% confidence intervals"
 
 
 def _counted(comparison: Comparison) -> str:

@@ -16,11 +16,9 @@ from karat.errors import KaratError
 from karat.files import write_whole
 from karat.measure import Measure
 from karat.scores import Scores
-from karat.tables import Table, delimited
+from karat.tables import Drawn, Table, delimited
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from karat.changes import Changes
 
 
@@ -49,7 +47,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Drawn):
     """What `compare` found; print it, or read its rows. `systems` are the scores of the queries that were compared."""
 
     rows: tuple[Row, ...]
@@ -125,7 +123,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """`{"rows": [{"measure", "system", "baseline", "mean", "difference", "p", ...}], "power": [...], ...}`."""
+        from karat.summary import notes
+
         detect = self.method.detect
+        noticed = [note.removeprefix("note: ") for note in notes(self.systems)]
         return {
             "systems": list(self.systems),
             "baseline": self.baseline,
@@ -142,7 +143,7 @@ class Comparison:
                 for names, power in self.powers.items()
             ],
             "sentences": list(self.sentences),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *noticed],
         }
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -164,17 +165,8 @@ class Comparison:
 
         return _written(latex(self), path)
 
-    def __str__(self) -> str:
-        return self.table().text().rstrip("\n")
-
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {len(self.queries):,} queries>"
-
-    def __rich__(self) -> Group:
-        return self.table().rich()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def _measure(self, measure: str | Measure) -> str:
         return next(iter(next(iter(self.systems.values())).only([measure])))
@@ -193,7 +185,9 @@ class Comparison:
             return meant[0]
         pairs = ", ".join(f"{one} with {other}" for one, other in there)
         asked = f"{system or 'a system'} with {baseline or 'another'}"
-        problem = f"{asked} was not compared" if not meant else f"{asked} may be any of {len(meant)} comparisons"
+        problem = (
+            f"{asked} was not compared" if not meant else f"there are {len(meant)} comparisons, and one is asked for"
+        )
         raise KaratError(problem, mend=f'Name them, as system="...", baseline="...": there is {pairs}.')
 
 

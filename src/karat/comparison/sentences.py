@@ -7,6 +7,7 @@ import math
 from karat.combining import higher_is_better, known_range
 from karat.comparison.power import POWER, Power
 from karat.comparison.result import Comparison, Row
+from karat.stats import EXACT
 
 _NOTHING = 1e-9
 CORRECTED = {"holm": "Holm-corrected", "bonferroni": "Bonferroni-corrected", "bh": "Benjamini-Hochberg-corrected"}
@@ -22,7 +23,7 @@ def said(comparison: Comparison, row: Row) -> str:
     if not comparison.significant(row) and power.differing:
         parts += _could(row.measure, power)
     if comparison.method.detect is not None:
-        parts.append(_needed(comparison.method.detect, power))
+        parts.append(_needed(comparison.method.detect, row.measure, power))
     return ". ".join(parts)
 
 
@@ -65,11 +66,23 @@ def _why(comparison: Comparison, row: Row, power: Power) -> str:
         return "; most gain, or most lose, but the mean goes the other way"
     if row.p is None:
         return "; all differ by the same, so that nothing tells how they spread"
+    drawn = _least_drawn(comparison, power)
+    if drawn >= power.alpha:
+        return f"; so few are drawn at random that p cannot be below {drawn:.2g}"
     if power.least_p >= power.alpha:
         some = "1 differs" if power.differing == 1 else f"{power.differing} differ"
         raw = "p" if power.alpha == comparison.method.alpha else "p before the correction"
         return f"; only {some}, and {raw} cannot be below {power.least_p:.2g}"
     return ""
+
+
+def _least_drawn(comparison: Comparison, power: Power) -> float:
+    """The smallest p that so many random draws can give; 0 where nothing is drawn."""
+    method = comparison.method
+    if method.test == "bootstrap":
+        return 1 / (method.resamples + 1)
+    sampled = method.test == "tukey" or (method.test == "randomization" and power.differing > EXACT)
+    return 1 / (method.permutations + 1) if sampled else 0.0
 
 
 def _sure(comparison: Comparison, row: Row, power: Power) -> str:
@@ -119,12 +132,17 @@ def _signed(row: Row) -> str:
 
 
 def _with_interval(ends: list[float], sign: str) -> str:
-    digits = len(number(ends[0]).partition(".")[2])
-    first, *interval = (f"{end:{sign if at == 0 else ''}.{digits}f}" for at, end in enumerate(ends))
+    # As many digits as the largest of them needs, and no minus before a zero.
+    digits = len(number(max(ends, key=abs)).partition(".")[2])
+    rounded = (round(end, digits) + 0.0 for end in ends)
+    first, *interval = (f"{end:{sign if at == 0 else ''}.{digits}f}" for at, end in enumerate(rounded))
     return f"{first} [{', '.join(interval)}]" if interval else first
 
 
-def _needed(difference: float, power: Power) -> str:
+def _needed(difference: float, measure: str, power: Power) -> str:
+    known = known_range(measure)
+    if known is not None and difference > known[1] - known[0]:
+        return f"No difference of {measure} is as large as {number(difference)}"
     needed = power.needed(difference)
     if needed is None:
         if power.spread:

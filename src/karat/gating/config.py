@@ -17,6 +17,7 @@ from karat.gating.rules import KINDS, Kind, Rule, refuse_repeats
 from karat.matching.choice import matcher_of
 from karat.names import did_you_mean
 from karat.options import Correction, Duplicates, Missing, Queries, Test, Ties
+from karat.sources.records import field_names
 
 _CHOICES: dict[str, Any] = {
     "test": Test, "correction": Correction, "queries": Queries, "missing": Missing, "ties": Ties,
@@ -25,7 +26,7 @@ _CHOICES: dict[str, Any] = {
 _SWITCHES = ("significant", "ignore-identical-ids")
 _NUMBERS = ("level", "rel")
 _TEXTS = ("match", "baseline")
-_KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS)
+_KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "field")
 _EXAMPLE = '"nDCG@10" = 0.6'
 _QUOTES = f"A name with @, . or ( is written in quotes: {_EXAMPLE}."
 _START = f"Begin with [gate.min] and a line such as {_EXAMPLE}."
@@ -45,6 +46,7 @@ class Options(TypedDict, total=False):
     ties: Ties
     duplicates: Duplicates
     ignore_identical_ids: bool
+    field: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Config:
     rules: tuple[Rule, ...]
     options: Options = field(default_factory=Options)
     baseline: str | None = None
+    table: str = "gate"
 
 
 def find(folder: str | os.PathLike[str] = ".") -> Config | None:
@@ -108,7 +111,9 @@ def _parsed(path: str) -> dict[str, Any]:
         problem, _, place = str(error).partition(" (at ")
         line_number = re.match(r"line (\d+)", place)
         where = f"{path}:{line_number[1]}" if line_number else path
-        raise KaratError(f"this is not TOML: {problem}", where=where, mend=_QUOTES) from None
+        # What tomllib expects after a name that should be in quotes.
+        mend = _QUOTES if problem.startswith(("Expected", "Invalid")) else None
+        raise KaratError(f"this is not TOML: {problem}", where=where, mend=mend) from None
 
 
 def _refuse_unknown_tables(path: str, tables: tuple[str, ...], data: Mapping[str, Any]) -> None:
@@ -143,7 +148,7 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     refuse_repeats(rules)
     baseline = options.pop("baseline", None)
     beside = None if baseline is None else os.fspath(Path(path).parent / str(baseline))
-    return Config(path, tuple(rules), cast("Options", options), beside)
+    return Config(path, tuple(rules), cast("Options", options), beside, ".".join(head))
 
 
 def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterable[Rule]:
@@ -170,6 +175,8 @@ def _option(path: str, keys: tuple[str, ...], value: object) -> object:
             )
     elif name in _NUMBERS:
         _refuse_wrong_number(path, keys, value)
+    elif name == "field":
+        _refuse_wrong_fields(path, keys, value)
     else:
         _refuse_wrong_text(path, keys, value)
     return value
@@ -182,6 +189,16 @@ def _refuse_wrong_number(path: str, keys: tuple[str, ...], value: object) -> Non
         raise _error(path, keys, f"{shown(value)} is not between 0 and 1", "For 95% write 0.95.")
     if isinstance(value, float) and not math.isfinite(value):
         raise _error(path, keys, f"{shown(value)} is no grade", "Give a finite number, such as 2.")
+
+
+def _refuse_wrong_fields(path: str, keys: tuple[str, ...], value: object) -> None:
+    if not isinstance(value, dict):
+        raise _error(path, keys, f"{shown(value)} is no table", 'Write what results call a field: retrieved = "nodes".')
+    for role in value:
+        try:
+            field_names({role: value[role]})
+        except KaratError as error:
+            raise _error(path, (*keys, role), error.what, error.mend) from None
 
 
 def _refuse_wrong_text(path: str, keys: tuple[str, ...], value: object) -> None:

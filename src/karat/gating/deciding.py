@@ -61,6 +61,11 @@ def gate(
     _refuse_what_are_no_rules(rules)
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
     refuse_unusable(named, baseline is not None)
+    if not scores.queries:
+        raise KaratError("there are no queries to judge by", where="scores")
+    for rule in named:
+        if rule.kind == "max-drop" and baseline is not None:
+            _column(baseline, rule, "the baseline: ", "Save it with all measures that have a max-drop.")
     refuse_the_infinite("scores", scores.only([rule.measure for rule in named]))
     drops = [rule.measure for rule in named if rule.kind == "max-drop"]
     pairs = _Pairs({}, ()) if baseline is None or not drops else _compared(scores, baseline, drops, method)
@@ -94,7 +99,9 @@ class _Pairs:
 
 def _refuse_what_is_no_scores(name: str, given: object) -> None:
     if not isinstance(given, Scores):
-        raise KaratError(f"{shown(given)} are no scores", where=name, mend="Give what karat.evaluate returns.")
+        raise KaratError(
+            f"{shown(given)} are no scores", where=name, mend="Give what karat.evaluate returns, or Scores.load."
+        )
 
 
 def _refuse_what_are_no_rules(rules: object) -> None:
@@ -102,12 +109,12 @@ def _refuse_what_are_no_rules(rules: object) -> None:
         raise KaratError(f"{shown(rules)} are no rules", mend='Give a list, as [Rule("min", "nDCG@10", 0.6)].')
 
 
-def _column(scores: Scores, rule: Rule) -> str:
+def _column(scores: Scores, rule: Rule, whose: str = "", mend: str = "") -> str:
     """The measure of a rule as these scores name it."""
     try:
         return scores.only([rule.measure]).measures[0]
     except KaratError as error:
-        raise rule.error(error.what, error.mend) from None
+        raise rule.error(f"{whose}{error.what}", f"{error.mend or ''} {mend}".strip()) from None
 
 
 def _compared(scores: Scores, baseline: Scores, measures: Sequence[str], method: Method) -> _Pairs:
