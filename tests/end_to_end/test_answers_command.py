@@ -18,6 +18,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,7 @@ import pytest
 
 from karat import Scores, demo, evaluate_answers, evaluate_results
 from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
+from tests.end_to_end.in_process import Done, plain_environment, run_here
 
 KARAT = Path(sys.executable).with_name("karat")
 GOLD: dict[str, Any] = {"tower": "the Eiffel Tower", "nine": ["9", "nine"], "unsaid": "x", "größe": "北京"}
@@ -44,32 +46,31 @@ SUFFIXES = {
 }  # fmt: skip
 MODEL_NOTE = "note: no model is named for SAS: wordllama, static embeddings that need no download."
 
-Done = subprocess.CompletedProcess[str]
 
-
-def run(
+def installed(
     folder: Path, *words: str | Path, stdin: bytes = b"", environment: Mapping[str, str] = MappingProxyType({})
 ) -> Done:
+    """The command in a process of its own, where that makes a difference."""
     done = subprocess.run(
         [KARAT, *map(str, words)],
-        cwd=folder, input=stdin, capture_output=True, check=False, env={**os.environ, **environment},
+        cwd=folder, input=stdin, capture_output=True, check=False, env=plain_environment(environment),
     )  # fmt: skip
     assert b"Traceback" not in done.stderr
     return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def good(folder: Path, *words: str | Path, stdin: bytes = b"") -> str:
+def good(folder: Path, *words: str | Path, run: Callable[..., Done] = run_here) -> str:
     """What is printed where all is well; on standard error there may be notes."""
-    done = run(folder, *words, stdin=stdin)
+    done = run(folder, *words)
     assert done.returncode == 0, done.stderr
     assert all(line.startswith("note: ") for line in done.stderr.splitlines())
     return done.stdout
 
 
-def mistake(folder: Path, *words: str | Path, environment: Mapping[str, str] = MappingProxyType({})) -> str:
+def mistake(folder: Path, *words: str | Path, run: Callable[..., Done] = run_here) -> str:
     """One line on standard error and status 2, with nothing printed and nothing written."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    done = run(folder, *words, environment=environment)
+    done = run(folder, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("karat: ")
     assert done.stderr.count("\n") == 1
@@ -82,11 +83,10 @@ def on_terminal(folder: Path, *words: str, errors: bool = False) -> str:
     """What a wide terminal is sent on standard output, or on standard error."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
-    unwanted = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
     process = subprocess.Popen(
         [KARAT, *words], cwd=folder, stdin=child, stdout=subprocess.DEVNULL if errors else child,
         stderr=child if errors else subprocess.DEVNULL, start_new_session=True,
-        env={name: value for name, value in os.environ.items() if name not in unwanted} | {"TERM": "xterm-256color"},
+        env=plain_environment(),
     )  # fmt: skip
     os.close(child)
     shown = b""
@@ -151,7 +151,7 @@ def test_json_holds_what_python_says(folder: Path) -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex"])
 def test_formats_for_people_show_the_same_numbers_and_what_was_noticed(form: str, folder: Path) -> None:
-    done = run(folder, "answers", "gold.json", "good.json", *ASKED, "--output", form)
+    done = run_here(folder, "answers", "gold.json", "good.json", *ASKED, "--output", form)
     assert (done.returncode, done.stderr) == (0, "")
     for name, mean in expected().means.items():
         assert re.search(rf"{name}\W+{mean:.4f}", done.stdout)
@@ -162,7 +162,7 @@ def test_formats_for_people_show_the_same_numbers_and_what_was_noticed(form: str
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
 def test_what_was_noticed_goes_to_standard_error_where_there_are_numbers_alone(form: str, folder: Path) -> None:
-    done = run(folder, "answers", "gold.json", "good.json", "--output", form)
+    done = run_here(folder, "answers", "gold.json", "good.json", "--output", form)
     assert "note" not in done.stdout
     assert done.stderr.startswith("note: 1 question without an answer (scored 0): unsaid.")
     assert "--missing skip" in done.stderr
@@ -251,7 +251,7 @@ def test_similarity_without_a_model_takes_static_embeddings_and_says_so(folder: 
     table = good(folder, "answers", "gold.json", "good.json", "poor.json", "-m", "SAS")
     assert table.count(MODEL_NOTE) == 1
     for form in ("csv", "jsonl"):
-        done = run(folder, "answers", "gold.json", "good.json", "-m", "EM,sas", "--output", form)
+        done = run_here(folder, "answers", "gold.json", "good.json", "-m", "EM,sas", "--output", form)
         assert done.returncode == 0
         assert MODEL_NOTE not in done.stdout
         assert done.stderr.count(MODEL_NOTE) == 1
@@ -262,17 +262,17 @@ def test_similarity_without_a_model_takes_static_embeddings_and_says_so(folder: 
 
 def test_an_explanation_says_on_standard_error_which_model_it_took(folder: Path) -> None:
     for more in ([], ["--output", "json"], ["-o", "why.json"]):
-        done = run(folder, "answers", "gold.json", "good.json", "-m", "SAS", "--explain", "nine", *more)
+        done = run_here(folder, "answers", "gold.json", "good.json", "-m", "SAS", "--explain", "nine", *more)
         assert done.returncode == 0
         assert "no model is named" not in done.stdout
         assert done.stderr.count(MODEL_NOTE) == 1
     words = ("answers", "gold.json", "good.json", "-m", "SAS(model=wordllama)", "--explain", "nine")
-    assert run(folder, *words).stderr == ""
+    assert run_here(folder, *words).stderr == ""
 
 
 def test_a_model_that_is_named_is_taken_without_a_word(folder: Path) -> None:
     words = ("answers", "gold.json", "poor.json", "-m", "SAS(model=wordllama)", "--output")
-    done = run(folder, *words, "csv")
+    done = installed(folder, *words, "csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(good(folder, *words, "json"))["findings"] == []
 
@@ -281,17 +281,17 @@ def test_nothing_is_said_of_models_where_none_is_needed(folder: Path) -> None:
     assert "model" not in good(folder, "answers", "gold.json", "good.json")
 
 
-def without(folder: Path, package: str) -> dict[str, str]:
-    """An environment in which a package is not installed."""
+def without(folder: Path, package: str) -> Callable[..., Done]:
+    """The command where a package is not installed."""
     place = folder / "not-installed"
     place.mkdir()
     (place / f"{package}.py").write_text(f"raise ModuleNotFoundError({package!r}, name={package!r})\n")
-    return {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+    return partial(installed, environment={"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"})
 
 
 def test_a_model_that_needs_an_extra_that_is_not_installed_is_an_error_with_the_extra(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", "SAS(model=someone/some-model)", "-o", "scores.csv")
-    said = mistake(folder, *words, environment=without(folder, "sentence_transformers"))
+    said = mistake(folder, *words, run=without(folder, "sentence_transformers"))
     assert "'someone/some-model'" in said
     assert 'pip install "karat[sas]"' in said
     assert "wordllama" in said
@@ -299,13 +299,13 @@ def test_a_model_that_needs_an_extra_that_is_not_installed_is_an_error_with_the_
 
 def test_a_name_of_a_model_that_wants_to_be_more_is_harmless(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", f"SAS(model=\x1b[31m{'x' * 3000})")
-    said = mistake(folder, *words, environment=without(folder, "sentence_transformers"))
+    said = mistake(folder, *words, run=without(folder, "sentence_transformers"))
     assert r"'\x1b[31mxxx" in said
     assert len(said) < 700
 
 
 def test_static_embeddings_that_are_not_installed_are_an_error_with_the_extra(folder: Path) -> None:
-    said = mistake(folder, "answers", "gold.json", "good.json", "-m", "SAS", environment=without(folder, "wordllama"))
+    said = mistake(folder, "answers", "gold.json", "good.json", "-m", "SAS", run=without(folder, "wordllama"))
     assert 'pip install "karat[static]"' in said
 
 
@@ -370,8 +370,26 @@ def test_every_kind_of_file_gives_the_same_scores(name: str, folder: Path) -> No
 
 
 def test_standard_input_is_the_truth_or_the_predictions(folder: Path) -> None:
-    as_truth = good(folder, "answers", "-", "good.json", *ASKED, "--output", "csv", stdin=json.dumps(GOLD).encode())
-    as_said = good(folder, "answers", "gold.json", "-", *ASKED, "--output", "csv", stdin=json.dumps(GOOD).encode())
+    as_truth = good(
+        folder,
+        "answers",
+        "-",
+        "good.json",
+        *ASKED,
+        "--output",
+        "csv",
+        run=partial(installed, stdin=json.dumps(GOLD).encode()),
+    )
+    as_said = good(
+        folder,
+        "answers",
+        "gold.json",
+        "-",
+        *ASKED,
+        "--output",
+        "csv",
+        run=partial(installed, stdin=json.dumps(GOOD).encode()),
+    )
     assert as_truth == as_said.replace("stdin", "good")
     assert float(table_rows(as_said, "csv")[0]["TokenF1"]) == expected()["TokenF1"]
 
@@ -408,7 +426,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "a question that nobody knows": (["gold.json", "good.json", "--explain", "\x1b[31m"], r"no query '\x1b[31m'"),
     "nothing left": (["gold.json", "others.json", "--missing", "skip"], "Compare the ids of the questions in both:"
                      " are they written alike, and in the same field?"),
-    "a suffix that says no format": (["gold.json", "good.json", "-o", "scores.xlsx"], "--output csv"),
+    "a suffix that says no format": (["gold.json", "good.json", "-o", "scores.xlsx"], "--output json"),
     "the truth as output": (["gold.json", "good.json", "-o", "gold.json"], "gold.json: this file is being read"),
     "a prediction as output": (["gold.json", "good.json", "-o", "good.json"], "good.json: this file is being read"),
     "a link to an input as output": (["gold.json", "good.json", "-o", "link.csv"], "this file is being read"),
@@ -432,7 +450,7 @@ def test_a_mistake_is_one_line_with_its_mend_and_nothing_is_written(name: str, f
     "words", [[], ["gold.json", "good.json", "--missing", "never"], ["gold.json", "good.json", "--output", "xml"]]
 )
 def test_a_wrong_command_line_exits_with_2_and_says_so_on_standard_error(words: list[str], folder: Path) -> None:
-    done = run(folder, "answers", *words)
+    done = run_here(folder, "answers", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Usage: karat answers" in done.stderr
 
@@ -531,7 +549,7 @@ def test_hostile_texts_in_errors_and_notes_are_harmless(hostile: Path) -> None:
     shown = on_terminal(hostile, "answers", "gold.json", "bad.json", errors=True)
     assert r"question q\x1b[31m: 5 is not text" in shown
     assert "\x1b[31m" not in shown
-    done = run(hostile, "answers", "gold.json", "good.json", "--output", "csv")
+    done = run_here(hostile, "answers", "gold.json", "good.json", "--output", "csv")
     assert done.stderr.startswith(r"note: 1 question without an answer (scored 0): q\x1b[31m.")
     assert done.stderr.strip().isprintable()
 
@@ -568,7 +586,7 @@ def test_hostile_texts_come_whole_out_of_formats_for_programs(hostile: Path) -> 
 def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", "EM", "--explain", "größe", "--output", "markdown")
     assert "| gold | 北京 | 1.0000 |" in good(folder, *words)
-    done = run(folder, *words, environment={"PYTHONIOENCODING": "ascii"})
+    done = installed(folder, *words, environment={"PYTHONIOENCODING": "ascii"})
     assert r"| gold | \u5317\u4eac | 1.0000 |" in done.stdout
     assert done.returncode == 0
 
@@ -621,7 +639,7 @@ def test_f1_is_an_error_where_both_are_there(folder: Path) -> None:
 
 
 def test_similarity_of_results_takes_static_embeddings_and_says_so(folder: Path) -> None:
-    done = run(folder, "evaluate", "results.jsonl", "-m", "SAS", "--output", "csv")
+    done = run_here(folder, "evaluate", "results.jsonl", "-m", "SAS", "--output", "csv")
     assert done.stdout.startswith("run,SAS(model=wordllama)\n")
     assert MODEL_NOTE in done.stderr
 
@@ -684,7 +702,7 @@ def test_true_may_be_written_as_in_python(folder: Path) -> None:
 
 def test_an_answer_that_is_an_object_is_noticed_with_its_mend_and_documents_are_scored(folder: Path) -> None:
     write_lines(folder / "objects.jsonl", [{**BOTH[0], "answer": {"text": "q"}}])
-    done = run(folder, "evaluate", "objects.jsonl", "--output", "csv")
+    done = run_here(folder, "evaluate", "objects.jsonl", "--output", "csv")
     assert done.returncode == 0
     assert done.stdout.startswith(f"run,{','.join(DEFAULT_MEASURES)}\n")
     assert "note: answers not scored: objects.jsonl:1, answer: {'text': 'q'} is not text." in done.stderr

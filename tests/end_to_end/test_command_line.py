@@ -23,12 +23,14 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow.parquet as pq
 import pytest
 
 import karat
 from karat import Scores
+from tests.end_to_end.in_process import Done, plain_environment, run_here
 
 KARAT = Path(sys.executable).with_name("karat")
 TRUTH = "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\nq3 0 d 1\n"
@@ -39,8 +41,6 @@ ASKED = [word for measure in MEASURES for word in ("-m", measure)]
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
 ESCAPE = "\x1b"
 
-Done = subprocess.CompletedProcess[str]
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -50,23 +50,20 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def plain_environment(**more: str) -> dict[str, str]:
-    unwanted = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS")
-    return (
-        {name: value for name, value in os.environ.items() if name not in unwanted} | {"TERM": "xterm-256color"} | more
-    )
-
-
-def run(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str) -> Done:
+def installed(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str) -> Done:
+    """The command in a process of its own, where that makes a difference."""
     done = subprocess.run(
         [KARAT, *map(str, words)], cwd=folder, input=stdin, capture_output=True, check=False,
-        env=plain_environment(**environment),
+        env=plain_environment(environment),
     )  # fmt: skip
     return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def good(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str) -> str:
-    done = run(folder, *words, stdin=stdin, **environment)
+def good(folder: Path, *words: str | Path) -> str:
+    return well(run_here(folder, *words))
+
+
+def well(done: Done) -> str:
     assert done.returncode == 0
     assert all(line.startswith("note: ") for line in done.stderr.splitlines())
     return done.stdout
@@ -80,7 +77,7 @@ def on_terminal(
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(
         [KARAT, *words], cwd=folder, stdin=child, stdout=subprocess.DEVNULL if errors else child,
-        stderr=child if errors else subprocess.DEVNULL, env=plain_environment(**environment),
+        stderr=child if errors else subprocess.DEVNULL, env=plain_environment(environment),
         start_new_session=True,
     )  # fmt: skip
     os.close(child)
@@ -170,17 +167,17 @@ def test_json_holds_means_queries_and_what_was_noticed(folder: Path, printed: Ca
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
 def test_formats_that_hold_numbers_alone_have_what_was_noticed_on_standard_error(form: str, folder: Path) -> None:
-    done = run(folder, "evaluate", "truth.qrels", "poor.trec", "--output", form)
+    done = run_here(folder, "evaluate", "truth.qrels", "poor.trec", "--output", form)
     assert "note: " in done.stderr
     assert "note: " not in done.stdout
-    whole = run(folder, "evaluate", "truth.qrels", "poor.trec", "--output", "json")
+    whole = run_here(folder, "evaluate", "truth.qrels", "poor.trec", "--output", "json")
     assert whole.stderr == ""
     assert len(json.loads(whole.stdout)["findings"]) == len(done.stderr.splitlines())
 
 
 @pytest.mark.parametrize("name", ["scores.csv.gz", "scores.xlsx"])
 def test_a_file_whose_name_says_no_format_is_refused(name: str, folder: Path) -> None:
-    done = run(folder, "evaluate", "truth.qrels", "good.trec", "-o", name)
+    done = run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", name)
     assert done.returncode == 2
     assert "--output" in done.stderr
     assert not (folder / name).exists()
@@ -188,7 +185,7 @@ def test_a_file_whose_name_says_no_format_is_refused(name: str, folder: Path) ->
 
 def test_an_input_is_never_overwritten(folder: Path) -> None:
     (folder / "link.csv").symlink_to("good.trec")
-    done = run(folder, "evaluate", "truth.qrels", "good.trec", "-o", "link.csv")
+    done = run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", "link.csv")
     assert done.returncode == 2
     assert "being read" in done.stderr
     assert (folder / "good.trec").read_text() == GOOD
@@ -250,10 +247,9 @@ def test_options_reach_the_evaluation(folder: Path) -> None:
 
 
 def test_standard_input_is_a_run_or_a_truth(folder: Path) -> None:
-    as_run = good(folder, "evaluate", "truth.qrels", "-", *ASKED, "--output", "csv", stdin=GOOD.encode())
-    as_truth = good(
-        folder, "evaluate", "-", "good.trec", *ASKED, "--output", "csv", stdin=gzip.compress(TRUTH.encode())
-    )
+    words = (*ASKED, "--output", "csv")
+    as_run = well(installed(folder, "evaluate", "truth.qrels", "-", *words, stdin=GOOD.encode()))
+    as_truth = well(installed(folder, "evaluate", "-", "good.trec", *words, stdin=gzip.compress(TRUTH.encode())))
     assert as_run.splitlines()[1].split(",")[1:] == as_truth.splitlines()[1].split(",")[1:]
 
 
@@ -317,7 +313,7 @@ def refused(folder: Path, done: Done) -> str:
 
 
 def test_a_full_disk_is_an_error(folder: Path) -> None:
-    error = refused(folder, run(folder, "evaluate", "truth.qrels", "good.trec", "-o", "/dev/full"))
+    error = refused(folder, run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", "/dev/full"))
     assert "/dev/full" in error
 
 
@@ -340,47 +336,44 @@ def test_a_closed_standard_output_ends_without_a_traceback(folder: Path) -> None
     assert "Traceback" not in done.stderr
 
 
-INTERRUPTED = """
-import os, sys
-import karat.cli
-
-def interrupt(*_):
-    {how}
-
-os.{at} = interrupt
-sys.argv = ["karat", "evaluate", "truth.qrels", "good.trec", "-o", sys.argv[1]]
-karat.cli.main()
-"""
+NO_SPACE = OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize(
-    ("name", "at", "how"),
+    ("name", "at", "raised"),
     [
-        ("scores.csv", "fsync", "raise KeyboardInterrupt"),
-        ("scores.json", "replace", "raise KeyboardInterrupt"),
-        ("scores.csv", "replace", "raise OSError(28, 'No space left on device')"),
-        ("scores.parquet", "fsync", "raise OSError(28, 'No space left on device')"),
+        ("scores.csv", "fsync", KeyboardInterrupt()),
+        ("scores.json", "replace", KeyboardInterrupt()),
+        ("scores.csv", "replace", NO_SPACE),
+        ("scores.parquet", "fsync", NO_SPACE),
     ],
 )
 def test_an_interrupted_or_failing_write_leaves_the_old_file_and_nothing_else(
-    how: str, name: str, at: str, folder: Path
+    raised: BaseException, name: str, at: str, folder: Path
 ) -> None:
     (folder / name).write_text("old")
     before = sorted(folder.iterdir())
-    program = INTERRUPTED.format(how=how, at=at)
-    done = subprocess.run(
-        [sys.executable, "-c", program, name], cwd=folder, capture_output=True, check=False, text=True
-    )
+    with patch.object(os, at, side_effect=raised) as failing:
+        done = run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", name)
+    assert failing.called
     assert done.returncode != 0
-    assert "Traceback" not in done.stderr
     assert (folder / name).read_text() == "old"
     assert sorted(folder.iterdir()) == before
 
 
+KILLED = """
+import os, sys
+import karat.cli
+
+os.replace = lambda *_: os.kill(os.getpid(), 9)
+sys.argv = ["karat", "evaluate", "truth.qrels", "good.trec", "-o", "scores.csv"]
+karat.cli.main()
+"""
+
+
 def test_a_killed_write_leaves_the_old_file(folder: Path) -> None:
     (folder / "scores.csv").write_text("old")
-    program = INTERRUPTED.format(how="os.kill(os.getpid(), 9)", at="replace")
-    done = subprocess.run([sys.executable, "-c", program, "scores.csv"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED], cwd=folder, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
     assert (folder / "scores.csv").read_text() == "old"
 
@@ -414,12 +407,12 @@ def test_a_read_only_folder_is_an_error_and_keeps_the_old_file(name: str, read_o
 
 @pytest.mark.parametrize("target", ["nowhere/scores.csv", ".", "x" * 300 + ".csv"])
 def test_a_place_where_no_file_can_be_is_an_error_that_names_it(target: str, folder: Path) -> None:
-    error = refused(folder, run(folder, "evaluate", "truth.qrels", "good.trec", "-o", target))
+    error = refused(folder, run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", target))
     assert "cannot be written" in error
 
 
 def test_several_runs_do_not_fit_into_one_parquet_file(folder: Path) -> None:
-    refused(folder, run(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", "-o", "s.parquet"))
+    refused(folder, run_here(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", "-o", "s.parquet"))
     assert not (folder / "s.parquet").exists()
 
 
@@ -455,7 +448,7 @@ def test_bad_input_is_one_clear_message_and_nothing_is_written(name: str, folder
     words = BAD[name](folder)
     (folder / "out.csv").write_text("old")
     before = sorted(folder.iterdir())
-    refused(folder, run(folder, "evaluate", *words, "-o", "out.csv"))
+    refused(folder, run_here(folder, "evaluate", *words, "-o", "out.csv"))
     assert (folder / "out.csv").read_text() == "old"
     assert sorted(folder.iterdir()) == before
 
@@ -477,7 +470,7 @@ def test_an_error_on_a_terminal_sends_no_escapes(name: str, folder: Path) -> Non
      ["evaluate", "truth.qrels", "good.trec", "--no-such-option"], ["no-such-command"], ["measures", "nDCGG"]],
 )  # fmt: skip
 def test_a_wrong_command_line_exits_with_2_and_says_so_on_standard_error(words: list[str], folder: Path) -> None:
-    done = run(folder, *words)
+    done = run_here(folder, *words)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr
@@ -488,7 +481,7 @@ def test_a_wrong_command_line_exits_with_2_and_says_so_on_standard_error(words: 
 
 
 def test_a_pipe_gets_plain_text_also_from_a_colourful_terminal(folder: Path, printed: Callable[[str], str]) -> None:
-    text = good(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, COLUMNS="20")
+    text = well(installed(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, COLUMNS="20"))
     assert text == printed("table")
     assert text.replace("\n", "").isprintable()
 
@@ -570,7 +563,7 @@ def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> 
     (folder / "truth.qrels").write_text("日 0 a 1\n")
     (folder / "good.trec").write_text("日 Q0 a 1 1 t\n")
     words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "--output", "csv"]
-    text = good(folder, *words, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    text = well(installed(folder, *words, PYTHONIOENCODING="latin-1", PYTHONUTF8="0"))
     assert text.splitlines()[1].startswith("\\u65e5,")
 
 
@@ -602,7 +595,7 @@ def test_every_command_has_help(folder: Path) -> None:
 
 
 def test_the_version_is_that_of_the_package(folder: Path) -> None:
-    assert good(folder, "--version") == f"karat {karat.__version__}\n"
+    assert well(installed(folder, "--version")) == f"karat {karat.__version__}\n"
 
 
 def test_measures_are_listed_and_explained(folder: Path) -> None:
@@ -625,9 +618,9 @@ def test_the_demo_ranks_its_three_systems(folder: Path) -> None:
 
 
 def test_completion_for_bash_is_shown_and_completes_commands(folder: Path) -> None:
-    script = good(folder, "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    script = well(installed(folder, "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"))
     assert "complete -o default -F _karat_completion karat" in script
-    done = run(folder, _KARAT_COMPLETE="complete_bash", COMP_WORDS="karat e", COMP_CWORD="1")
+    done = installed(folder, _KARAT_COMPLETE="complete_bash", COMP_WORDS="karat e", COMP_CWORD="1")
     assert done.stdout.split() == ["evaluate"]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import karat
 from karat import Scores
-from karat.cli import main
+from tests.end_to_end.in_process import Done, run_here
 
 KARAT = Path(sys.executable).with_name("karat")
 QUERIES = [f"q{at:02}" for at in range(12)]
@@ -27,7 +27,6 @@ NOISY = "".join(
 )
 POOR = "".join(f"{query} Q0 x 1 4 t\n{query} Q0 a 2 3 t\n{query} Q0 b 3 2 t\n" for query in QUERIES)
 
-Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 
 
@@ -47,20 +46,11 @@ def saved(folder: Path) -> str:
 
 
 @pytest.fixture
-def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(folder: Path) -> Run:
     """The command in this process, which saves its start."""
 
     def gate(*words: str, **environment: str) -> Done:
-        with monkeypatch.context() as here:
-            here.chdir(folder)
-            here.setattr(sys, "argv", ["karat", "gate", *words])
-            here.delenv("GITHUB_ACTIONS", raising=False)
-            for name, value in environment.items():
-                here.setenv(name, value)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        code = ended.value.code
-        return Done(words, code if isinstance(code, int) else 0, *capsys.readouterr())
+        return run_here(folder, "gate", *words, environment=environment)
 
     return gate
 
@@ -223,3 +213,19 @@ def test_a_mistake_is_one_line_and_status_2_before_anything_is_read(
     assert line.startswith("karat: ")
     assert says in line
     assert (folder / "good.trec").read_text() == GOOD
+
+
+@pytest.mark.parametrize("target", ["karat.toml", "old.json"])
+def test_neither_the_rules_nor_their_baseline_are_written_over(folder: Path, run: Run, target: str) -> None:
+    karat.evaluate(str(folder / "truth.qrels"), str(folder / "good.trec"), "AP").to_json(folder / "old.json")
+    (folder / "karat.toml").write_text('[gate]\nbaseline = "old.json"\n[gate.max-drop]\nAP = 0.1\n')
+    before = (folder / target).read_bytes()
+    for option in ("--junit", "-o"):
+        done = run("truth.qrels", "good.trec", option, target, "--output", "json")
+        assert (done.returncode, "this file is being read" in done.stderr) == (2, True)
+    assert (folder / target).read_bytes() == before
+
+
+def test_junit_and_the_table_do_not_share_a_file(run: Run) -> None:
+    done = run("truth.qrels", "good.trec", "--min", "AP=0.1", "--junit", "g.txt", "-o", "g.txt")
+    assert (done.returncode, "the same file" in done.stderr) == (2, True)

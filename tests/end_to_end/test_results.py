@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from karat import KaratError, Scores, demo, evaluate, evaluate_results
+from tests.end_to_end.in_process import run_here
 
 KARAT = Path(sys.executable).with_name("karat")
 SOFT = "Pure gold is soft: it yields to a fingernail."
@@ -20,23 +21,16 @@ RECORDS: list[dict[str, Any]] = [
     {"query": "soft", "truth": [SOFT, HARD], "retrieved": ["Iron rusts.", "it yields to", "gold is soft"]},
     {"query": "hard", "truth": [HARD], "retrieved": [{"id": "c7", "content": "copper are harder", "score": 0.9}]},
 ]
-Done = subprocess.CompletedProcess[str]
 
 
-def run(folder: Path, *words: str | Path, stdin: bytes = b"") -> Done:
-    done = subprocess.run([KARAT, *map(str, words)], cwd=folder, input=stdin, capture_output=True, check=False)
-    assert b"Traceback" not in done.stderr
-    return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-def good(folder: Path, *words: str | Path, stdin: bytes = b"") -> str:
-    done = run(folder, *words, stdin=stdin)
+def good(folder: Path, *words: str | Path) -> str:
+    done = run_here(folder, *words)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-def mistake(folder: Path, *words: str | Path, stdin: bytes = b"") -> str:
-    done = run(folder, *words, stdin=stdin)
+def mistake(folder: Path, *words: str | Path) -> str:
+    done = run_here(folder, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     return done.stderr
@@ -73,7 +67,8 @@ def test_the_numbers_are_those_of_python(folder: Path) -> None:
 def test_results_come_through_a_pipe_and_out_of_gzip(folder: Path) -> None:
     (folder / "packed.jsonl.gz").write_bytes(gzip.compress(lines(RECORDS).encode()))
     plain = good(folder, "evaluate", "results.jsonl", "--match", "chunk", "--output", "markdown")
-    piped = good(folder, "evaluate", "-", "--match", "chunk", "--output", "markdown", stdin=lines(RECORDS).encode())
+    words = [str(KARAT), "evaluate", "-", "--match", "chunk", "--output", "markdown"]
+    piped = subprocess.run(words, input=lines(RECORDS), capture_output=True, check=True, text=True).stdout
     packed = good(folder, "evaluate", "packed.jsonl.gz", "--match", "chunk", "--output", "markdown")
     assert plain == piped.replace("stdin", "results") == packed.replace("packed", "results")
 
@@ -82,7 +77,7 @@ def test_several_files_of_results_are_compared_each_by_its_own_truth(folder: Pat
     better = [{**RECORDS[0], "retrieved": [SOFT, HARD]}, RECORDS[1]]
     (folder / "better.jsonl").write_text(lines(better))
     options = ("--match", "chunk", "-m", "R", "--output", "csv")
-    table = run(folder, "evaluate", "results.jsonl", "better.jsonl", *options).stdout.splitlines()
+    table = run_here(folder, "evaluate", "results.jsonl", "better.jsonl", *options).stdout.splitlines()
     assert table == ["run,R", "results,0.75", "better,1.0"]
 
 
@@ -159,7 +154,7 @@ def test_a_match_that_is_none_is_an_error_with_its_mend(folder: Path, match: str
 def test_a_truth_alone_and_files_in_each_others_place_are_errors(folder: Path) -> None:
     assert "Name a run after it" in mistake(folder, "evaluate", "truth.qrels")
     assert "evaluate results.jsonl" in mistake(folder, "evaluate", "truth.qrels", "results.jsonl")
-    assert "run.trec:1" in mistake(folder, "evaluate", "results.jsonl", "run.trec")
+    assert "run.trec: this holds neither results" in mistake(folder, "evaluate", "results.jsonl", "run.trec")
     assert "--field" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--field", "query=id")
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat.answers import Answers
@@ -81,7 +81,9 @@ def test_it_stays_between_0_and_1_and_is_never_nan(measures: list[Measure], ques
         assert (values <= 1).all(), measure
 
 
+# Half as many lists as elsewhere: each is of up to six questions, and all of them are also measured alone.
 @with_each_file
+@settings(max_examples=50)
 @given(questions=LISTS, order=st.randoms(use_true_random=False))
 @example(questions=WORDLESS, order=Random(1))
 @example(questions=[(["a cat"], "the cat"), (["–the cat–"], "–cat–"), (["\0"], "\0")], order=Random(1))
