@@ -110,3 +110,10 @@ def test_a_measure_that_was_not_evaluated_is_named() -> None:
     scores = evaluate_runs({"q": ["a"]}, {"a": {"q": ["a"]}, "b": {"q": ["x"]}}, "RR")
     with pytest.raises(KaratError, match="these scores have no 'nDCG@9'"):
         changes(scores["a"], scores["b"], "nDCG@9")
+
+
+def test_one_query_in_full_has_the_whole_texts() -> None:
+    text = "Gold is soft. " * 20
+    found = moved({"q": [{"id": "g", "content": text}]}, {"q": ["g"]}, {"q": ["x", "g"]}, "RR")
+    assert " ".join(f"g: {text}".split()) in found.tables_of("q")[0].notes
+    assert text.strip() not in str(found)

@@ -219,7 +219,7 @@ def test_sentences_that_are_left_out_are_said_to_be() -> None:
     queries = tuple("abcdef")
     found = compare({"x": Scores(queries, columns), "y": Scores(queries, {**columns, "P@1": values[0]})}, resamples=9)
     lines = str(found).splitlines()
-    assert lines[-2] == "in words, of P@1 alone (-m names another measure):"
+    assert lines[-2] == "in words, of P@1, the first measure:"
     assert len(found.sentences) == 13
 
 

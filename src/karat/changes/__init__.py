@@ -21,16 +21,16 @@ from karat.names import did_you_mean
 from karat.scores import Scores
 from karat.tables import Drawn, Table
 
-_LABEL = 200
+_LABEL = 10_000
 
 
 @dataclass(frozen=True)
 class Move:
     """A judged document in both runs: its first rank in each, None where it was not retrieved, and its part.
 
-    `gold` is what it was matched by, `label` the beginning of it as it was given. The part says how much of the query's
-    difference the document accounts for; the parts of a query, and its `rest`, add up to the difference. It is None for
-    a measure that has no value for some order of the documents.
+    `gold` is what it was matched by, `label` its id and its text as they were given, in one line. The part says how
+    much of the query's difference the document accounts for; the parts of a query, and its `rest`, add up to the
+    difference. It is None for a measure that has no value for some order of the documents.
     """
 
     gold: str

@@ -119,6 +119,7 @@ def in_full(changes: Changes, query: str) -> list[Table]:
         notes.append(f"note: {changes.cannot}")
     elif lines:
         notes.append(_parts(changes))
+    notes += [move.label for move in change.moves if len(move.label) > _FULL]
     tables = []
     if change.answers is not None:
         tables.append(_answers(changes, change, head))

@@ -12,9 +12,8 @@ from karat.stats import EXACT
 from karat.summary import cell_text, notes
 from karat.tables import Cell, Table, latex_text
 
-# More sentences than these are read by nobody: then those of the first measure are said.
+# More sentences than these are read by nobody: then those of the first measure are said, and of too many the number.
 _SENTENCES = 12
-
 _LINES = 40
 
 _TESTS = {
@@ -81,7 +80,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     if len(sentences) > _SENTENCES:
         sentences = sentences[: len(sentences) // len(comparison.measures)]
         if len(comparison.measures) > 1:
-            sentences = (f"in words, of {comparison.measures[0]} alone (-m names another measure):", *sentences)
+            sentences = (f"in words, of {comparison.measures[0]}, the first measure:", *sentences)
     if len(sentences) > _LINES + 1:
         sentences = (_counted(comparison),)
     return (
