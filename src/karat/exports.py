@@ -6,6 +6,7 @@ import csv
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,17 +37,34 @@ def to_arrow(scores: Scores) -> pa.Table:
 def from_arrow(table: pa.Table, where: str) -> Scores:
     if "query" not in table.column_names:
         raise _no_scores(where, "it has no column query")
-    about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
-    values = {}
-    for name in table.column_names:
-        if name != "query":
-            try:
-                column = table[name].cast(pa.float64())
-            except pa.ArrowInvalid:
-                raise _no_scores(where, f"column {shown(name)} is not all numbers") from None
-            values[name] = np.array(column.to_numpy(), np.float64)
-    queries = table["query"].cast(pa.string()).to_pylist()
-    return _checked(queries, values, about.get("findings", ()), about.get("name", ""), where)
+    try:
+        about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+        noticed, system = about.get("findings", ()), about.get("name", "")
+    except (ValueError, AttributeError):
+        raise _no_scores(where, "what karat wrote beside them is damaged") from None
+    _refuse_repeated_columns(table.column_names, where)
+    values = {
+        name: np.array(_cast(table, name, pa.float64(), "is not all numbers", where).to_numpy(), np.float64)
+        for name in table.column_names
+        if name != "query"
+    }
+    queries = _cast(table, "query", pa.string(), "is not text", where).to_pylist()
+    if None in queries:
+        raise _no_scores(where, "a query has no id")
+    return _checked(queries, values, noticed, system, where)
+
+
+def _cast(table: pa.Table, name: str, kind: pa.DataType, problem: str, where: str) -> pa.ChunkedArray:
+    try:
+        return table[name].cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise _no_scores(where, f"column {shown(name)} {problem}") from None
+
+
+def _refuse_repeated_columns(names: Sequence[str], where: str) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise _no_scores(where, f"column {shown(name)} comes {times} times")
 
 
 def to_pandas(scores: Scores) -> pd.DataFrame:
@@ -114,7 +132,7 @@ def _from_parquet(path: str) -> Scores:
 
 def _from_json(path: str) -> Scores:
     try:
-        data = json.loads(Path(path).read_text("utf-8"))
+        data = json.loads(Path(path).read_text("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise _no_scores(f"{path}:{error.lineno}", error.msg) from None
     if isinstance(data, dict) and isinstance(data.get("runs"), dict):
@@ -132,11 +150,17 @@ def _from_json(path: str) -> Scores:
 
 
 def _from_csv(path: str) -> Scores:
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        try:
+            rows = list(csv.reader(file))
+        except csv.Error as error:
+            raise _no_scores(path, str(error)) from None
+    while rows and not rows[-1]:
+        rows.pop()
     if not rows or rows[0][:1] != ["query"]:
         raise _no_scores(path, "its first column is not query, as in a table of means")
     names = rows[0][1:]
+    _refuse_repeated_columns(rows[0], path)
     for at, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
             raise _no_scores(f"{path}:{at}", f"{len(row)} columns where the header has {len(rows[0])}")

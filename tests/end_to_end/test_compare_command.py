@@ -131,7 +131,7 @@ def test_more_than_two_runs_are_compared_each_with_each_or_with_the_one_named(ka
         (("--correction", "bh"), "Benjamini-Hochberg-corrected"),
         (("--correction", "bonferroni", "--family", "all", "-m", "RR"), "Bonferroni-corrected over 2 comparisons"),
         (("--level", "0.9"), "with 90% confidence intervals"),
-        (("--detect", "0.02"), "0.020"),
+        (("--detect", "0.02"), "0.02, "),
     ],
 )
 def test_options_show_in_what_is_said(karat: Karat, words: tuple[str, ...], says: str) -> None:
@@ -351,8 +351,25 @@ def test_a_run_that_has_none_of_the_queries_is_not_compared(karat: Karat, folder
     assert "other: not one of the queries is in this system" in error
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2]", "junk"])
+@pytest.mark.parametrize("text", ["", "[1, 2]"])
 def test_a_file_of_scores_that_holds_none_is_told_so(karat: Karat, folder: Path, text: str) -> None:
     (folder / "empty.json").write_text(text)
     assert "empty.json" in (error := refused(karat("empty.json", "empty.json")))
     assert "these are no scores of karat" in error
+
+
+def test_a_truth_may_be_called_json_and_a_baseline_be_named_beside_a_pipe(karat: Karat, folder: Path) -> None:
+    (folder / "truth.json").write_bytes((folder / "truth.qrels").read_bytes())
+    words = ("bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t", "--baseline", "bm25.trec")
+    assert good(karat("truth.json", *words)) == good(karat("truth.qrels", *words))
+
+
+def test_packed_scores_and_unused_options_are_told(karat: Karat, folder: Path) -> None:
+    import gzip
+
+    scores(folder, "bm25", "P@10").to_json(folder / "old.json")
+    (folder / "old.json.gz").write_bytes(gzip.compress((folder / "old.json").read_bytes(), mtime=0))
+    assert "old.json.gz: saved scores are read as they were written" in refused(karat("old.json.gz", "old.json"))
+    for words in (("old.json", "old.json"), ("truth.qrels", "old.json", "old.json")):
+        assert "--missing cannot change them" in refused(karat(*words, "--missing", "skip"))
+    assert "a truth alone" in refused(karat("truth.qrels", "--baseline", "x"))

@@ -229,3 +229,15 @@ def test_neither_the_rules_nor_their_baseline_are_written_over(folder: Path, run
 def test_junit_and_the_table_do_not_share_a_file(run: Run) -> None:
     done = run("truth.qrels", "good.trec", "--min", "AP=0.1", "--junit", "g.txt", "-o", "g.txt")
     assert (done.returncode, "the same file" in done.stderr) == (2, True)
+
+
+def test_fields_of_a_file_are_told_where_they_stand(folder: Path, run: Run) -> None:
+    (folder / "f.toml").write_text('[gate.min]\nAP = 0.1\n[gate.field]\nretrieved = "nodes"\n')
+    done = run("truth.qrels", "good.trec", "--config", "f.toml")
+    assert (done.returncode, "f.toml: gate.field is for results" in done.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("saved")
+def test_an_option_that_cannot_change_saved_scores_is_refused(run: Run) -> None:
+    done = run("old.parquet", "--min", "AP=0.1", "--missing", "skip")
+    assert (done.returncode, "--missing cannot change them" in done.stderr) == (2, True)

@@ -117,3 +117,8 @@ def test_one_query_in_full_has_the_whole_texts() -> None:
     found = moved({"q": [{"id": "g", "content": text}]}, {"q": ["g"]}, {"q": ["x", "g"]}, "RR")
     assert " ".join(f"g: {text}".split()) in found.tables_of("q")[0].notes
     assert text.strip() not in str(found)
+
+
+def test_queries_without_a_value_are_counted() -> None:
+    before, after = (karat.Scores(("a", "b"), {"AP": np.array(column)}) for column in ([0.1, np.nan], [0.2, 0.5]))
+    assert "note: 1 left out: before and after do not both have a value." in str(changes(before, after, "AP"))

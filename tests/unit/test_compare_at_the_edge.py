@@ -12,7 +12,7 @@ from karat import KaratError, Scores, compare
 from karat.combining import differences
 from karat.comparison.sentences import p_text
 from karat.gating import Rule, gate
-from karat.stats import rank_sum, weak_group
+from karat.stats import bootstrap_means, rank_sum, weak_group
 from karat.tables import Cell, Table
 
 
@@ -36,7 +36,7 @@ def test_where_ranks_and_mean_disagree_nobody_wins_by_wilcoxon() -> None:
     assert found.row("AP").p is not None
     assert not found.significant(found.row("AP"))
     assert sentence.startswith("no difference between new and old can be shown on AP: -0.042")
-    assert "the mean goes the other way" in sentence
+    assert "the ranks, which were tested, and the mean do not agree on who is better" in sentence
     assert "^{" not in found.to_latex()
     assert "_{" not in found.to_latex()
 
@@ -44,7 +44,9 @@ def test_where_ranks_and_mean_disagree_nobody_wins_by_wilcoxon() -> None:
 def test_a_drop_of_the_mean_is_not_confirmed_by_ranks_that_rise() -> None:
     old, new = many_small_gains_and_a_few_large_losses()
     rules = [Rule("max-drop", "AP", 0.01)]
-    assert gate(new, rules, old, significant=True, test="wilcoxon").passed
+    found = gate(new, rules, old, significant=True, test="wilcoxon")
+    assert found.passed
+    assert "which its ranks speak against (p = 0.0025)" in str(found)
     assert not gate(new, rules, old, test="wilcoxon").passed
 
 
@@ -91,9 +93,9 @@ def test_so_few_queries_that_a_test_of_signs_can_show_nothing_are_told_so() -> N
     (sentence,) = compare(
         {"o": scores_of(old), "n": scores_of(old + np.array([0.5, 0.51, 0.52]))}, detect=0.5
     ).sentences
-    assert "only 3 differ, and p cannot be below 0.25" in sentence
+    assert "only 3 differ, and p cannot be below 0.2500" in sentence
     assert "3 queries are too few for this test to show anything" in sentence
-    assert sentence.endswith("To show a difference of 0.500, 6 queries are needed with power 0.8")
+    assert sentence.endswith("To show a difference of 0.5, 6 queries are needed with power 0.8")
 
 
 def test_with_many_comparisons_even_more_queries_must_differ() -> None:
@@ -199,12 +201,13 @@ def test_so_few_permutations_that_p_cannot_be_small_are_told_so() -> None:
     chance = np.random.default_rng(11)
     old = chance.random(60)
     (sentence,) = compare({"a": scores_of(old), "b": scores_of(old + chance.random(60))}, permutations=10).sentences
-    assert "so few are drawn at random that p cannot be below 0.091" in sentence
+    assert "so few are drawn at random that p cannot be below 0.0909" in sentence
+    assert "smallest difference" not in sentence
 
 
 def test_a_difference_that_no_measure_has_is_not_planned_for() -> None:
     (sentence,) = compare({"a": scores_of([0.1, 0.2, 0.4]), "b": scores_of([0.2, 0.1, 0.3])}, detect=2).sentences
-    assert sentence.endswith("No difference of AP is as large as 2.000")
+    assert sentence.endswith("No difference of AP is as large as 2")
 
 
 def test_a_zero_has_no_sign() -> None:
@@ -232,3 +235,70 @@ def test_a_baseline_without_the_measure_of_a_rule_names_the_rule() -> None:
     rules = [Rule("max-drop", "AP", 0.01, "karat.toml: gate.max-drop.AP")]
     with pytest.raises(KaratError, match=r"karat.toml: gate.max-drop.AP: the baseline: these scores have no 'AP'"):
         gate(scores_of([0.1, 0.2]), rules, scores_of([0.1, 0.2], "RR"))
+
+
+def test_ranks_that_show_nothing_are_not_said_to_disagree() -> None:
+    for new in ([0.6, 0.7, 0.2, 0.5, 0.5], [0.2, 0.2, 0.2, 0.81, 0.81], [0.6, 0.6, 0.3, 0.5, 0.5]):
+        (sentence,) = compare({"a": scores_of([0.5] * 5), "b": scores_of(new)}, test="wilcoxon").sentences
+        assert "do not agree" not in sentence
+
+
+def test_nobody_wins_by_a_mean_of_nothing() -> None:
+    old = np.full(40, 0.5)
+    new = old + np.where(np.arange(40) < 35, 0.01, -0.07)
+    found = compare({"old": scores_of(old), "new": scores_of(new)}, test="wilcoxon")
+    assert not found.significant(found.row("AP"))
+    assert found.to_dict()["power"][0]["contrary"]
+
+
+def test_systems_of_the_same_skipped_queries_are_compared() -> None:
+    from karat import evaluate_runs
+
+    truth = {f"q{at}": {"a": 1} for at in range(10)}
+    half = {f"q{at}": ["a"] for at in range(4)}
+    runs = {"x": half, "y": {query: ["x", "a"] for query in half}}
+    assert len(compare(evaluate_runs(truth, runs, "RR", missing="skip")).queries) == 4
+    assert len(compare(evaluate_runs(truth, runs, "RR")).queries) == 10
+    with pytest.raises(KaratError, match="z: not one of the queries is in this system"):
+        compare(evaluate_runs(truth, {**runs, "z": {"other": ["a"]}}, "RR"))
+    part = {name: scores.take([0, 9]) for name, scores in evaluate_runs(truth, runs, "RR").items()}
+    assert compare(part).row("RR", "y").difference == -0.25
+
+
+def test_few_permutations_are_enough_for_tukeys_test_of_many_systems() -> None:
+    chance = np.random.default_rng(13)
+    systems = {str(at): scores_of(chance.random(30)) for at in range(8)}
+    sentences = compare(systems, test="tukey", permutations=400, resamples=9).sentences
+    assert not any("so few are drawn" in sentence for sentence in sentences)
+
+
+def test_benjamini_and_hochberg_may_show_what_bonferroni_cannot() -> None:
+    columns = {
+        "a": [0.1] * 6, "b": [0.2, 0.25, 0.3, 0.35, 0.4, 0.45], "c": [0.6, 0.61, 0.62, 0.7, 0.8, 0.9],
+        "d": [0.11, 0.09, 0.12, 0.08, 0.13, 0.07],
+    }  # fmt: skip
+    systems = {name: scores_of(column) for name, column in columns.items()}
+    assert not any("too few" in sentence for sentence in compare(systems, correction="bh").sentences)
+    assert any("too few" in sentence for sentence in compare(systems, correction="holm").sentences)
+
+
+def test_four_queries_are_too_few_for_tukeys_test_of_two_systems() -> None:
+    (sentence,) = compare(
+        {"a": scores_of([0.1, 0.2, 0.3, 0.4]), "b": scores_of([0.5, 0.65, 0.8, 0.75])}, test="tukey"
+    ).sentences
+    assert "only 4 differ, and p cannot be below 0.1250" in sentence
+    assert sentence.endswith("4 queries are too few for this test to show anything")
+
+
+def test_queries_that_no_system_has_a_value_for_are_resampled_around_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[int, ...]] = []
+
+    def counted(columns: Any, resamples: int, seed: int) -> Any:
+        drawn.append(columns.shape)
+        return bootstrap_means(columns, resamples, seed)
+
+    monkeypatch.setattr("karat.comparison.differences.bootstrap_means", counted)
+    values = np.random.default_rng(14).random((6, 30))
+    values[:, :3] = np.nan
+    compare({str(at): scores_of(column) for at, column in enumerate(values)}, test="t")
+    assert drawn == [(27, 6)]

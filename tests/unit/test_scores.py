@@ -282,3 +282,36 @@ def test_a_notebook_shows_escaped_html() -> None:
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "<b>" not in html.replace("<b>0", "")
+
+
+def test_scores_that_other_programs_wrote_again_are_read(tmp_path: Path) -> None:
+    (tmp_path / "excel.csv").write_bytes(b"\xef\xbb\xbfquery,AP\r\nq,0.5\r\n\r\n")
+    assert Scores.load(tmp_path / "excel.csv").per_query == {"q": {"AP": 0.5}}
+    scores = Scores.load(tmp_path / "excel.csv")
+    (tmp_path / "bom.json").write_bytes(b"\xef\xbb\xbf" + scores.to_json().encode())
+    assert Scores.load(tmp_path / "bom.json").per_query == {"q": {"AP": 0.5}}
+
+
+def test_tables_that_hold_no_scores_are_told_so(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    damaged = pa.table({"query": ["q"], "AP": [0.5]}).replace_schema_metadata({b"karat": b"{"})
+    for problem, table in (
+        ("column 'AP' is not all numbers", pa.table({"query": ["q"], "AP": [[0.5]]})),
+        ("column 'query' is not text", pa.table({"query": [["q"]], "AP": [0.5]})),
+        ("a query has no id", pa.table({"query": ["q", None], "AP": [0.5, 0.1]})),
+        ("is damaged", damaged),
+    ):
+        pq.write_table(table, tmp_path / "x.parquet")
+        with pytest.raises(KaratError, match=problem):
+            Scores.load(tmp_path / "x.parquet")
+    for problem, text in (
+        ("column 'AP' comes 2 times", "query,AP,AP\nq,1,2\n"),
+        ("field larger than", f"query,AP\nq,{'1' * 200_000}\n"),
+        ("x.csv:3: these are no scores of karat: 'abc' is not a number", "query,AP\nq,1\nr,abc\n"),
+        ("query q comes twice", "query,AP\nq,1\nq,2\n"),
+    ):
+        (tmp_path / "x.csv").write_text(text)
+        with pytest.raises(KaratError, match=problem):
+            Scores.load(tmp_path / "x.csv")

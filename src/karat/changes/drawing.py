@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from karat.changes import Change, Changes, Move, known_measure
 from karat.evidence import Evidence
 from karat.explain import label, short
@@ -91,6 +93,8 @@ def _notes(changes: Changes) -> tuple[str, ...]:
         f"{changes.measure}: {before} {said[0]}, {after} {said[1]}; {better:,} quer{'y' if better == 1 else 'ies'}"
         f" better, {same:,} the same, {worse:,} worse{which}"
     ]
+    if nulls := int(np.isnan(changes.differences).sum()):
+        lines.append(f"note: {nulls:,} left out: {before} and {after} do not both have a value.")
     if not shown:
         lines.append("no query became worse" if changes.losses else "no query changed")
     if changes.cannot is not None:

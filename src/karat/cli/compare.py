@@ -48,7 +48,7 @@ def command(
     from dataclasses import asdict
 
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load, named_system, refuse_unused
+    from karat.cli.systems import How, load, named_system
     from karat.comparison import Method, compared
     from karat.errors import KaratError
 
@@ -58,9 +58,9 @@ def command(
     refuse(request, paths)
     method = Method(test, correction, family, queries, level, detect, permutations)
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel, saved=True)
-    refuse_unused(paths, how)
-    baseline = None if baseline is None else named_system(paths, how, baseline)
-    systems = {name: scores.alone() for name, scores in load(paths, how).items()}
+    systems = {name: scores.alone() for name, scores in load(paths, how, baseline).items()}
+    # The files of the systems, without a truth before them.
+    baseline = None if baseline is None else named_system(paths[-len(systems) :], baseline)
     if len(systems) < 2:
         raise KaratError("one system cannot be compared", mend="Name another one: karat compare TRUTH RUN RUN.")
     comparison = compared(systems, baseline, None, method)

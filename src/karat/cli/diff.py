@@ -37,7 +37,7 @@ def command(
 
     from karat.changes import Move, changes
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load, refuse_unused
+    from karat.cli.systems import How, load
     from karat.comparison.alignment import align
     from karat.errors import KaratError
 
@@ -53,7 +53,6 @@ def command(
               saved=True)  # fmt: skip
     if len(how.names) > 1:
         raise KaratError("one measure at a time", mend=f"Take -m {how.names[0]} or -m {how.names[1]}.")
-    refuse_unused(paths, how)
     systems = load(paths, how)
     if len(systems) != 2:
         count = "one system has" if len(systems) == 1 else f"{len(systems)} systems have"

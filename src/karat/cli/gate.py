@@ -101,11 +101,22 @@ def command(
     }  # fmt: skip
     if in_file is not None:
         asked |= {name: value for name, value in in_file.options.items() if not _is_given(context, name)}
+    evaluation = ("match", "missing", "ties", "duplicates", "ignore_identical_ids", "rel", "fields")
+    asked["strict"] = any(_is_given(context, name) for name in evaluation)
+    if in_file is not None and not fields:
+        asked["says_fields"] = f"{in_file.file}: {in_file.table}.field"
     named = [f"{role}={name}" for role, name in asked.pop("field", {}).items()]
     request = Request(output, None if file == "-" else file)
     read_too = (in_file.file, in_file.baseline) if in_file else ()
     _refuse(request, junit, [path for path in (truth, run, baseline, *read_too) if path is not None])
-    found = _judged([truth, *([] if run is None else [run])], baseline, given, in_file, fields or named, asked)
+    found = _judged(
+        [truth, *([] if run is None else [run])],
+        baseline,
+        given,
+        in_file,
+        fields or named,
+        asked,
+    )
     _deliver(found, request, junit)
     raise typer.Exit(0 if found.passed else 1)
 
@@ -168,7 +179,7 @@ def _judged(
     kept = Scores.load(before) if before is not None and is_saved(before) else None
     new = [] if before is None or kept is not None else [before]
     # The names of the measures hold the threshold already.
-    systems = load([*paths, *new], How(names, fields=fields, saved=True, **asked))
+    systems = load([*paths, *new], How(names, fields=tuple(fields), saved=True, **asked))
     run, *others = (scores.alone() for scores in noted(systems, findings).values())
     _refuse_shape(paths, len(others), len(new))
     found = gate(run, rules, next(iter(others), None) if kept is None else kept, **testing)

@@ -33,6 +33,10 @@ class How:
     rel: float | None = None
     saved: bool = field(default=False, kw_only=True)
     """whether a file may also hold scores that were saved"""
+    strict: bool = field(default=True, kw_only=True)
+    """whether options that change nothing, as all scores are saved, are refused"""
+    says_fields: str = field(default="--field", kw_only=True)
+    """where the fields are named, for messages"""
 
     @property
     def names(self) -> list[str]:
@@ -49,63 +53,54 @@ class How:
         }
 
 
-def refuse_unused(paths: Sequence[str], how: How) -> None:
-    """Options of evaluation, where nothing is to be evaluated."""
-    if not all(map(is_saved, paths)):
-        return
-    plain = How(how.measures, saved=how.saved)
-    names = ("match", "fields", "missing", "ties", "duplicates", "ignore_identical_ids", "rel")
-    unused = [name for name in names if getattr(how, name) != getattr(plain, name)]
-    if unused:
-        option = {"fields": "--field"}.get(unused[0], f"--{unused[0].replace('_', '-')}")
-        mend = f"Leave {option} out, or evaluate again."
-        raise KaratError(f"saved scores are taken as they are, and {option} cannot change them", mend=mend)
-
-
-def named_system(paths: Sequence[str], how: How, given: str) -> str:
-    """What a system is called that is named so, or by its file, before anything is evaluated."""
-    if "-" in paths[:1]:
-        return given
-    alone = (how.saved and is_saved(paths[0])) or is_results(TextSource(paths[0]))
-    systems = list(paths) if alone else list(paths[1:])
-    names = run_names(systems) if systems else []
+def named_system(systems: Sequence[str], given: str) -> str:
+    """What a system is called that is named so, or by its file."""
+    names = run_names(systems)
     for path, name in zip(systems, names, strict=True):
         if systems.count(path) == 1 and given in (path, PurePath(path).name) and given not in names:
             return name
     return known_system(names, given, "--baseline")
 
 
-def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
+def load(paths: Sequence[str], how: How, baseline: str | None = None) -> dict[str, Scores]:
     """The scores of each system, by the name of its file.
 
-    Where the first file is a truth, the others are runs for it; otherwise each is a system by itself.
+    Where the first file is a truth, the others are runs for it; otherwise each is a system by itself. A baseline that
+    is none of them is told before anything is evaluated.
     """
     names, notes = with_static_model(how.names)
     options = how.options()
     fields = fields_named(how.fields)
     first = TextSource(paths[0])
-    if not how.saved and PurePath(first.path).suffix.lower() in (".json", ".parquet") and is_saved(first.path):
+    if not how.saved and holds_scores(first.path):
         mend = "karat compare, diff and gate take them."
         raise KaratError("these are saved scores, not a truth or results", where=first.name, mend=mend)
-    if (how.saved and is_saved(first.path)) or is_results(first):
-        scores = {
-            name: _by_itself(path if at else first, name, replace(how, measures=names), fields, options)
-            for at, (name, path) in enumerate(zip(run_names(paths), paths, strict=True))
-        }
-        return noted(scores, notes)
-    runs = paths[1:]
-    if not runs:
+    alone = (how.saved and is_saved(first.path)) or is_results(first)
+    systems = paths if alone else paths[1:]
+    if not systems:
         raise KaratError(
             "a truth alone cannot be evaluated",
             where=first.name,
             mend="Name a run after it; or give a file of results, one JSON object a line.",
         )
+    if baseline is not None:
+        named_system(systems, baseline)
+    kept = [path for path in systems if how.saved and is_saved(path)]
+    if len(kept) == len(systems):
+        _refuse_unused(how)
+    if alone:
+        scores = {
+            name: _by_itself(path if at else first, name, replace(how, measures=names), fields, options)
+            for at, (name, path) in enumerate(zip(run_names(paths), paths, strict=True))
+        }
+        return noted(scores, notes)
     if fields:
-        raise KaratError("--field is for results, one JSON object a line", where=first.name, mend="Leave it out.")
-    by_name = dict(zip(run_names(runs), runs, strict=True))
-    kept = {name: path for name, path in by_name.items() if how.saved and is_saved(path)}
-    new = {name: path for name, path in by_name.items() if name not in kept}
-    scores = {name: _chosen(Scores.load(path), names, path) for name, path in kept.items()}
+        raise KaratError(
+            f"{how.says_fields} is for results, one JSON object a line", where=first.name, mend="Leave it out."
+        )
+    by_name = dict(zip(run_names(systems), systems, strict=True))
+    new = {name: path for name, path in by_name.items() if path not in kept}
+    scores = {name: _chosen(Scores.load(path), names, path) for name, path in by_name.items() if path in kept}
     if new:
         with progress_bar("bytes") as progress:
             options["progress"] = progress
@@ -113,17 +108,46 @@ def load(paths: Sequence[str], how: How) -> dict[str, Scores]:
     return {name: scores[name] for name in by_name}
 
 
-def is_saved(path: str) -> bool:
-    """Whether a file holds scores that were saved, as far as its name and its first line say.
+def _refuse_unused(how: How) -> None:
+    """Options of evaluation, where nothing is to be evaluated."""
+    plain = How(how.measures)
+    names = ("match", "fields", "missing", "ties", "duplicates", "ignore_identical_ids", "rel")
+    unused = [name for name in names if getattr(how, name) != getattr(plain, name)]
+    if unused and how.strict:
+        option = {"fields": how.says_fields}.get(unused[0], f"--{unused[0].replace('_', '-')}")
+        mend = f"Leave {option} out, or evaluate again."
+        raise KaratError(f"saved scores are taken as they are, and {option} cannot change them", mend=mend)
 
-    JSON of karat's own has its brace alone in the first line, where a line of results is a whole object; or, if
-    somebody wrote it again, what no results have. What is neither is told so when it is read.
+
+def is_saved(path: str) -> bool:
+    """Whether a file is meant for scores that were saved, as far as its name and its first line say."""
+    if PurePath(path).suffix.lower() == ".json" and not holds_scores(path):
+        # What is no object is no results either.
+        return _first_line(path)[:1] in (b"", b"[")
+    return PurePath(path).suffix.lower() == ".csv" or holds_scores(path)
+
+
+def holds_scores(path: str) -> bool:
+    """Whether it is JSON or Parquet of karat's own.
+
+    Its JSON has its brace alone in the first line, where a line of results is a whole object; or, if somebody wrote it
+    again, what no results have.
     """
-    suffix = PurePath(path).suffix.lower()
-    if suffix == ".json":
-        first = next((line for _, line in TextSource(path).lines() if line), b"")
-        return first == b"{" or not first.startswith(b"{") or (b'"means"' in first and b'"findings"' in first)
-    return suffix in (".parquet", ".csv")
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes[-2:]]
+    packed = suffixes[-1:] == [".gz"]
+    suffix = (suffixes[:1] if packed else suffixes[-1:]) or [""]
+    if suffix == [".json"]:
+        first = _first_line(path)
+        found = first == b"{" or (b'"means"' in first and b'"findings"' in first)
+    else:
+        found = suffix == [".parquet"]
+    if found and packed:
+        raise KaratError("saved scores are read as they were written, not packed", where=path, mend="Unpack it first.")
+    return found
+
+
+def _first_line(path: str) -> bytes:
+    return next((line for _, line in TextSource(path).lines() if line), b"")
 
 
 def _by_itself(source: TextSource | str, name: str, how: How, fields: dict[str, str], options: Options) -> Scores:

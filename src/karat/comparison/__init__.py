@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from karat.combining import before_mean, unknown_directions, way
 from karat.comparison.alignment import align, known_system
-from karat.comparison.differences import Pair, Resampling, Values, p_values
+from karat.comparison.differences import Alone, Pair, Values, intervals, p_values
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, Row
@@ -63,7 +64,7 @@ def compared(
     measures: str | Measure | Iterable[str | Measure] | None,
     method: Method,
     *,
-    intervals: bool = True,
+    with_intervals: bool = True,
 ) -> Comparison:
     """The same, with all that can be chosen in one object; without intervals, where nobody looks at them."""
     aligned = align(systems, measures, method.queries)
@@ -71,31 +72,26 @@ def compared(
     if baseline is not None:
         known_system(names, baseline, "baseline")
     measured = next(iter(aligned.systems.values())).measures
-    resampling = Resampling(
-        {
-            (measure, at): before_mean(scores.values[measure], way(measure))
-            for measure in measured
-            for at, scores in enumerate(aligned.systems.values())
-        },
-        method,
-    )
-    columns = [Values(measure, len(names), resampling) for measure in measured]
+    columns = [
+        Values(name, tuple(before_mean(scores.values[name], way(name)) for scores in aligned.systems.values()))
+        for name in measured
+    ]
     chosen = _pairs(len(names), None if baseline is None else names.index(baseline))
-    pairs = [column.pair(*pair) for column in columns for pair in chosen]
+    pairs = [Pair(column, *pair, among_all=method.test == "tukey") for column in columns for pair in chosen]
+    alone = [Alone(column, at) for column in columns for at in range(len(names))]
+    sure = intervals([*alone, *pairs], method) if with_intervals else [None] * (len(alone) + len(pairs))
     found = p_values(pairs, method)
-    tested = list(zip(pairs, found, _corrected(pairs, found, method), strict=True))
+    tested = list(zip(pairs, sure[len(alone) :], found, _corrected(pairs, found, method), strict=True))
     rows: list[Row] = []
-    for column in columns:
-        for at, (name, scores) in enumerate(aligned.systems.items()):
-            low, high = (intervals and column.interval(at, method.level)) or (None, None)
-            alone = Row(column.measure, name, None, scores.combined(column.measure), low, high)
-            against = [each for each in tested if each[0].values is column and each[0].system == at]
-            level = method.level if intervals else None
-            rows += [_against(alone, names[pair.baseline], pair, ps, level) for pair, *ps in against] or [alone]
-    together = _family(len(names), len(chosen), len(columns), method)
-    alpha = method.alpha / together
+    for one, interval in zip(alone, sure, strict=False):
+        name = names[one.system]
+        low, high = interval or (None, None)
+        row = Row(one.values.measure, name, None, aligned.systems[name].combined(one.values.measure), low, high)
+        against = [each for each in tested if each[0].values is one.values and each[0].system == one.system]
+        rows += [_against(row, names[each[0].baseline], *each) for each in against] or [row]
+    family = _family(len(names), len(chosen), len(columns), method)
     powers = {
-        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, alpha, method.test)
+        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method, family, len(names))
         for pair in pairs
     }
     notes = (*aligned.notes, *_nulls(pairs, names, method.test), *unknown_directions(measured))
@@ -132,23 +128,39 @@ def _corrected(pairs: list[Pair], found: list[float | None], method: Method) -> 
     return mended
 
 
-def _against(alone: Row, baseline: str, pair: Pair, ps: list[float | None], level: float | None) -> Row:
+def _against(
+    alone: Row,
+    baseline: str,
+    pair: Pair,
+    interval: tuple[float, float] | None,
+    p: float | None,
+    p_corrected: float | None,
+) -> Row:
     """The row of a system, and of its comparison with a baseline."""
-    low, high = (level is not None and pair.interval(level)) or (None, None)
+    low, high = interval or (None, None)
     wins, ties, losses = pair.wins
-    p, p_corrected = ps
     return replace(
         alone, baseline=baseline, difference=pair.difference, difference_low=low, difference_high=high, p=p,
         p_corrected=p_corrected, effect=pair.effect, wins=wins, ties=ties, losses=losses,
     )  # fmt: skip
 
 
-def _power(pair: Pair, alpha: float, test: Test) -> Power:
+def _power(pair: Pair, method: Method, family: int, systems: int) -> Power:
     """What so many queries could show, from the spread of their differences and not from what was observed."""
     # A spread of logarithms says nothing of a difference, nor does a sum grow with its queries in a way known here.
     spread = pair.spread if way(pair.values.measure) == "mean" else None
-    contrary = test == "wilcoxon" and pair.contrary
-    return Power(pair.n, int(np.count_nonzero(pair.each)), spread, alpha, test, contrary)
+    # Holm's and Bonferroni's first step; Benjamini and Hochberg's last, and Tukey's test, take alpha itself.
+    strict = method.test != "tukey" and method.correction in ("holm", "bonferroni")
+    orders = {"randomization": 2, "wilcoxon": 2, "tukey": math.factorial(systems)}.get(method.test)
+    return Power(
+        pair.n,
+        int(np.count_nonzero(pair.each)),
+        spread,
+        alpha=method.alpha / family,
+        reach=method.alpha / family if strict else method.alpha,
+        orders=orders,
+        contrary=method.test == "wilcoxon" and pair.contrary,
+    )
 
 
 def _nulls(pairs: list[Pair], names: list[str], test: Test) -> list[str]:

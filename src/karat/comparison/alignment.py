@@ -63,7 +63,7 @@ def _refuse_what_is_no_scores(systems: object) -> None:
                 f"{shown(scores)} are no scores", where=name, mend=f"Evaluate first, or use Scores.load. {mend}"
             )
         for finding in scores.findings:
-            if finding.code == "missing-queries" and 0 < len(scores.queries) <= finding.count:
+            if finding.code == "missing-queries" and scores.queries and {*scores.queries} <= {*finding.queries}:
                 what = "not one of the queries is in this system: it scores 0 for having no results"
                 raise KaratError(what, where=name, mend="Compare the query ids: are they written alike?")
         if len(set(scores.queries)) < len(scores.queries):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,66 +29,47 @@ Interval = tuple[float, float]
 
 # So many comparisons share the random signs: memory alone depends on it.
 _AT_ONCE = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Resampling:
-    """The means of resampled queries, drawn once for all columns that lack no value.
-
-    A column is a measure of a system; its values are as they are averaged.
-    """
-
-    columns: Mapping[tuple[str, int], Floats]
-    method: Method
-
-    @cached_property
-    def _of_complete(self) -> dict[tuple[str, int], Floats]:
-        complete = [key for key, column in self.columns.items() if not np.isnan(column).any()]
-        means = self.means([self.columns[key] for key in complete])
-        return {key: means[:, at] for at, key in enumerate(complete)}
-
-    def means(self, columns: Sequence[Floats]) -> Floats:
-        """The means of columns that share the resampled rows."""
-        return bootstrap_means(np.column_stack(columns), self.method.resamples, self.method.seed)
-
-    def of(self, measure: str, systems: Sequence[int], rows: Bools) -> list[Floats]:
-        """The means of some systems over these queries, resampled."""
-        keys = [(measure, system) for system in systems]
-        if rows.all() and all(key in self._of_complete for key in keys):
-            return [self._of_complete[key] for key in keys]
-        return list(self.means([self.columns[key][rows] for key in keys]).T)
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What all systems score on a measure: a column per system, NaN for null."""
+    """What all systems score on a measure, as it is averaged (logarithms where the mean is geometric); NaN is null."""
 
     measure: str
-    systems: int
-    resampling: Resampling
+    columns: tuple[Floats, ...]
 
-    def averaged(self, system: int) -> Floats:
-        """The values of a system as they are averaged: their logarithms where the mean is geometric."""
-        return self.resampling.columns[self.measure, system]
+    @property
+    def way(self) -> Combine:
+        return way(self.measure)
 
     @cached_property
     def complete(self) -> Bools:
         """The queries that all systems have a value for."""
-        null = np.isnan(np.column_stack([self.averaged(system) for system in range(self.systems)]))
-        return np.asarray(~null.any(axis=1))
+        return np.asarray(~np.isnan(np.column_stack(self.columns)).any(axis=1))
 
-    def interval(self, system: int, level: float) -> Interval | None:
-        """The interval of a system's mean; one query has none."""
-        rows = ~np.isnan(self.averaged(system))
-        n = int(rows.sum())
-        if n < 2:
-            return None
-        (means,) = self.resampling.of(self.measure, [system], rows)
-        low, high = bca_interval(self.averaged(system)[rows], means, level)
-        return after_mean(low, way(self.measure), n), after_mean(high, way(self.measure), n)
 
-    def pair(self, system: int, baseline: int) -> Pair:
-        return Pair(self, system, baseline)
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """One system, on one measure."""
+
+    values: Values
+    system: int
+
+    @property
+    def systems(self) -> tuple[int, ...]:
+        return (self.system,)
+
+    @property
+    def rows(self) -> Bools:
+        """The queries that it has a value for."""
+        return ~np.isnan(self.values.columns[self.system])
+
+    def interval(self, means: Sequence[Floats], level: float) -> Interval:
+        """Where the mean would be for other queries of this kind, from the means of resampled ones."""
+        column = self.values.columns[self.system][self.rows]
+        low, high = bca_interval(column, means[0], level)
+        return after_mean(low, self.values.way, len(column)), after_mean(high, self.values.way, len(column))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +79,19 @@ class Pair:
     values: Values
     system: int
     baseline: int
+    among_all: bool = False
+    """whether only queries count that all systems have a value for, as Tukey's test takes them"""
+
+    @property
+    def systems(self) -> tuple[int, ...]:
+        return self.system, self.baseline
 
     @cached_property
     def rows(self) -> Bools:
-        """The queries that are compared: both have a value for them. Tukey's test takes those that all systems have."""
-        if self.values.resampling.method.test == "tukey":
+        """The queries that are compared: both have a value for them."""
+        if self.among_all:
             return self.values.complete
-        mine, theirs = (np.isnan(self.values.averaged(each)) for each in (self.system, self.baseline))
+        mine, theirs = (np.isnan(self.values.columns[each]) for each in self.systems)
         return np.asarray(~(mine | theirs))
 
     @cached_property
@@ -113,7 +100,7 @@ class Pair:
 
     @property
     def both(self) -> tuple[Floats, Floats]:
-        return self.values.averaged(self.system)[self.rows], self.values.averaged(self.baseline)[self.rows]
+        return self.values.columns[self.system][self.rows], self.values.columns[self.baseline][self.rows]
 
     @cached_property
     def each(self) -> Floats:
@@ -130,18 +117,18 @@ class Pair:
         """How much more the system has than the baseline, over the queries that both have a value for."""
         if not self.n:
             return None
-        mine, theirs = (after_mean(float(column.mean()), self._way, self.n) for column in self.both)
-        # A sum of differences keeps the digits that a difference of sums loses.
-        return mine - theirs if self._way == "geometric" else after_mean(float(self.each.mean()), self._way, self.n)
+        if self.values.way != "geometric":
+            # A sum of differences keeps the digits that a difference of sums loses.
+            return after_mean(float(self.each.mean()), self.values.way, self.n)
+        mine, theirs = (after_mean(float(column.mean()), self.values.way, self.n) for column in self.both)
+        return mine - theirs
 
-    def interval(self, level: float) -> Interval | None:
-        """Where the difference would be for other queries of this kind."""
-        if self.n < 2 or self.difference is None:
-            return None
-        mine, theirs = self.values.resampling.of(self.values.measure, [self.system, self.baseline], self.rows)
-        if self._way != "geometric":
+    def interval(self, means: Sequence[Floats], level: float) -> Interval:
+        """Where the difference would be for other queries of this kind, from the means of resampled ones."""
+        mine, theirs = means
+        if self.values.way != "geometric":
             low, high = bca_interval(self.each, mine - theirs, level)
-            return after_mean(low, self._way, self.n), after_mean(high, self._way, self.n)
+            return after_mean(low, self.values.way, self.n), after_mean(high, self.values.way, self.n)
         # What each query adds to the difference of two geometric means, to the first order.
         influence = np.full(self.n, self.difference)
         for column, sign in zip(self.both, (1, -1), strict=True):
@@ -157,16 +144,41 @@ class Pair:
 
     @property
     def contrary(self) -> bool:
-        """Whether the ranks of the differences go the other way than their mean."""
-        return bool(np.sign(rank_sum(self.each)) != np.sign(self.each.mean())) if self.n else False
+        """Whether the ranks of the differences speak for a system, and their mean does not."""
+        if not self.n:
+            return False
+        mean = float(self.each.mean())
+        direction = 0.0 if abs(mean) <= _ROUNDING * np.abs(self.each).max() else np.sign(mean)
+        ranks = np.sign(rank_sum(self.each))
+        return bool(ranks != 0 and ranks != direction)
 
     @property
     def effect(self) -> float | None:
         return effect_size(self.each)
 
-    @property
-    def _way(self) -> Combine:
-        return way(self.values.measure)
+
+def intervals(members: Sequence[Alone | Pair], method: Method) -> list[Interval | None]:
+    """The interval of each; one pass of resampling serves all that have the same queries, which two at least are."""
+    together: dict[bytes, list[int]] = {}
+    for at, member in enumerate(members):
+        together.setdefault(member.rows.tobytes(), []).append(at)
+    found: list[Interval | None] = [None] * len(members)
+    for places in together.values():
+        rows = members[places[0]].rows
+        if rows.sum() < 2:
+            continue
+        columns = {
+            (members[at].values.measure, system): members[at].values.columns[system][rows]
+            for at in places
+            for system in members[at].systems
+        }
+        means = bootstrap_means(np.column_stack(list(columns.values())), method.resamples, method.seed)
+        of_column = dict(zip(columns, means.T, strict=True))
+        for at in places:
+            member = members[at]
+            drawn = [of_column[member.values.measure, system] for system in member.systems]
+            found[at] = member.interval(drawn, method.level)
+    return found
 
 
 def p_values(pairs: Sequence[Pair], method: Method) -> list[float | None]:
@@ -199,8 +211,8 @@ def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
     found: dict[str, Floats] = {}
     for values in dict.fromkeys(pair.values for pair in pairs):
         if values.complete.any():
-            columns = [values.averaged(system)[values.complete] for system in range(values.systems)]
-            found[values.measure] = tukey(np.column_stack(columns), method.permutations, method.seed)
+            columns = np.column_stack(values.columns)[values.complete]
+            found[values.measure] = tukey(columns, method.permutations, method.seed)
     matrices = [found.get(pair.values.measure) for pair in pairs]
     return [
         None if matrix is None else float(matrix[pair.system, pair.baseline])

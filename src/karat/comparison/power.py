@@ -9,11 +9,9 @@ from functools import cached_property
 from numbers import Real
 
 from karat.errors import KaratError, shown
-from karat.options import Test
 from karat.stats import queries_needed, smallest_difference
 
 POWER = 0.8
-_OF_SIGNS = ("randomization", "wilcoxon")
 
 
 @dataclass(frozen=True)
@@ -21,16 +19,17 @@ class Power:
     """How many queries were compared, how many of them differ, and how widely the differences spread.
 
     It is about the test and not about its outcome: power that is computed from the difference that was observed only
-    says the p-value once more. It is that of the t-test, which the others come near, but for tests of signs and ranks
-    of a few queries: these have a least p. `alpha` is the chance of a false alarm of the strictest test of its family.
-    `contrary` says that the ranks, which Wilcoxon's test is about, go the other way than the mean.
+    says the p-value once more. It is that of the t-test, which the others come near, at the level `alpha` of the
+    strictest test of the family. But tests by reordering have a least p: a query's scores have so many `orders`, and p
+    must be below `reach` at least. `contrary` says that ranks, which Wilcoxon's test is about, and mean disagree.
     """
 
     queries: int
     differing: int
     spread: float | None
     alpha: float
-    test: Test = "randomization"
+    reach: float
+    orders: int | None = None
     contrary: bool = False
 
     @cached_property
@@ -49,12 +48,12 @@ class Power:
     @property
     def least_p(self) -> float:
         """The smallest p that the test can give where so few queries differ."""
-        return min(1.0, 2.0 ** (1 - self.differing)) if self.test in _OF_SIGNS else 0.0
+        return 0.0 if self.orders is None else min(1.0, float(self.orders) ** (1 - self.differing))
 
     @property
     def _least_queries(self) -> int:
-        """How many queries must differ at least, for a p below alpha."""
-        return math.floor(math.log2(1 / self.alpha)) + 2 if self.test in _OF_SIGNS else 2
+        """How many queries must differ at least, for a p that is small enough."""
+        return 2 if self.orders is None else math.floor(math.log(1 / self.reach, self.orders)) + 2
 
 
 def refuse_no_difference(difference: object, name: str) -> None:

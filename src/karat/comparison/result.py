@@ -138,7 +138,7 @@ class Comparison(Drawn):
             "rows": [asdict(row) for row in self.rows],
             "power": [
                 dict(zip(("measure", "system", "baseline"), names, strict=True))
-                | {"queries": power.queries, "smallest_difference": power.smallest}
+                | {"queries": power.queries, "smallest_difference": power.smallest, "contrary": power.contrary}
                 | ({} if detect is None else {"difference": detect, "needed": power.needed(detect)})
                 for names, power in self.powers.items()
             ],

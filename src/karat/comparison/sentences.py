@@ -21,14 +21,16 @@ def said(comparison: Comparison, row: Row) -> str:
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
     parts = [_outcome(comparison, row, power)]
     if not comparison.significant(row) and power.differing:
-        parts += _could(row.measure, power)
+        parts += _could(comparison, row.measure, power)
     if comparison.method.detect is not None:
         parts.append(_needed(comparison.method.detect, row.measure, power))
     return ". ".join(parts)
 
 
-def _could(measure: str, power: Power) -> list[str]:
+def _could(comparison: Comparison, measure: str, power: Power) -> list[str]:
     """What so many queries could have shown, if that can be told."""
+    if _least_drawn(comparison, power) >= power.reach:
+        return []
     if power.smallest is None:
         few = power.spread and power.queries > 1
         return [f"{power.queries:,} queries are too few for this test to show anything"] if few else []
@@ -62,17 +64,18 @@ def _why(comparison: Comparison, row: Row, power: Power) -> str:
     """What stands in the way of a test, where something does."""
     if power.queries == 1:
         return "; one query says nothing about others"
-    if power.contrary:
-        return "; most gain, or most lose, but the mean goes the other way"
-    if row.p is None:
+    if row.p is None or row.p_corrected is None:
         return "; all differ by the same, so that nothing tells how they spread"
+    alpha = comparison.method.alpha
+    if power.contrary and row.p_corrected < alpha:
+        return "; the ranks, which were tested, and the mean do not agree on who is better"
+    raw = "p" if power.reach == alpha else "p before the correction"
     drawn = _least_drawn(comparison, power)
-    if drawn >= power.alpha:
-        return f"; so few are drawn at random that p cannot be below {drawn:.2g}"
-    if power.least_p >= power.alpha:
+    if drawn >= power.reach:
+        return f"; so few are drawn at random that {raw} cannot be below {p_text(drawn, alpha)}"
+    if power.least_p >= power.reach:
         some = "1 differs" if power.differing == 1 else f"{power.differing} differ"
-        raw = "p" if power.alpha == comparison.method.alpha else "p before the correction"
-        return f"; only {some}, and {raw} cannot be below {power.least_p:.2g}"
+        return f"; only {some}, and {raw} cannot be below {p_text(power.least_p, alpha)}"
     return ""
 
 
@@ -142,11 +145,12 @@ def _with_interval(ends: list[float], sign: str) -> str:
 def _needed(difference: float, measure: str, power: Power) -> str:
     known = known_range(measure)
     if known is not None and difference > known[1] - known[0]:
-        return f"No difference of {measure} is as large as {number(difference)}"
+        return f"No difference of {measure} is as large as {difference:g}"
     needed = power.needed(difference)
     if needed is None:
         if power.spread:
             return f"No number of queries shows a difference of {difference:g}"
-        why = "nothing tells how they spread" if power.spread == 0 or power.queries < 2 else "it is not of a mean"
-        return f"How many queries would show {number(difference)} cannot be told: {why}"
-    return f"To show a difference of {number(difference)}, {needed:,} queries are needed with power {POWER}"
+        spread = power.spread == 0 or power.queries < 2
+        why = "nothing tells how they spread" if spread else f"{measure} is not averaged over queries"
+        return f"How many queries would show {difference:g} cannot be told: {why}"
+    return f"To show a difference of {difference:g}, {needed:,} queries are needed with power {POWER}"

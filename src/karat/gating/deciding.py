@@ -85,7 +85,7 @@ class _Pair:
 
     scores: Scores
     baseline: Scores
-    row: Row | None
+    row: Row
     confirmed: bool
     correction: Correction
     alpha: float
@@ -118,7 +118,7 @@ def _column(scores: Scores, rule: Rule, whose: str = "", mend: str = "") -> str:
 
 
 def _compared(scores: Scores, baseline: Scores, measures: Sequence[str], method: Method) -> _Pairs:
-    found = compared({"baseline": baseline, "run": scores}, "baseline", measures, method, intervals=False)
+    found = compared({"baseline": baseline, "run": scores}, "baseline", measures, method, with_intervals=False)
     rows = {row.measure: row for row in found.rows if row.baseline is not None}
     # One test has nothing to be corrected for, and Tukey's needs nothing.
     correction: Correction = method.correction if len(measures) > 1 and method.test != "tukey" else "none"
@@ -126,9 +126,8 @@ def _compared(scores: Scores, baseline: Scores, measures: Sequence[str], method:
     for name in measures:
         run, before = (found.systems[system].only([name]) for system in ("run", "baseline"))
         kept = np.flatnonzero(~(np.isnan(run.values[name]) | np.isnan(before.values[name])))
-        row = rows.get(name)
-        confirmed = row is not None and found.significant(row)
-        pairs[name] = _Pair(run.take(kept), before.take(kept), row, confirmed, correction, method.alpha)
+        row = rows[name]
+        pairs[name] = _Pair(run.take(kept), before.take(kept), row, found.significant(row), correction, method.alpha)
     return _Pairs(pairs, tuple(f"note: {text}" for text in found.notes))
 
 
@@ -161,7 +160,7 @@ def _drop(rule: Rule, pair: _Pair, significant: bool) -> Outcome:
         return Outcome(rule, False, f"{wording.demand(rule)}: no query has a value in both", None, "–")
     sign = 1 if higher_is_better(name) else -1
     drop = sign * (before - value)
-    p = pair.row.p_corrected if pair.row else None
+    p = pair.row.p_corrected
     over = wording.exceeds(drop, rule.limit)
     # Where several queries all fall by the same, no test has a spread to go by, and none is needed.
     all_alike = p is None and len(pair.scores.queries) > 1
@@ -187,7 +186,11 @@ def _confirmation(p: float | None, pair: _Pair, doubted: bool) -> str:
     chance = wording.chance(p, pair.correction, pair.alpha)
     if doubted and len(pair.scores.queries) == 1:
         return ", which one query cannot confirm"
-    return (", which the test does not confirm" if doubted else "") + (f" ({chance})" if chance else "")
+    # Wilcoxon's test is of ranks, and these may rise where the mean falls.
+    against = (
+        ", which its ranks speak against" if p is not None and p < pair.alpha else ", which the test does not confirm"
+    )
+    return (against if doubted else "") + (f" ({chance})" if chance else "")
 
 
 def _noticed(systems: Mapping[str, Scores]) -> list[str]:
