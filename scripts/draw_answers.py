@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from svg import text
 from up_to_date import main
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -27,7 +28,6 @@ METRICS = ("EM", "TokenF1", "RougeL", "Contains", "SAS", "SAS")
 MODELS = ("normalized", "", "", "", "wordllama", "all-MiniLM-L6-v2")
 LEFT, TOP, CELL, ROW, GAP = 210, 118, 104, 34, 22
 WIDTH = LEFT + len(METRICS) * CELL + 24
-FONT = 'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif"'
 # From white to the full colour: a right answer should be as green as can be, a wrong one should stay white.
 COLOURS = {"right": (22, 128, 60), "wrong": (200, 38, 38)}
 
@@ -87,16 +87,6 @@ def drawn_row(at: int, name: str, right: str, scores: Sequence[float]) -> Iterat
 def shade(right: str, score: float) -> str:
     """White for 0, the full colour for 1."""
     return "#" + "".join(f"{round(255 - (255 - part) * score):02x}" for part in COLOURS[right])
-
-
-def text(
-    x: int, y: int, words: str, size: int, *, bold: bool = False, anchor: str = "start", fill: str = "#222222"
-) -> str:
-    weight = ' font-weight="600"' if bold else ""
-    return (
-        f'<text x="{x}" y="{y}" {FONT} font-size="{size}"{weight} text-anchor="{anchor}" fill="{fill}">'
-        f"{escape(words)}</text>"
-    )
 
 
 if __name__ == "__main__":

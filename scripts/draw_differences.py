@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from svg import text
 from up_to_date import main
 
 from karat import Comparison, compare, demo, evaluate_runs
@@ -23,7 +24,6 @@ PICTURE = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "paired
 
 MEASURE, WEAK, STRONG = "nDCG@10", "overlap", "bm25"
 WIDTH, HEIGHT = 780, 290
-FONT = 'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif"'
 # The means: how far right of MEANS a value stands. The differences: how far above ZERO.
 MEANS, PER_POINT, FIRST_MEAN, NEXT_MEAN = 24, 560, 130, 80
 BARS, BAR, ZERO, TALL = 404, 7, 206, 230
@@ -112,16 +112,6 @@ def box(x: float, y: float, width: float, height: float, fill: str) -> str:
 
 def line(x1: float, y1: float, x2: float, y2: float, colour: str, width: int) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"/>'
-
-
-def text(
-    x: float, y: float, words: str, size: int, *, bold: bool = False, anchor: str = "start", fill: str = "#222222"
-) -> str:
-    weight = ' font-weight="600"' if bold else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" {FONT} font-size="{size}"{weight} text-anchor="{anchor}" fill="{fill}">'
-        f"{escape(words)}</text>"
-    )
 
 
 if __name__ == "__main__":

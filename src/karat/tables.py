@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -147,11 +148,12 @@ class Table:
         return table
 
 
-class Drawn:
+class Drawn(ABC):
     """What has a table, and is printed, shown on a terminal and in a notebook as that."""
 
+    @abstractmethod
     def table(self) -> Table:
-        raise NotImplementedError
+        """It as a table."""
 
     def __str__(self) -> str:
         return self.table().text().rstrip("\n")
