@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from karat.errors import KaratError
 from karat.judged import Floats
 from karat.measure import Combine
-from karat.measures import parse
+from karat.measures import known
 
 # The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
 _LEAST = 0.00001
@@ -19,37 +18,25 @@ _ROUNDING = 1e-12
 
 def way(name: str) -> Combine:
     """How a column is combined; one whose measure is not registered here is averaged."""
-    try:
-        return parse(name).definition.combine
-    except KaratError:
-        return "mean"
+    measure = known(name)
+    return "mean" if measure is None else measure.definition.combine
 
 
 def higher_is_better(name: str) -> bool:
     """Whether more of it is better, as of all but a few measures."""
-    try:
-        return parse(name).definition.higher_is_better
-    except KaratError:
-        return True
+    measure = known(name)
+    return measure is None or measure.definition.higher_is_better
 
 
 def known_range(name: str) -> tuple[float, float] | None:
     """Where the values of a measure lie; None where it is not known here."""
-    try:
-        return parse(name).definition.bounds
-    except KaratError:
-        return None
+    measure = known(name)
+    return None if measure is None else measure.definition.bounds
 
 
 def unknown_directions(names: Iterable[str]) -> list[str]:
     """A note on each column whose measure is not known here: nothing says what is better."""
-    found = []
-    for name in names:
-        try:
-            parse(name)
-        except KaratError:
-            found.append(f"{name} is not a measure of karat: more of it is taken for better.")
-    return found
+    return [f"{name} is not a measure of karat: more of it is taken for better." for name in names if not known(name)]
 
 
 def differences(mine: Floats, theirs: Floats) -> Floats:

@@ -11,7 +11,7 @@ from karat.combining import higher_is_better
 from karat.document import Document, DocumentLike, key
 from karat.errors import KaratError, shown
 from karat.evidence import Evidence, Hit
-from karat.measures import Measure, parse
+from karat.measures import known
 from karat.names import did_you_mean, value_text
 from karat.tables import Cell, Table
 
@@ -155,18 +155,11 @@ def _explained_answer(answers: Answers, query: str, columns: Iterable[str]) -> A
     at = answers.queries.index(query)
     golds, predicted = answers.golds[at], answers.predicted[at]
     apart = Answers(tuple(map(str, range(len(golds)))), [[gold] for gold in golds], [predicted] * len(golds))
-    measures = [measure for name in columns if (measure := _known(name)) and measure.definition.takes == "answers"]
+    measures = [measure for name in columns if (measure := known(name)) and measure.definition.takes == "answers"]
     values = {str(measure): measure.compute(apart).tolist() for measure in measures}
     return Answer(
         predicted, tuple((gold, {name: of[at] for name, of in values.items()}) for at, gold in enumerate(golds))
     )
-
-
-def _known(name: str) -> Measure | None:
-    try:
-        return parse(name)
-    except KaratError:  # a column of somebody's own
-        return None
 
 
 def explain_documents(evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int) -> Explanation:

@@ -143,6 +143,14 @@ def meanings(text: str) -> list[Measure]:
     return list(dict.fromkeys(found))
 
 
+def known(name: str) -> Measure | None:
+    """The measure of a name, such as that of a column; None where it is none that is registered."""
+    try:
+        return lookup(name)
+    except KaratError:
+        return None
+
+
 def definitions_of(text: str) -> list[Definition]:
     """The definitions behind a name, whatever parameters it gives or leaves open: one, or one of each subject."""
     name, _, cutoff = spelling(text)

@@ -39,7 +39,7 @@ LAYERS = {
     "answers": {"errors", "inputs", "judged", "measure", "normalization", "parameters", "progress", "registry",
                 "words"},
     "stats": {"judged"},
-    "combining": {"errors", "judged", "measure", "measures"},
+    "combining": {"judged", "measure", "measures"},
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(

@@ -16,7 +16,7 @@ from karat.evidence import Evidence
 from karat.explain import label
 from karat.judged import Floats
 from karat.measure import Measure
-from karat.measures import parse
+from karat.measures import known
 from karat.names import did_you_mean
 from karat.scores import Scores
 from karat.tables import Drawn, Table
@@ -115,7 +115,7 @@ class Changes(Drawn):
     @property
     def cannot(self) -> str | None:
         """Why nothing can be said of documents, where that is so."""
-        measure = known_measure(self.measure)
+        measure = known(self.measure)
         if measure is None:
             return f"{self.measure} is not a measure of karat: what moved cannot be said."
         if measure.definition.takes == "answers":
@@ -150,7 +150,7 @@ class Changes(Drawn):
     def _change(self, at: int) -> Change:
         query = self.scores[0].queries[at]
         before, after = (float(column[at]) for column in self.columns)
-        measure = known_measure(self.measure)
+        measure = known(self.measure)
         difference = float(self.differences[at])
         if measure is None or self.cannot is not None or measure.definition.takes == "answers":
             return Change(query, before, after, difference, answers=self._answers(query, measure))
@@ -188,14 +188,6 @@ def changes(
     name = before.only([measure]).measures[0]
     after.only([name])
     return Changes(name, names, (before, after), n, losses)
-
-
-def known_measure(name: str) -> Measure | None:
-    """The measure of a column, if it is registered."""
-    try:
-        return parse(name)
-    except KaratError:
-        return None
 
 
 def _moved(measure: Measure, query: str, before: Evidence | None, after: Evidence | None) -> tuple[list[Move], float]:

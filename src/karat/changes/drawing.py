@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.changes import Change, Changes, Move, known_measure
+from karat.changes import Change, Changes, Move
 from karat.evidence import Evidence
 from karat.explain import label, short
+from karat.measures import known
 from karat.names import value_text
 from karat.summary import cell_text
 from karat.tables import Cell, Table
@@ -132,7 +133,7 @@ def in_full(changes: Changes, query: str) -> list[Table]:
         tables.append(Table(("what moved", "rank", "how", "part"), rows, tuple(notes), labels=3))
     evidence = [scores.evidence for scores in changes.scores]
     if all(each is not None and query in each.truth.place for each in evidence):
-        measure = known_measure(changes.measure)
+        measure = known(changes.measure)
         depth = (measure.cutoff if measure else None) or _RANKS
         tables.append(_side_by_side(changes.names, [each for each in evidence if each], query, min(depth, 100)))
     return tables

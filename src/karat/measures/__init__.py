@@ -16,7 +16,7 @@ from karat.measures.counts import unjudged_share as Unjudged
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
 from karat.answers import EM, SAS, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
 from karat.measure import Measure
-from karat.registry import definitions, register
+from karat.registry import definitions, known, register
 from karat.registry import lookup as parse
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "Unjudged",
     "definitions",
     "infAP",
+    "known",
     "nDCG",
     "parse",
     "register",
