@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from karat.errors import KaratError, shown
-from karat.files import write_whole
+from karat.files import write_whole, written
 from karat.findings import Finding
 from karat.scores import Scores
 from karat.tables import delimited
@@ -93,12 +93,12 @@ def to_dict(scores: Scores) -> dict[str, Any]:
 
 
 def to_json(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
-    return _written(json.dumps(to_dict(scores), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+    return written(json.dumps(to_dict(scores), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
 
 
 def to_csv(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
     rows = ([query, *values.values()] for query, values in scores.per_query.items())
-    return _written(delimited(["query", *scores.values], rows, ","), path)
+    return written(delimited(["query", *scores.values], rows, ","), path)
 
 
 def to_parquet(scores: Scores, path: str | os.PathLike[str]) -> None:
@@ -198,9 +198,3 @@ def _no_scores(where: str, why: str) -> KaratError:
         where=where,
         mend="Save them with scores.to_json, to_csv or to_parquet; or `karat evaluate ... --per-query -o FILE`.",
     )
-
-
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    if path is not None:
-        write_whole(path, lambda file: file.write(text.encode()))
-    return text

@@ -12,6 +12,16 @@ from typing import BinaryIO
 from karat.errors import KaratError
 
 
+def written(text: str, path: str | os.PathLike[str] | None) -> str:
+    """The same text, also written to a file if one is named.
+
+    Half a character cannot be written. As its code it can, and in JSON it is what was meant.
+    """
+    if path is not None:
+        write_whole(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+    return text
+
+
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
     """Let `write` fill a new file beside the old one, then put it in its place.
 

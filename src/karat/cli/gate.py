@@ -225,11 +225,11 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
 def _deliver(found: Gate, request: Request, junit: str | None) -> None:
     """Print the outcomes or write them to a file, for people and for the system that runs this."""
     from karat.cli.output import put
-    from karat.files import write_whole
+    from karat.files import written
     from karat.gating import outputs
 
     if junit is not None:
-        write_whole(junit, lambda xml: xml.write(found.junit().encode()))
+        written(found.junit(), junit)
     in_github = outputs.in_github(os.environ)
     if in_github and (note := outputs.append_summary(found, os.environ)):
         sys.stderr.write(f"{note}\n")

@@ -13,7 +13,7 @@ from typing import Any
 
 from karat.cli.screen import say, show
 from karat.errors import KaratError, printable
-from karat.files import write_whole
+from karat.files import written
 from karat.scores import Scores
 from karat.summary import by_measure, by_query, notes, summary
 from karat.tables import Table, delimited
@@ -154,8 +154,7 @@ def put(text: str, request: Request) -> None:
     if request.file is None:
         say(text)
     else:
-        # Half a character cannot be written. As its code it can, and in JSON it is what was meant.
-        write_whole(request.file, lambda file: file.write(text.encode(errors="backslashreplace")))
+        written(text, request.file)
 
 
 def _json(runs: Mapping[str, Any]) -> str:

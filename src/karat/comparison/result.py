@@ -13,7 +13,7 @@ from karat.comparison.alignment import known_system
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.errors import KaratError
-from karat.files import write_whole
+from karat.files import written
 from karat.measure import Measure
 from karat.scores import Scores
 from karat.tables import Drawn, Table, delimited
@@ -148,22 +148,22 @@ class Comparison(Drawn):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The same as JSON, also written to a file if one is named."""
-        return _written(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+        return written(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",") -> str:
         """The rows as CSV, numbers to the last digit."""
         rows = [asdict(row) for row in self.rows]
-        return _written(delimited(list(rows[0]), [list(row.values()) for row in rows], delimiter), path)
+        return written(delimited(list(rows[0]), [list(row.values()) for row in rows], delimiter), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table in Markdown, and under it what can be said."""
-        return _written(self.table().markdown(), path)
+        return written(self.table().markdown(), path)
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
         """A booktabs table, a row per system: letters name the systems that it is significantly better than."""
         from karat.comparison.drawing import latex
 
-        return _written(latex(self), path)
+        return written(latex(self), path)
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {len(self.queries):,} queries>"
@@ -189,9 +189,3 @@ class Comparison(Drawn):
             f"{asked} was not compared" if not meant else f"there are {len(meant)} comparisons, and one is asked for"
         )
         raise KaratError(problem, mend=f'Name them, as system="...", baseline="...": there is {pairs}.')
-
-
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    if path is not None:
-        write_whole(path, lambda file: file.write(text.encode(errors="backslashreplace")))
-    return text

@@ -17,7 +17,7 @@ import numpy as np
 from karat.document import Document, identifier
 from karat.errors import KaratError, shown
 from karat.evaluation.alignment import align, check_columns
-from karat.files import write_whole
+from karat.files import written
 from karat.findings import Finding
 from karat.names import did_you_mean
 from karat.scores import Scores
@@ -263,7 +263,7 @@ def _output(columns: Columns, output_format: Format, csv_file: str | os.PathLike
         raise KaratError(f"csv_file={shown(csv_file)} is no path to write to", mend='Write csv_file="report.csv".')
     text = delimited(list(columns), zip(*(map(_cell, values) for values in columns.values()), strict=True), ",")
     # Half of a surrogate pair is no text in UTF-8: it is written as its escape.
-    write_whole(csv_file, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+    written(text, csv_file)
     return f"Data successfully written to {csv_file}"
 
 
