@@ -47,6 +47,12 @@ def differences(mine: Floats, theirs: Floats) -> Floats:
     return found
 
 
+def outcomes(differences: Floats, name: str) -> tuple[int, int, int]:
+    """For how many queries a difference is for the better, nothing, and for the worse; NaN is none of them."""
+    more, same, less = (int(count.sum()) for count in (differences > 0, differences == 0, differences < 0))
+    return (more, same, less) if higher_is_better(name) else (less, same, more)
+
+
 def before_mean(values: Floats, combine: Combine) -> Floats:
     """The values that are averaged."""
     return np.log(np.maximum(values, _LEAST)) if combine == "geometric" else values

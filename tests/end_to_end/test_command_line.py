@@ -585,7 +585,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(form: str, queries: int, 
 
 def test_every_command_has_help(folder: Path) -> None:
     text = good(folder, "--help")
-    for command in ("evaluate", "measures", "demo"):
+    for command in ("evaluate", "answers", "compare", "diff", "gate", "measures", "demo"):
         assert command in text
         of_command = good(folder, command, "--help")
         assert "Usage: karat " + command in of_command

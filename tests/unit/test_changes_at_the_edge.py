@@ -78,6 +78,7 @@ def test_parts_are_numbers_where_a_measure_has_no_value_in_between() -> None:
 
     found = moved({"q": {"a": 1, "b": 1}}, {"q": ["a"]}, {"q": ["x", "b"]}, "FirstRank")
     assert "nan" not in str(found)
+    assert "all together" in str(found)
     assert [move.part for move in found["q"].moves] == [None, None]
     assert total(found["q"]) == found["q"].difference == 1
     assert json.dumps(found.to_dict(), allow_nan=False)

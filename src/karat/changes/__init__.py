@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from karat.changes.attribution import attributed, side
-from karat.combining import differences, higher_is_better
+from karat.combining import differences, higher_is_better, outcomes
 from karat.errors import KaratError, shown
 from karat.evidence import Evidence
 from karat.explain import label
@@ -44,7 +44,10 @@ class Move:
 
 @dataclass(frozen=True)
 class Change:
-    """A query in both systems: its values, and what moved. `rest` is what the number of documents retrieved does."""
+    """A query in both systems: its values, and what moved.
+
+    `rest` is what the number of documents retrieved does, or all of the difference where the parts cannot be told.
+    """
 
     query: str
     before: float
@@ -107,10 +110,7 @@ class Changes(Drawn):
     @cached_property
     def counts(self) -> tuple[int, int, int]:
         """How many queries are better, the same, and worse."""
-        signs = np.sign(self.differences[~np.isnan(self.differences)])
-        more, less = int((signs > 0).sum()), int((signs < 0).sum())
-        better, worse = (more, less) if higher_is_better(self.measure) else (less, more)
-        return better, len(signs) - more - less, worse
+        return outcomes(self.differences, self.measure)
 
     @property
     def cannot(self) -> str | None:

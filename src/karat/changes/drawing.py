@@ -60,9 +60,7 @@ def _lines(change: Change, names: tuple[str, str]) -> list[tuple[str, str, str, 
     others = [move for move in telling if move not in largest]
     if others:
         lines.append((f"{len(others)} more", "", "", f"{sum(move.part or 0 for move in others):+.4f}"))
-    if change.rest:
-        lines.append(("documents retrieved", "", "", f"{change.rest:+.4f}"))
-    return lines or [("", "", "", "")]
+    return lines + _rest(change) or [("", "", "", "")]
 
 
 def _line(move: Move, width: int) -> tuple[str, str, str, str]:
@@ -70,6 +68,13 @@ def _line(move: Move, width: int) -> tuple[str, str, str, str]:
     grade = "" if move.grade == 1 else f" (grade {value_text(move.grade)})"
     part = "–" if move.part is None else f"{move.part:+.4f}"
     return short(move.label, width) + grade, f"{before} → {after}", move.how, part
+
+
+def _rest(change: Change) -> list[tuple[str, str, str, str]]:
+    """What no document accounts for, if there is anything."""
+    told = all(move.part is not None for move in change.moves)
+    what = "documents retrieved" if told else "all together"
+    return [(what, "", "", f"{change.rest:+.4f}")] if change.rest else []
 
 
 def _numbers(changes: Changes, change: Change) -> list[str]:
@@ -116,9 +121,7 @@ def in_full(changes: Changes, query: str) -> list[Table]:
     numbers = _numbers(changes, change)
     before, after = changes.names
     head = f"query {query}: {changes.measure} {before} {numbers[0]}, {after} {numbers[1]} ({numbers[2]})"
-    lines = [_line(move, _FULL) for move in change.moves]
-    if change.rest:
-        lines.append(("documents retrieved", "", "", f"{change.rest:+.4f}"))
+    lines = [_line(move, _FULL) for move in change.moves] + _rest(change)
     notes = [head]
     if changes.cannot is not None:
         notes.append(f"note: {changes.cannot}")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.combining import after_mean, differences, higher_is_better, way
+from karat.combining import after_mean, differences, outcomes, way
 from karat.comparison.method import Method
 from karat.judged import Bools, Floats
 from karat.measure import Combine
@@ -138,9 +138,7 @@ class Pair:
     @cached_property
     def wins(self) -> tuple[int, int, int]:
         """For how many queries the system is better, the same, and worse."""
-        more, less = int((self.each > 0).sum()), int((self.each < 0).sum())
-        better, worse = (more, less) if higher_is_better(self.values.measure) else (less, more)
-        return better, self.n - more - less, worse
+        return outcomes(self.each, self.values.measure)
 
     @property
     def contrary(self) -> bool:
