@@ -15,11 +15,12 @@ import numpy as np
 from karat.combining import after_mean, before_mean, way
 from karat.errors import KaratError, shown
 from karat.findings import Finding
+from karat.intervals import Mean, intervals
 from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.names import did_you_mean
 from karat.registry import meanings
-from karat.stats import RESAMPLES, SEED, bca_interval, bootstrap_means
+from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,20 +146,8 @@ class Scores:
         if resamples < 1:
             raise KaratError(f"{resamples} resamples are too few", mend="Take at least one; 10,000 is the default.")
         names = list(self.values) if measures is None else [self._name(measure) for measure in measures]
-        together: dict[bytes, list[str]] = {}
-        for name in names:
-            together.setdefault(np.isnan(self.values[name]).tobytes(), []).append(name)
-        found: dict[str, tuple[float, float] | None] = {}
-        for group in together.values():
-            columns = np.column_stack([before_mean(self._present(name), way(name)) for name in group])
-            if not len(columns):
-                found.update(dict.fromkeys(group))
-                continue
-            means = bootstrap_means(columns, resamples, seed)
-            for at, name in enumerate(group):
-                low, high = bca_interval(columns[:, at], means[:, at], level)
-                found[name] = (after_mean(low, way(name), len(columns)), after_mean(high, way(name), len(columns)))
-        return {name: found[name] for name in names}
+        members = [Mean(before_mean(self.values[name], way(name)), way(name)) for name in names]
+        return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 
     def explain(self, query: str, k: int = 20) -> Explanation:
         """Rank by rank, what was retrieved for a query, which gold it is, and how: the first k ranks, and all hits.

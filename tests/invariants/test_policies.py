@@ -40,11 +40,12 @@ LAYERS = {
                 "words"},
     "stats": {"judged"},
     "combining": {"judged", "measure", "measures"},
+    "intervals": {"combining", "judged", "measure", "stats"},
     "tables": {"errors"},
 }  # fmt: skip
 CORE = set(
     "answers arrays bounds changes combining comparison document errors evaluation evidence explain"
-    " exports files findings gating hashing inputs judged key matching measure measures names normalization"
+    " exports files findings gating hashing inputs intervals judged key matching measure measures names normalization"
     " options parameters progress ranking registry scores slices sources spans stats summary tables testing ties"
     " words".split()
 )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from karat.combining import before_mean, unknown_directions, way
 from karat.comparison.alignment import align, known_system
-from karat.comparison.differences import Alone, Pair, Values, intervals, p_values
+from karat.comparison.differences import Pair, Values, p_values
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, Row
+from karat.intervals import Interval, Mean, intervals
 from karat.measure import Measure
 from karat.options import Correction, Family, Queries, Test
 from karat.scores import Scores
@@ -78,16 +79,17 @@ def compared(
     ]
     chosen = _pairs(len(names), None if baseline is None else names.index(baseline))
     pairs = [Pair(column, *pair, among_all=method.test == "tukey") for column in columns for pair in chosen]
-    alone = [Alone(column, at) for column in columns for at in range(len(names))]
-    sure = intervals([*alone, *pairs], method) if with_intervals else [None] * (len(alone) + len(pairs))
+    means = [Mean(of_system, column.way) for column in columns for of_system in column.columns]
+    sure = _intervals([*means, *pairs], method) if with_intervals else [None] * (len(means) + len(pairs))
     found = p_values(pairs, method)
-    tested = list(zip(pairs, sure[len(alone) :], found, _corrected(pairs, found, method), strict=True))
+    tested = list(zip(pairs, sure[len(means) :], found, _corrected(pairs, found, method), strict=True))
     rows: list[Row] = []
-    for one, interval in zip(alone, sure, strict=False):
-        name = names[one.system]
+    each_alone = ((column, at) for column in columns for at in range(len(names)))
+    for (column, at), interval in zip(each_alone, sure, strict=False):
         low, high = interval or (None, None)
-        row = Row(one.values.measure, name, None, aligned.systems[name].combined(one.values.measure), low, high)
-        against = [each for each in tested if each[0].values is one.values and each[0].system == one.system]
+        mean = aligned.systems[names[at]].combined(column.measure)
+        row = Row(column.measure, names[at], None, mean, low, high)
+        against = [each for each in tested if each[0].values is column and each[0].system == at]
         rows += [_against(row, names[each[0].baseline], *each) for each in against] or [row]
     family = _family(len(names), len(chosen), len(columns), method)
     powers = {
@@ -96,6 +98,12 @@ def compared(
     }
     notes = (*aligned.notes, *_nulls(pairs, names, method.test), *unknown_directions(measured))
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
+
+
+def _intervals(members: Sequence[Mean | Pair], method: Method) -> list[Interval | None]:
+    """The interval of each; of one query alone there is none."""
+    found = intervals(members, method.level, method.resamples, method.seed)
+    return [interval if member.rows.sum() > 1 else None for interval, member in zip(found, members, strict=True)]
 
 
 def _family(systems: int, pairs: int, measures: int, method: Method) -> int:
@@ -132,7 +140,7 @@ def _against(
     alone: Row,
     baseline: str,
     pair: Pair,
-    interval: tuple[float, float] | None,
+    interval: Interval | None,
     p: float | None,
     p_corrected: float | None,
 ) -> Row:

@@ -10,11 +10,11 @@ import numpy as np
 
 from karat.combining import after_mean, differences, outcomes, way
 from karat.comparison.method import Method
+from karat.intervals import Interval
 from karat.judged import Bools, Floats
 from karat.measure import Combine
 from karat.stats import (
     bca_interval,
-    bootstrap_means,
     bootstrap_test,
     effect_size,
     randomization,
@@ -24,8 +24,6 @@ from karat.stats import (
     tukey,
     wilcoxon,
 )
-
-Interval = tuple[float, float]
 
 # So many comparisons share the random signs: memory alone depends on it.
 _AT_ONCE = 64
@@ -50,29 +48,6 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Alone:
-    """One system, on one measure."""
-
-    values: Values
-    system: int
-
-    @property
-    def systems(self) -> tuple[int, ...]:
-        return (self.system,)
-
-    @property
-    def rows(self) -> Bools:
-        """The queries that it has a value for."""
-        return ~np.isnan(self.values.columns[self.system])
-
-    def interval(self, means: Sequence[Floats], level: float) -> Interval:
-        """Where the mean would be for other queries of this kind, from the means of resampled ones."""
-        column = self.values.columns[self.system][self.rows]
-        low, high = bca_interval(column, means[0], level)
-        return after_mean(low, self.values.way, len(column)), after_mean(high, self.values.way, len(column))
-
-
-@dataclass(frozen=True, eq=False)
 class Pair:
     """A system against another one, on one measure."""
 
@@ -83,15 +58,15 @@ class Pair:
     """whether only queries count that all systems have a value for, as Tukey's test takes them"""
 
     @property
-    def systems(self) -> tuple[int, ...]:
-        return self.system, self.baseline
+    def columns(self) -> tuple[Floats, ...]:
+        return self.values.columns[self.system], self.values.columns[self.baseline]
 
     @cached_property
     def rows(self) -> Bools:
         """The queries that are compared: both have a value for them."""
         if self.among_all:
             return self.values.complete
-        mine, theirs = (np.isnan(self.values.columns[each]) for each in self.systems)
+        mine, theirs = map(np.isnan, self.columns)
         return np.asarray(~(mine | theirs))
 
     @cached_property
@@ -100,7 +75,8 @@ class Pair:
 
     @property
     def both(self) -> tuple[Floats, Floats]:
-        return self.values.columns[self.system][self.rows], self.values.columns[self.baseline][self.rows]
+        mine, theirs = (column[self.rows] for column in self.columns)
+        return mine, theirs
 
     @cached_property
     def each(self) -> Floats:
@@ -153,30 +129,6 @@ class Pair:
     @property
     def effect(self) -> float | None:
         return effect_size(self.each)
-
-
-def intervals(members: Sequence[Alone | Pair], method: Method) -> list[Interval | None]:
-    """The interval of each; one pass of resampling serves all that have the same queries, which two at least are."""
-    together: dict[bytes, list[int]] = {}
-    for at, member in enumerate(members):
-        together.setdefault(member.rows.tobytes(), []).append(at)
-    found: list[Interval | None] = [None] * len(members)
-    for places in together.values():
-        rows = members[places[0]].rows
-        if rows.sum() < 2:
-            continue
-        columns = {
-            (members[at].values.measure, system): members[at].values.columns[system][rows]
-            for at in places
-            for system in members[at].systems
-        }
-        means = bootstrap_means(np.column_stack(list(columns.values())), method.resamples, method.seed)
-        of_column = dict(zip(columns, means.T, strict=True))
-        for at in places:
-            member = members[at]
-            drawn = [of_column[member.values.measure, system] for system in member.systems]
-            found[at] = member.interval(drawn, method.level)
-    return found
 
 
 def p_values(pairs: Sequence[Pair], method: Method) -> list[float | None]:
