@@ -32,7 +32,8 @@ class Cell:
 class Table:
     """A header, rows, and notes under them; the first `labels` columns are names, the others numbers.
 
-    `legend` says what a star means, `style` is what it is on a terminal.
+    `said` is the result in words, which comes last. `legend` says what a star means, and `style` is what it is on a
+    terminal.
     """
 
     header: tuple[str, ...]
@@ -41,6 +42,7 @@ class Table:
     labels: int = 1
     legend: str = "the best of its column"
     style: str = "bold green"
+    said: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Plain text, unfolded and without colour; the best of a column has a star."""
@@ -53,14 +55,15 @@ class Table:
         drawn = [_aligned(line, widths, self.labels) for line in lines]
         rule = "─" * (sum(widths) + _GAP * (len(widths) - 1))
         legend = [f"* {self.legend}"] if any(starred) else []
-        return "\n".join([drawn[0], rule, *drawn[1:], *legend, *map(printable, self.notes)]) + "\n"
+        return "\n".join([drawn[0], rule, *drawn[1:], *legend, *map(printable, (*self.notes, *self.said))]) + "\n"
 
     def rich(self) -> Group:
-        """For a terminal: the best of a column in colour, the notes dimmed."""
+        """For a terminal: the best of a column in colour, the notes dimmed, what they come to not."""
         from rich.console import Group
         from rich.text import Text
 
-        return Group(self._drawn(), *(Text(printable(note), style="dim") for note in self.notes))
+        notes = (Text(printable(note), style="dim") for note in self.notes)
+        return Group(self._drawn(), *notes, *(Text(printable(sentence)) for sentence in self.said))
 
     def fits(self, console: Console) -> bool:
         """Whether the table can be drawn in this terminal without folding its cells."""
@@ -78,12 +81,12 @@ class Table:
                 parts[-1] = wider
             else:
                 parts.append(self._columns([self.header[at]]))
-        return [*parts[:-1], replace(parts[-1], notes=self.notes)] if parts else [self]
+        return [*parts[:-1], replace(parts[-1], notes=self.notes, said=self.said)] if parts else [self]
 
     def _columns(self, names: Sequence[str]) -> Table:
         kept = [*range(self.labels), *(at for at in range(self.labels, len(self.header)) if self.header[at] in names)]
         rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
-        return replace(self, header=tuple(self.header[at] for at in kept), rows=rows, notes=())
+        return replace(self, header=tuple(self.header[at] for at in kept), rows=rows, notes=(), said=())
 
     def markdown(self) -> str:
         lines = [
@@ -91,7 +94,7 @@ class Table:
             ("---" if at < self.labels else "---:" for at in range(len(self.header))),
             *((f"**{_for_markdown(c.text)}**" if c.best else _for_markdown(c.text) for c in row) for row in self.rows),
         ]
-        notes = "".join(f"- {_for_markdown(note)}\n" for note in self.notes)
+        notes = "".join(f"- {_for_markdown(note)}\n" for note in (*self.notes, *self.said))
         table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
         return f"{table}\n{notes}" if notes else table
 
@@ -103,7 +106,7 @@ class Table:
             for row in self.rows
         ]
         lines = [
-            *(f"% {printable(note)}" for note in self.notes),
+            *(f"% {printable(note)}" for note in (*self.notes, *self.said)),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             " & ".join(map(latex_text, self.header)) + r" \\",
@@ -125,7 +128,8 @@ class Table:
             cells.append(f"<tr>{''.join(marked)}</tr>")
         head = "".join(f"<th>{_html(name)}</th>" for name in self.header)
         notes = "".join(f"<div><small>{_html(note)}</small></div>" for note in self.notes)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>{notes}"
+        said = "".join(f"<div>{_html(sentence)}</div>" for sentence in self.said)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>{notes}{said}"
 
     def _drawn(self) -> RichTable:
         from rich import box

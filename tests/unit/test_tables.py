@@ -6,6 +6,7 @@ import csv
 import io
 
 import pytest
+from rich.console import Console
 
 from karat.tables import Cell, Table, delimited
 
@@ -57,3 +58,16 @@ def test_delimited_text_reads_back_as_it_was() -> None:
     for delimiter in ",\t":
         back = list(csv.reader(io.StringIO(delimited(["x", "y", "z"], rows, delimiter)), delimiter=delimiter))
         assert back == [["x", "y", "z"], ['a,b\t"c"\nd', "0.30000000000000004", ""], ["é", "1.0", "2"]]
+
+
+def test_the_result_in_words_comes_last_and_is_not_dimmed() -> None:
+    table = Table(("a",), ((Cell("1"),),), ("a note",), said=("a beats b",))
+    assert table.text().splitlines()[-2:] == ["a note", "a beats b"]
+    console = Console(force_terminal=True, width=40, color_system="standard")
+    with console.capture() as page:
+        console.print(table.rich())
+    assert "\x1b[2ma note" in page.get()
+    assert page.get().splitlines()[-1].strip() == "a beats b"
+    assert table.markdown().endswith("- a note\n- a beats b\n")
+    assert table.html().endswith("<div>a beats b</div>")
+    assert table.latex().startswith("% a note\n% a beats b\n")

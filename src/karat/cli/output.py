@@ -131,7 +131,7 @@ def report(
         put(json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n", request)
     elif request.form in ("csv", "tsv", "jsonl"):
         put(_lines(rows, request.form, columns), request)
-        _say_aside(note for table in tables for note in table.notes)
+        _say_aside(note for table in tables for note in (*table.notes, *table.said))
     elif request.form == "latex" and latex is not None:
         put(latex(), request)
     else:

@@ -49,7 +49,8 @@ def table(comparison: Comparison) -> Table:
         rows.append((*map(Cell, texts), *_against(comparison, row, twice)))
         last = known
     legend = f"p{f' ({correction})' if twice else ''} below {comparison.method.alpha:.2g}"
-    return Table(header, tuple(rows), _notes(comparison), labels=3 if each_with_each else 2, legend=legend)
+    labels = 3 if each_with_each else 2
+    return Table(header, tuple(rows), _notes(comparison), labels, legend, said=_said(comparison))
 
 
 def _against(comparison: Comparison, row: Row, twice: bool) -> list[Cell]:
@@ -75,21 +76,23 @@ def _with_interval(value: float | None, low: float | None, high: float | None, m
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    """How it was tested, what was noticed and left out, and what can be said."""
-    sentences = comparison.sentences
-    if len(sentences) > _SENTENCES:
-        sentences = sentences[: len(sentences) // len(comparison.measures)]
-        if len(comparison.measures) > 1:
-            sentences = (f"in words, of {comparison.measures[0]}, the first measure:", *sentences)
-    if len(sentences) > _LINES + 1:
-        sentences = (_counted(comparison),)
+    """How it was tested, and what was noticed and left out."""
     return (
         f"{_queries(comparison)}; p by {_test(comparison)}",
         "effect: mean / standard deviation of the differences; +/=/−: queries better, the same, worse",
         *(f"note: {note}" for note in comparison.notes),
         *notes(comparison.systems),
-        *sentences,
     )
+
+
+def _said(comparison: Comparison) -> tuple[str, ...]:
+    """What can be said, in as many sentences as are read."""
+    sentences = comparison.sentences
+    if len(sentences) > _SENTENCES:
+        sentences = sentences[: len(sentences) // len(comparison.measures)]
+        if len(comparison.measures) > 1:
+            sentences = (f"in words, of {comparison.measures[0]}, the first measure:", *sentences)
+    return sentences if len(sentences) <= _LINES + 1 else (_counted(comparison),)
 
 
 def _queries(comparison: Comparison) -> str:
@@ -143,7 +146,7 @@ def latex(comparison: Comparison) -> str:
         cells = [_mean(comparison, name, measure, letters) for measure in comparison.measures]
         body.append(" & ".join([letters[name], latex_text(name), *cells]) + r" \\")
     lines = [
-        *(f"% {printable(note)}" for note in (above, *_notes(comparison))),
+        *(f"% {printable(note)}" for note in (above, *_notes(comparison), *_said(comparison))),
         rf"\begin{{tabular}}{{ll{'r' * len(comparison.measures)}}}",
         r"\toprule",
         " & ".join(["", "run", *map(latex_text, comparison.measures)]) + r" \\",
