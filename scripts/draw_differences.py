@@ -18,7 +18,7 @@ from svg import text
 from up_to_date import main
 
 from karat import Comparison, compare, demo, evaluate_runs
-from karat.comparison import Row
+from karat.comparison import ComparisonRow
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "paired-differences.svg"
 
@@ -64,13 +64,13 @@ def draw(comparison: Comparison) -> str:
     )
 
 
-def overlap(upper: Row, lower: Row) -> Iterator[str]:
+def overlap(upper: ComparisonRow, lower: ComparisonRow) -> Iterator[str]:
     """The values that both intervals hold."""
     left, right = along(upper.low), along(lower.high)
     yield box(left, FIRST_MEAN - 40, right - left, NEXT_MEAN + 80, "#eeeeee")
 
 
-def interval(row: Row, y: int) -> Iterator[str]:
+def interval(row: ComparisonRow, y: int) -> Iterator[str]:
     left, middle, right = along(row.low), along(row.mean), along(row.high)
     yield text(MEANS, y + 5, row.system, 13, bold=True)
     yield line(left, y, right, y, BLUE, 3)
@@ -80,7 +80,7 @@ def interval(row: Row, y: int) -> Iterator[str]:
     yield text(middle, y + 26, f"{row.mean:.3f} [{row.low:.3f}, {row.high:.3f}]", 12, anchor="middle", fill=GREY)
 
 
-def differences(comparison: Comparison, row: Row) -> Iterator[str]:
+def differences(comparison: Comparison, row: ComparisonRow) -> Iterator[str]:
     """A bar per query, largest gain first, and the mean with its interval behind them."""
     mine, theirs = (comparison.systems[system].column(MEASURE) for system in (STRONG, WEAK))
     values: Sequence[float] = sorted((mine - theirs).tolist(), reverse=True)

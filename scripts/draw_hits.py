@@ -25,8 +25,8 @@ from typing import Any
 from up_to_date import main
 
 from karat import evaluate_results
-from karat.explain import Explanation, Row
-from karat.matching.choice import Match
+from karat.analysis.explain import Explanation, ExplanationRow
+from karat.matching.matchers import Match
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 QUERY = PICTURES / "hits.jsonl"
@@ -129,7 +129,9 @@ def draw(record: Document, explanation: Explanation, picture: Picture) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def lines(rows: Sequence[Row], golds: Sequence[str], middles: Sequence[int], heights: Sequence[range]) -> Iterator[str]:
+def lines(
+    rows: Sequence[ExplanationRow], golds: Sequence[str], middles: Sequence[int], heights: Sequence[range]
+) -> Iterator[str]:
     """From each chunk that is a hit to its golds, with a label that says how."""
     for row in rows:
         assert row.rank is not None
@@ -166,7 +168,7 @@ def chunk_card(rank: int, document: Document, middle: int, colours: Sequence[str
         yield text(LEFT + 36, top + 34 + 15 * at, line, size=11, fill=INK if hit else FAINT)
 
 
-def gold_card(gold: Document, rows: Sequence[Row], place: range, shade: str) -> Iterator[str]:
+def gold_card(gold: Document, rows: Sequence[ExplanationRow], place: range, shade: str) -> Iterator[str]:
     """A gold: its id and pages, how it begins, and where it was found."""
     top, height = place.start, len(place)
     look = "" if rows else 'stroke-dasharray="5 4"'
@@ -249,12 +251,12 @@ def beginning(content: str, width: int, most: int, after: str = "") -> list[str]
 # What belongs together.
 
 
-def gold_id(row: Row) -> str:
+def gold_id(row: ExplanationRow) -> str:
     """The gold that a row is about; it is shown as its id and the beginning of its text."""
     return row.gold.partition(": ")[0]
 
 
-def colour(row: Row, golds: Sequence[str]) -> str:
+def colour(row: ExplanationRow, golds: Sequence[str]) -> str:
     return COLOURS[golds.index(gold_id(row))]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import karat.measures  # noqa: F401  # registers them, before any test looks
-from karat import registry
+from karat.registry import registry
 
 # Haystack would write a configuration into the home directory, and tell its makers of every pipeline that runs.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"

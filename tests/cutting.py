@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from karat.sources import pieces
+from karat.sources import text_file as pieces
 
 
 @contextmanager

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # what checkers of types know by its name; typing itself takes longer to load than all of this
+TYPE_CHECKING = False  # type checkers know it by its name; importing typing would take longer than all of this
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -16,12 +16,33 @@ if TYPE_CHECKING:
     from karat.components.component import component
     from karat.components.pipeline import Pipeline
     from karat.components.serialization import default_from_dict, default_to_dict
-    from karat.document import Document
+    from karat.documents.document import Document
     from karat.errors import KaratError
     from karat.evaluation import EvaluationRunResult, evaluate, evaluate_answers, evaluate_results, evaluate_runs
-    from karat.findings import Finding
     from karat.measures import Measure, definitions, parse, register
-    from karat.scores import Scores
+    from karat.scores import Finding, Scores
+
+_HOMES = {
+    "Comparison": "karat.comparison",
+    "Document": "karat.documents.document",
+    "EvaluationRunResult": "karat.evaluation",
+    "Finding": "karat.scores",
+    "KaratError": "karat.errors",
+    "Measure": "karat.measures",
+    "Pipeline": "karat.components.pipeline",
+    "Scores": "karat.scores",
+    "compare": "karat.comparison",
+    "component": "karat.components.component",
+    "default_from_dict": "karat.components.serialization",
+    "default_to_dict": "karat.components.serialization",
+    "definitions": "karat.measures",
+    "evaluate": "karat.evaluation",
+    "evaluate_answers": "karat.evaluation",
+    "evaluate_results": "karat.evaluation",
+    "evaluate_runs": "karat.evaluation",
+    "parse": "karat.measures",
+    "register": "karat.measures",
+}
 
 __all__ = [
     "Comparison",
@@ -32,6 +53,7 @@ __all__ = [
     "Measure",
     "Pipeline",
     "Scores",
+    "__version__",
     "compare",
     "component",
     "default_from_dict",
@@ -45,41 +67,19 @@ __all__ = [
     "register",
 ]
 
-_HOME = {
-    "Comparison": "karat.comparison",
-    "Document": "karat.document",
-    "EvaluationRunResult": "karat.evaluation",
-    "Pipeline": "karat.components.pipeline",
-    "compare": "karat.comparison",
-    "component": "karat.components.component",
-    "default_from_dict": "karat.components.serialization",
-    "default_to_dict": "karat.components.serialization",
-    "Finding": "karat.findings",
-    "KaratError": "karat.errors",
-    "Measure": "karat.measures",
-    "Scores": "karat.scores",
-    "definitions": "karat.measures",
-    "evaluate": "karat.evaluation",
-    "evaluate_answers": "karat.evaluation",
-    "evaluate_results": "karat.evaluation",
-    "evaluate_runs": "karat.evaluation",
-    "parse": "karat.measures",
-    "register": "karat.measures",
-}
-
 
 def __getattr__(name: str) -> object:
-    """Load a public name when it is first asked for: `import karat` itself loads nothing."""
+    """Load a public name when it is first used: `import karat` itself loads nothing."""
     from importlib import import_module
 
     if name in ("answers", "demo", "measures"):
         return import_module(f"karat.{name}")
-    if name not in _HOME:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)

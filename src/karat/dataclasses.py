@@ -1,5 +1,5 @@
 """Where programs for Haystack look for Document."""
 
-from karat.document import Document
+from karat.documents.document import Document
 
 __all__ = ["Document"]

@@ -1,35 +1,83 @@
-"""Every mistake a user can make, told in three parts: what is wrong, where, and the mend."""
+"""Errors with a place and a hint, and the pieces that messages are made of."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable, Iterator, Set
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class KaratError(ValueError):
-    """What is wrong, where it is, and what to do about it.
+    """What is wrong, where, and what to do about it.
 
-    >>> print(KaratError("score 'abc' is not a number", where="run.trec:7", mend="Scores are numbers."))
+    >>> print(KaratError("score 'abc' is not a number", where="run.trec:7", hint="Scores are numbers."))
     run.trec:7: score 'abc' is not a number. Scores are numbers.
     """
 
-    def __init__(self, what: str, *, where: str | None = None, mend: str | None = None) -> None:
-        super().__init__(what, where, mend)
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what, where, hint)
         self.what = what
         self.where = where
-        self.mend = mend
+        self.hint = hint
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        if not self.mend:
+        if not self.hint:
             return printable(f"{place}{self.what}")
         stop = "" if self.what.endswith((".", "?", "!")) else "."
-        return printable(f"{place}{self.what}{stop} {self.mend}")
+        return printable(f"{place}{self.what}{stop} {self.hint}")
+
+
+def require(condition: object, what: str, hint: str | None = None, *, where: str | None = None) -> None:
+    """Raise a KaratError unless the condition holds.
+
+    For checks whose message is cheap to build: it is built whether or not it is needed.
+    """
+    if not condition:
+        raise KaratError(what, where=where, hint=hint)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`Did you mean a, b or c?`, or an empty string if no known name is similar."""
+    close = nearest(name, known)
+    if not close:
+        return ""
+    return f"Did you mean {' or '.join(filter(None, [', '.join(close[:-1]), close[-1]]))}?"
+
+
+def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """The known names most similar to a wrong one, ignoring case, most similar first."""
+    by_folded: dict[str, str] = {}
+    for candidate in known:
+        by_folded.setdefault(candidate.casefold(), candidate)
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
+    return [by_folded[folded] for folded in close]
+
+
+def list_hint(value: object) -> str:
+    """How to turn something that is almost a list into one; an empty string if there is no simple way."""
+    if isinstance(value, Set):
+        return "A set has no order."
+    if hasattr(value, "tolist"):
+        return "Call .tolist() on it."
+    return "Wrap it in list(...)." if isinstance(value, Iterator) else ""
+
+
+def plural(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "query"), plural(6980, "query"), plural(0, "document")
+    ('1 query', '6,980 queries', '0 documents')
+    """
+    if n != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun}"
 
 
 def printable(text: str) -> str:
-    r"""A text that cannot move the cursor or ring the bell: control characters are shown, not sent.
+    r"""A text in which control characters are shown as escapes, so that it cannot move the cursor.
 
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
@@ -38,7 +86,7 @@ def printable(text: str) -> str:
 
 
 def shown(value: object, width: int = 60) -> str:
-    r"""A value as it can be printed in a message: quoted, one line, no control characters, cut to a width.
+    r"""A value for a message: quoted, on one line, without control characters, cut to a width.
 
     >>> print(shown("a\x1b[2Jb"))
     'a\x1b[2Jb'

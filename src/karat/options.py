@@ -1,12 +1,96 @@
-"""What can be chosen, by name: shared by the library and the command line, and light enough for its start."""
+"""Options by name, each declared once: choices, defaults and help, for the library and for the command line.
 
-from typing import Literal
+This module stays light, so that `karat --help` starts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+from karat.errors import KaratError, did_you_mean, shown
+
+if TYPE_CHECKING:
+    from karat.matching.matchers import Match
 
 Ties = Literal["trec", "input", "best", "worst"]
 Missing = Literal["zero", "skip"]
 Duplicates = Literal["error", "first"]
-Output = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
+Format = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
 Test = Literal["randomization", "t", "wilcoxon", "bootstrap", "tukey"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 Family = Literal["measure", "all"]
 Queries = Literal["same", "common"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option: its default, its help, and either its choices or a placeholder for its value.
+
+    A switch has neither: its default is False.
+    """
+
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    metavar: str = ""
+
+
+class EvaluationOptions(TypedDict, total=False):
+    """How a run is evaluated: keyword arguments of `evaluate`. `EVALUATION_OPTIONS` has their defaults and help."""
+
+    match: Match
+    missing: Missing
+    ties: Ties
+    duplicates: Duplicates
+    ignore_identical_ids: bool
+    rel: float | None
+
+
+EVALUATION_OPTIONS: Mapping[str, Option] = {
+    "match": Option(
+        "id",
+        "What counts as a hit: id, content, meta.NAME, prefix, chunk, fuzzy or overlap, with parameters as in"
+        " 'fuzzy(threshold=85)' or 'content(normalize=case+space)'.",
+        metavar="MATCH",
+    ),
+    "missing": Option("zero", "Score queries that the run lacks as 0, or skip them.", get_args(Missing)),
+    "ties": Option(
+        "trec",
+        "How equal scores are ordered: by document id as in trec_eval, as in the input, or relevant documents first"
+        " (best) or last (worst).",
+        get_args(Ties),
+    ),
+    "duplicates": Option(
+        "error", "A document listed twice for a query is an error, or the first in rank is kept.", get_args(Duplicates)
+    ),
+    "ignore_identical_ids": Option(False, "Ignore documents whose id is the id of the query."),
+    "rel": Option(None, "The lowest grade that counts as relevant [default: 1].", metavar="GRADE"),
+}
+
+
+def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of an evaluation with their defaults filled in; a wrong one is an error."""
+    for name in given:
+        if name not in EVALUATION_OPTIONS:
+            near = did_you_mean(name, EVALUATION_OPTIONS)
+            raise TypeError(f"there is no option {name!r}. {near} The options are {', '.join(EVALUATION_OPTIONS)}.")
+    options = {name: given.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
+    for name, option in EVALUATION_OPTIONS.items():
+        if option.choices:
+            check_choice(name, options[name], option.choices)
+    return options
+
+
+def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the choices of an option."""
+    if value not in choices:
+        raise KaratError(f"{option}={shown(value)} is not one of {', '.join(choices)}")
+
+
+def check_level(level: object) -> None:
+    """Refuse a confidence level that is not between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
+        raise KaratError(f"level={shown(level)} is not between 0 and 1", hint="For 95%, write level=0.95.")

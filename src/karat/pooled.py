@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from karat.errors import KaratError, shown
 from karat.evaluation.lists import match_documents, warnings
-from karat.inputs import check_lists
-from karat.matching.choice import Match, matcher_of
 from karat.matching.containment import is_chunk_from_original
 from karat.matching.lists import DocumentLists
+from karat.matching.matchers import Match, matcher_of
 from karat.measures import parse
 from karat.scores import Scores
+from karat.sources.lists import check_lists
 
 __all__ = ["RetrievalNDCGAny", "RetrievalRecall", "RetrievalRecallAll", "is_chunk_from_original"]
 
@@ -53,7 +53,7 @@ class _Pooled:
         """
         if (retrieved_docs is None) == (retrieved_chunks is None):
             which = "neither" if retrieved_docs is None else "both"
-            raise KaratError(f"{which} of retrieved_docs and retrieved_chunks was given", mend="Give one of them.")
+            raise KaratError(f"{which} of retrieved_docs and retrieved_chunks was given", hint="Give one of them.")
         retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
         depths = _depths(k_list)
         check_lists(dict(zip(_NAMES, (gold_docs, retrieved), strict=True)))
@@ -106,13 +106,13 @@ class RetrievalNDCGAny(_Pooled):
 
 def _depths(k_list: Iterable[int]) -> list[int]:
     """The cut-offs, each once, in order."""
-    mend = "Give whole numbers from 1 up, as [1, 5, 10]."
+    hint = "Give whole numbers from 1 up, as [1, 5, 10]."
     if isinstance(k_list, str | bytes) or not isinstance(k_list, Iterable):
-        raise KaratError(f"k_list is {shown(k_list)}", mend=mend)
+        raise KaratError(f"k_list is {shown(k_list)}", hint=hint)
     depths = list(k_list)
     for k in depths:
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-            raise KaratError(f"k_list has {shown(k)}", mend=mend)
+            raise KaratError(f"k_list has {shown(k)}", hint=hint)
     if not depths:
-        raise KaratError("k_list is empty", mend=mend)
+        raise KaratError("k_list is empty", hint=hint)
     return sorted({int(k) for k in depths})

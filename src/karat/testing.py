@@ -62,7 +62,7 @@ def _gate(
     given: dict[str, Any],
 ) -> Gate:
     from karat.gating.config import read
-    from karat.gating.deciding import gate
+    from karat.gating.gate import gate
     from karat.gating.rules import joined, rules_of, with_threshold
 
     rules = rules_of(*limits)
@@ -76,7 +76,7 @@ def _gate(
         if baseline is None and any(rule.kind == "max-drop" for rule in rules):
             baseline = file.baseline
     if baseline is not None and not any(rule.kind == "max-drop" for rule in rules):
-        mend = 'Add one, as max_drop={"nDCG@10": 0.01}, or leave the baseline out.'
-        raise KaratError("no rule is about a drop from the baseline", mend=mend)
+        hint = 'Add one, as max_drop={"nDCG@10": 0.01}, or leave the baseline out.'
+        raise KaratError("no rule is about a drop from the baseline", hint=hint)
     before = Scores.load(baseline) if isinstance(baseline, str | os.PathLike) else baseline
     return replace(gate(scores, rules, before, **chosen), origin=origin)

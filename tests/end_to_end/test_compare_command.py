@@ -80,7 +80,7 @@ def refused(done: Done) -> str:
 
 
 def scores(folder: Path, name: str, *measures: str) -> Scores:
-    return evaluate(folder / "truth.qrels", folder / f"{name}.trec", measures or None, name=name).alone()  # type: ignore[arg-type]
+    return evaluate(folder / "truth.qrels", folder / f"{name}.trec", measures or None, name=name).without_evidence()  # type: ignore[arg-type]
 
 
 def write_results(path: Path, rows: list[dict[str, Any]]) -> str:
@@ -233,7 +233,9 @@ def test_scores_that_the_command_line_saved_are_compared(karat: Karat) -> None:
 def test_results_are_compared_with_their_answers(karat: Karat, folder: Path) -> None:
     files = (write_results(folder / "old.jsonl", RESULTS), write_results(folder / "new.jsonl", BETTER))
     found = json.loads(good(karat(*files, "--output", "json", "--baseline", "old")))
-    systems = {name: evaluate_results(folder / f"{name}.jsonl", name=name).alone() for name in ("old", "new")}
+    systems = {
+        name: evaluate_results(folder / f"{name}.jsonl", name=name).without_evidence() for name in ("old", "new")
+    }
     assert found == compare(systems, "old").to_dict()
     assert "new beats old on RR by 0.500 [0.500, 0.500] (p = 0.0078, Holm-corrected, 8 queries)" in found["sentences"]
     assert {"nDCG@10", "TokenF1"} <= {row["measure"] for row in found["rows"]}

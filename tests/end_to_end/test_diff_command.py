@@ -135,7 +135,7 @@ def test_of_several_losses_the_worst_are_shown(folder: Path, good: Text) -> None
 def test_the_demo_runs_have_the_changes_that_movers_has(good: Text) -> None:
     runs = {name: path for name, path in demo.runs().items() if name != "overlap"}
     whole = json.loads(good(demo.TRUTH, *runs.values(), "-m", "AP", "--output", "json", "-n", "4"))
-    found = compare(evaluate_runs(demo.TRUTH, runs, "AP"), permutations=9, resamples=9).movers("AP", n=4)
+    found = compare(evaluate_runs(demo.TRUTH, runs, "AP"), permutations=9, resamples=9).diff("AP", n=4)
     assert whole == json.loads(json.dumps(found.to_dict()))
     assert len(whole["queries"]) == 4
     for change in whole["queries"]:

@@ -137,7 +137,7 @@ def test_texts_cannot_be_compared_in_files_of_ids(folder: Path, match: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("match", "mend"),
+    ("match", "hint"),
     [
         ("chnk", "Did you mean chunk or"),
         ("fuzzy(treshold=80)", "Did you mean threshold?"),
@@ -147,8 +147,8 @@ def test_texts_cannot_be_compared_in_files_of_ids(folder: Path, match: str) -> N
         ("", "A match is"),
     ],
 )
-def test_a_match_that_is_none_is_an_error_with_its_mend(folder: Path, match: str, mend: str) -> None:
-    assert mend in mistake(folder, "evaluate", "results.jsonl", "--match", match)
+def test_a_match_that_is_none_is_an_error_with_its_mend(folder: Path, match: str, hint: str) -> None:
+    assert hint in mistake(folder, "evaluate", "results.jsonl", "--match", match)
 
 
 def test_a_truth_alone_and_files_in_each_others_place_are_errors(folder: Path) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import pytest
 
@@ -13,75 +16,138 @@ import karat
 
 SOURCE = Path(karat.__file__).parent
 
-# The path: each layer knows those before it. What stands right of the core never stands left of it.
-LAYERS = {
-    "names": {"errors"},
-    "parameters": {"errors", "names"},
-    "inputs": {"errors"},
-    "measure": {"errors", "names", "parameters", "registry"},
-    "registry": {"errors", "measure", "names", "parameters"},
-    "judged": set(),
-    "spans": {"judged"},
-    "measures": {"answers", "errors", "measure", "names", "parameters", "registry", "judged", "measures", "spans"},
-    "document": {"errors", "names"},
-    "arrays": {"judged"},
-    "hashing": {"arrays", "judged", "sources"},
-    "normalization": {"errors", "names"},
-    "key": {"document", "normalization"},
-    "sources": {"arrays", "errors", "key", "names", "document", "hashing", "inputs", "judged", "sources",
-                "spans"},
-    "matching": {"arrays", "document", "errors", "hashing", "judged", "key", "names", "normalization", "parameters",
-                 "sources", "words"},
-    "ties": {"arrays", "judged", "options", "sources"},
-    "ranking": {"arrays", "document", "errors", "hashing", "judged", "options", "sources", "ties", "matching"},
-    "words": set(),
-    "progress": set(),
-    "answers": {"errors", "inputs", "judged", "measure", "normalization", "parameters", "progress", "registry",
-                "words"},
-    "stats": {"judged"},
-    "combining": {"judged", "measure", "measures"},
-    "intervals": {"combining", "judged", "measure", "stats"},
-    "tables": {"errors"},
-}  # fmt: skip
-CORE = set(
-    "answers arrays bounds changes combining comparison document errors evaluation evidence explain"
-    " exports files findings gating hashing inputs intervals judged key matching measure measures names normalization"
-    " options parameters progress ranking registry scores slices sources spans stats summary tables testing ties"
-    " words".split()
-)
+PUBLIC = [
+    "Comparison", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline", "Scores",
+    "__version__", "compare", "component", "default_from_dict", "default_to_dict", "definitions", "evaluate",
+    "evaluate_answers", "evaluate_results", "evaluate_runs", "parse", "register",
+]  # fmt: skip
+
+# What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
+MAY_IMPORT = {
+    "errors": "",
+    "options": "errors",
+    "judged": "",
+    "spans": "judged",
+    "documents": "errors",
+    "dataclasses": "documents",
+    "output": "errors",
+    "sources": "documents errors judged spans",
+    "registry": "errors",
+    "matching": "documents errors judged registry sources",
+    "ranking": "documents errors judged matching options sources",
+    "answers": "documents errors judged output registry",
+    "measures": "answers errors judged registry spans",
+    "stats": "judged",
+    "scores": "errors judged measures options output registry stats",
+    "analysis": "answers documents errors judged matching measures output ranking registry scores sources stats",
+    "evaluation": "analysis answers documents errors judged matching options output ranking registry scores sources"
+    " spans",
+    "comparison": "errors judged options output registry scores stats",
+    "gating": "comparison errors matching measures options output registry scores sources",
+    "testing": "errors gating options scores",
+    "pooled": "errors evaluation matching measures scores sources",
+    "components": "answers documents errors evaluation judged matching measures scores sources",
+    "integrations": "answers components matching measures",
+    "demo": "",
+    "cli": "analysis answers comparison demo errors evaluation gating matching measures options output registry scores"
+    " sources",
+    "__init__": "",
+    "__main__": "cli",
+}
+# What it may import besides when a function is called, or for type checkers alone.
+WHEN_CALLED = {
+    "options": "matching",
+    "scores": "analysis answers",
+    "comparison": "analysis",
+    "__init__": "comparison components documents errors evaluation measures scores",
+}
 
 
-LAYERS |= {"pooled": CORE, "components": CORE, "integrations": CORE | {"components"}}
+class Import(NamedTuple):
+    """An import of a part of karat: of which module, and when it happens."""
+
+    module: str
+    when: Literal["imported", "called"]
+
+    @property
+    def part(self) -> str:
+        return self.module.split(".")[1] if "." in self.module else self.module
 
 
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
-def imports(path: Path) -> set[str]:
-    """The parts of karat that a module imports, wherever in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "karat":
-            parts = node.module.split(".")
-            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("karat.")}
-    return found
+def imports(path: Path) -> list[Import]:
+    """The parts of karat that a module imports; what is for type checkers alone counts as imported when called."""
+    return list(_imports(ast.parse(path.read_text("utf-8")), "imported"))
+
+
+def _imports(tree: ast.AST, when: Literal["imported", "called"]) -> Iterator[Import]:
+    for node in ast.iter_child_nodes(tree):
+        deferred = isinstance(node, ast.FunctionDef | ast.Lambda) or (
+            isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        )
+        if isinstance(node, ast.ImportFrom) and node.module == "karat":
+            yield from (Import(f"karat.{alias.name}", when) for alias in node.names if alias.name not in PUBLIC)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("karat."):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield Import(inner if is_module(inner) else node.module, when)
+        elif isinstance(node, ast.Import):
+            yield from (Import(alias.name, when) for alias in node.names if alias.name.startswith("karat."))
+        yield from _imports(node, "called" if deferred else when)
+
+
+def is_module(name: str) -> bool:
+    path = SOURCE.joinpath(*name.split(".")[1:])
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def module_name(path: Path) -> str:
+    return ".".join(["karat", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(".__init__")
 
 
 def part(path: Path) -> str:
-    relative = path.relative_to(SOURCE)
-    return relative.parts[0].removesuffix(".py")
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_follow_the_path(path: Path) -> None:
-    allowed = LAYERS.get(part(path))
-    if allowed is not None:
-        assert imports(path) <= allowed | {part(path)}
-    elif part(path) in CORE:
-        assert imports(path) <= CORE
+each_module = pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+
+
+@each_module
+def test_a_module_imports_only_what_its_folder_may_import(path: Path) -> None:
+    own = part(path)
+    allowed = {own, *MAY_IMPORT[own].split()}
+    later = allowed | set(WHEN_CALLED.get(own, "").split())
+    for found in imports(path):
+        assert found.part in (allowed if found.when == "imported" else later), f"{found.module} when {found.when}"
+
+
+def test_the_lists_name_every_folder_and_nothing_that_is_not_imported() -> None:
+    used: dict[str, set[str]] = {part(path): set() for path in modules()}
+    for path in modules():
+        used[part(path)] |= {found.part for found in imports(path)} - {part(path)}
+    listed = {name: {*MAY_IMPORT[name].split(), *WHEN_CALLED.get(name, "").split()} for name in MAY_IMPORT}
+    assert listed == used
+
+
+def test_folders_do_not_import_each_other_in_a_circle() -> None:
+    list(TopologicalSorter({name: allowed.split() for name, allowed in MAY_IMPORT.items()}).static_order())
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    graph = {
+        module_name(path): {found.module for found in imports(path) if found.when == "imported"} for path in modules()
+    }
+    list(TopologicalSorter(graph).static_order())
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(karat.__all__) == PUBLIC
+    assert dir(karat) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(karat, name) is not None
 
 
 def test_importing_karat_loads_nothing_heavy() -> None:

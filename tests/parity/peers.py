@@ -115,7 +115,7 @@ def _bearable(grades: dict[str, int]) -> dict[str, int]:
 
 
 def _module(name: str) -> Any:
-    with warnings.catch_warnings():  # the peers' own, which are not ours to mend
+    with warnings.catch_warnings():  # the peers' own, which are not ours to hint
         warnings.simplefilter("ignore")
         return pytest.importorskip(name)
 

@@ -27,7 +27,7 @@ from karat.components.evaluators import (
     SASEvaluator,
     sas_evaluator,
 )
-from karat.measure import Definition
+from karat.registry.measure import Definition
 
 EXACT = AnswerExactMatchEvaluator()
 STATIC = SASEvaluator(model="wordllama")
@@ -263,7 +263,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "None": (None, ["a"], "ground_truth_answers: None is not a list"),
     "a mapping": ({"q": "a"}, ["a"], "ground_truth_answers: .* is not a list"),
     "a set": ({"a"}, ["a"], r"ground_truth_answers: .* is not a list\. A set has no order\."),
-    "an array": (np.array(["a"]), ["a"], r"ground_truth_answers: .* is not a list\. Write \.tolist\(\) behind it"),
+    "an array": (np.array(["a"]), ["a"], r"ground_truth_answers: .* is not a list\. Call \.tolist\(\) on it"),
     "a number as gold": (["a", 5], ["a", "b"], r"ground_truth_answers\[1\]: 5 is no gold answer"),
     "a number as predicted": (["a", "b"], ["a", 5], r"predicted_answers\[1\]: 5 is not text"),
     "nan": (["a"], [math.nan], r"predicted_answers\[0\]: nan is not text"),
@@ -272,7 +272,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "several predicted": (["a"], [["a"]], r"predicted_answers\[0\]: .* Give one predicted answer per question"),
     "a number among golds": ([["a", 5]], ["a"], r"ground_truth_answers\[0\]\[1\]: 5 is not text"),
     "None among golds": ([["a", None]], ["a"], r"ground_truth_answers\[0\]\[1\]: None is not text"),
-    "an array as golds": ([np.array(["a"])], ["a"], r"ground_truth_answers\[0\]: .* Write \.tolist\(\) behind it"),
+    "an array as golds": ([np.array(["a"])], ["a"], r"ground_truth_answers\[0\]: .* Call \.tolist\(\) on it"),
 }
 
 
@@ -283,13 +283,13 @@ def test_what_is_no_list_of_texts_is_refused_with_its_place_and_mend(evaluator: 
     with pytest.raises(ValueError, match=match) as raised:
         individual(evaluator, golds, predicted)
     assert isinstance(raised.value, KaratError)
-    assert raised.value.mend
+    assert raised.value.hint
 
 
 @each_evaluator
 def test_a_generator_is_refused_with_its_mend_and_stays_unread(evaluator: Any) -> None:
     generator = iter(["a"])
-    with pytest.raises(KaratError, match=r"predicted_answers: .* is not a list\. Write list\(\.\.\.\) around it"):
+    with pytest.raises(KaratError, match=r"predicted_answers: .* is not a list\. Wrap it in list\(\.\.\.\)"):
         individual(evaluator, ["a"], generator)
     assert list(generator) == ["a"]
 
@@ -381,7 +381,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     return calls
 
 
-def test_the_model_is_loaded_with_its_device_and_token_when_it_is_warmed_up_or_run(asked: list[Asked]) -> None:
+def test_the_model_is_loaded_with_its_device_and_token_when_it_is_warmed_up_or_run(
+    asked: list[Asked],
+) -> None:
     evaluator = SASEvaluator(model="mine", device="cuda:1", token=TOKEN)
     assert asked == []
     evaluator.warm_up()

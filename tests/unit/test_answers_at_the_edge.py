@@ -140,7 +140,7 @@ def test_half_a_character_in_a_file_is_placed_in_the_file(tmp_path: Path) -> Non
 def test_every_error_has_a_mend(source: Any) -> None:
     with pytest.raises(KaratError) as caught:
         read_golds(source)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_squads_data_set_is_read_from_memory_as_from_a_file() -> None:

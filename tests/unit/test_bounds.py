@@ -14,9 +14,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import karat.bounds
+import karat.analysis.bounds
 from karat import KaratError, evaluate, evaluate_answers, evaluate_results, register
-from karat.bounds import bounds
+from karat.analysis.bounds import bounds
 from karat.judged import Floats, Judged
 from karat.measures import Measure, definitions, parse
 
@@ -128,7 +128,7 @@ def test_how_many_ways_are_computed_at_once_changes_nothing(rows: int, monkeypat
     for name in ("AP", "nDCG@3", "RR", "RBP"):
         at_once = bounds(scores, name).to_dict()
         with monkeypatch.context() as patch:
-            patch.setattr(karat.bounds, "_ROWS", rows)
+            patch.setattr(karat.analysis.bounds, "_ROWS", rows)
             assert bounds(scores, name).to_dict() == at_once
 
 
@@ -165,14 +165,14 @@ def test_a_measure_of_ones_own_has_no_bounds_until_it_says_what_unjudged_documen
     scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR")
     with pytest.raises(KaratError, match="Silent has no bounds"):
         bounds(scores, register(name="Silent")(first))
-    assert bounds(scores, register(name="Telling", unjudged=lambda _: "raises")(first)).mean == (0.0, 1.0)
+    assert bounds(scores, register(name="Telling", unjudged=lambda _: "monotone")(first)).mean == (0.0, 1.0)
 
 
 def test_queries_where_a_measure_is_null_are_left_out_of_the_mean() -> None:
     def known(judged: Judged) -> Floats:
         return np.where(judged.relevant(1) > 0, judged.found(None, 1), np.nan)
 
-    measure = register(name="Known", unjudged=lambda _: "raises")(known)
+    measure = register(name="Known", unjudged=lambda _: "monotone")(known)
     found = bounds(evaluate({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["a", "x"], "r": ["b"]}, "RR"), measure)
     assert found.mean == (1.0, 2.0)
     assert found.to_dict()["queries"][1] == {"query": "r", "value": None, "low": None, "high": None, "unjudged": 0}
@@ -299,7 +299,7 @@ def test_a_document_of_the_pool_that_is_judged_is_still_one_document() -> None:
     def golds(judged: Judged) -> Floats:
         return np.diff(judged.gold_offsets).astype(float)
 
-    measure = register(name="Golds", unjudged=lambda _: "raises")(golds)
+    measure = register(name="Golds", unjudged=lambda _: "monotone")(golds)
     assert bounds(evaluate({"q": {"a": 1, "pool": -1}}, {"q": ["pool"]}, "RR"), measure).mean == (2.0, 2.0)
 
 
@@ -337,7 +337,7 @@ def test_ties_that_are_broken_by_grades_have_no_bounds(ties: Any) -> None:
 
 def test_scores_without_documents_behind_them_have_no_bounds() -> None:
     scores = evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR")
-    for numbers in (scores.alone(), pickle.loads(pickle.dumps(scores))):
+    for numbers in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
         with pytest.raises(KaratError, match=r"numbers alone.*Evaluate again"):
             bounds(numbers, "RR")
     with pytest.raises(KaratError, match="these scores are of answers"):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from karat import Scores, compare, demo, evaluate, evaluate_runs
-from karat.comparison import Comparison, Row
+from karat.comparison import Comparison, ComparisonRow
 from karat.errors import KaratError
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Unjudged@10", "GMAP", "NumRelRet")
@@ -41,7 +41,9 @@ fast = settings(max_examples=20, deadline=None, derandomize=True)
 
 @pytest.fixture(scope="module")
 def demos() -> dict[str, Scores]:
-    return {name: scores.alone() for name, scores in evaluate_runs(demo.TRUTH, demo.runs(), MEASURES).items()}
+    return {
+        name: scores.without_evidence() for name, scores in evaluate_runs(demo.TRUTH, demo.runs(), MEASURES).items()
+    }
 
 
 def scores_of(values: Sequence[float | None], measure: str = "AP", first: int = 0) -> Scores:
@@ -69,11 +71,11 @@ def two(a: Sequence[float | None], b: Sequence[float | None], measure: str = "AP
     return compare({"a": scores_of(a, measure), "b": scores_of(b, measure)}, **{"resamples": 200, **options})
 
 
-def compared_rows(comparison: Comparison) -> list[Row]:
+def compared_rows(comparison: Comparison) -> list[ComparisonRow]:
     return [row for row in comparison.rows if row.baseline is not None]
 
 
-def within(row: Row) -> bool:
+def within(row: ComparisonRow) -> bool:
     ends = [end for end in (row.difference_low, row.difference, row.difference_high) if end is not None]
     return len(set(ends)) == 3 and ends == sorted(ends)
 
@@ -352,7 +354,7 @@ def test_movers_of_systems_in_another_order_are_the_same() -> None:
     first, second = evaluate(truth, before, "AP"), evaluate(truth, after, "AP")
     backwards = evaluate(dict(reversed(truth.items())), after, "AP")
     assert backwards.queries != second.queries
-    ours, theirs = (compare({"one": first, "two": each}, resamples=50).movers("AP") for each in (backwards, second))
+    ours, theirs = (compare({"one": first, "two": each}, resamples=50).diff("AP") for each in (backwards, second))
     assert ours.to_dict() == theirs.to_dict()
 
 
@@ -567,7 +569,7 @@ def test_saved_scores_are_compared_as_those_they_were(demos: dict[str, Scores], 
 
 
 def test_movers_of_scores_without_evidence_say_that_they_are_numbers_alone(demos: dict[str, Scores]) -> None:
-    movers = compare({name: demos[name] for name in ("overlap", "bm25")}, resamples=50).movers("AP", 2)
+    movers = compare({name: demos[name] for name in ("overlap", "bm25")}, resamples=50).diff("AP", 2)
     assert len(movers.queries) == 2
     assert "numbers alone" in str(movers)
 

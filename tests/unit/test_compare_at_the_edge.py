@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from karat import KaratError, Scores, compare
-from karat.combining import differences
 from karat.comparison.sentences import p_text
 from karat.gating import Rule, gate
+from karat.output.tables import Cell, Table
+from karat.scores.combining import differences
 from karat.stats import bootstrap_means, rank_sum, weak_group
-from karat.tables import Cell, Table
 
 
 def scores_of(values: Any, measure: str = "AP") -> Scores:
@@ -135,7 +135,7 @@ def test_a_gate_without_a_look_at_intervals_draws_none(monkeypatch: pytest.Monke
     def drawn(*_: object) -> None:
         raise AssertionError("nobody looks at these intervals")
 
-    monkeypatch.setattr("karat.intervals.bootstrap_means", drawn)
+    monkeypatch.setattr("karat.scores.intervals.bootstrap_means", drawn)
     chance = np.random.default_rng(8)
     found = gate(scores_of(chance.random(30)), [Rule("max-drop", "AP", 0.5)], scores_of(chance.random(30)))
     assert found.passed
@@ -297,7 +297,7 @@ def test_queries_that_no_system_has_a_value_for_are_resampled_around_once(monkey
         drawn.append(columns.shape)
         return bootstrap_means(columns, resamples, seed)
 
-    monkeypatch.setattr("karat.intervals.bootstrap_means", counted)
+    monkeypatch.setattr("karat.scores.intervals.bootstrap_means", counted)
     values = np.random.default_rng(14).random((6, 30))
     values[:, :3] = np.nan
     compare({str(at): scores_of(column) for at, column in enumerate(values)}, test="t")

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import Document, KaratError
-from karat.document import check_field, key, keys, scores
+from karat.documents.document import check_field, key, keys, scores
 
 NAMES = st.text() | st.sampled_from("content id meta score text page_content metadata id_ doc_id blob".split())
 META = st.dictionaries(NAMES, st.integers() | st.text() | st.none() | st.lists(st.text()), max_size=3)

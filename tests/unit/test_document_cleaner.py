@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from karat import Document, KaratError, Pipeline
 from karat.components.evaluators import DocumentRecallEvaluator
 from karat.components.preprocessors import DocumentCleaner
-from karat.document import as_document
+from karat.documents.document import as_document
 
 NOTHING = {"remove_empty_lines": False, "remove_extra_whitespaces": False}
 EVERYTHING = {
@@ -320,7 +320,7 @@ def test_parameters_that_cannot_work_are_refused_at_once(parameters: dict[str, A
     with pytest.raises(KaratError, match=re.escape(message)) as caught:
         DocumentCleaner(**parameters)
     assert caught.value.where == f"DocumentCleaner, {next(iter(parameters))}"
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 # --- as a component

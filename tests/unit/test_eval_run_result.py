@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import Document, EvaluationRunResult, KaratError
-from karat.evaluation.alignment import frozen
+from karat.evaluation.row_alignment import frozen
 
 INPUTS: dict[str, list[Any]] = {
     "question": ["Capital of France?", "Capital of Peru?", "Capital of Chad?"],
@@ -172,7 +172,7 @@ def test_inputs_that_are_no_lists_of_one_length_are_an_error(inputs: Any, compla
     with pytest.raises(KaratError, match=complaint) as caught:
         EvaluationRunResult("mine", inputs, {})
     assert caught.value.where == "run 'mine'"
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_result_that_is_none_is_an_error(given_result: Any, complaint: str) ->
     with pytest.raises(KaratError, match=complaint) as caught:
         EvaluationRunResult("mine", {"q": ["a", "b"]}, {"m": given_result})
     assert caught.value.where == "run 'mine', result 'm'"
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_names_that_are_no_text_and_results_that_are_no_mapping_are_errors() -> None:
@@ -505,7 +505,7 @@ def test_rows_that_cannot_be_aligned_are_an_error(
 ) -> None:
     with pytest.raises(KaratError, match=complaint) as caught:
         compare(result(name="one", **mine), result(name="two", **theirs), **options)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_rows_that_cannot_be_told_apart_are_paired_where_that_was_asked_for() -> None:

@@ -22,7 +22,7 @@ Record = dict[str, Any]
 
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
 COMPARE = "Compare the ids of the questions in both: are they written alike, and in the same field?"
-AS_TEXT = "Answers are text: write it in quotes, or str(...) around it."
+AS_TEXT = "Answers are text: write it in quotes, or convert it with str(...)."
 SAID: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
 
@@ -65,7 +65,7 @@ def test_a_question_without_an_answer_scores_zero_and_is_noticed(said: Mapping[s
     found = noticed(scores)["missing-answers"]
     assert (found.count, found.queries) == (1, ("später",))
     assert found.message == "1 question without an answer (scored 0): später"
-    assert 'missing="skip"' in found.mend
+    assert 'missing="skip"' in found.hint
 
 
 def test_a_question_without_an_answer_is_left_out_on_demand_and_still_noticed() -> None:
@@ -82,14 +82,14 @@ def test_a_question_without_an_answer_is_left_out_on_demand_and_still_noticed() 
 def test_no_answer_at_all_scores_zero_and_asks_whether_the_ids_are_written_alike() -> None:
     scores = evaluate_answers({"1": "a", "2": "b"}, {"q1": "a", "q2": "b"})
     assert set(scores.means.values()) == {0.0}
-    assert noticed(scores)["missing-answers"].mend == COMPARE
+    assert noticed(scores)["missing-answers"].hint == COMPARE
 
 
 @pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
 def test_to_leave_out_every_question_is_an_error(name: str, where: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
     assert (error.what, error.where) == ("no question of the truth has an answer", where)
-    assert error.mend == COMPARE
+    assert error.hint == COMPARE
 
 
 def test_what_nobody_knows_the_answer_of_is_ignored_and_noticed() -> None:
@@ -104,7 +104,7 @@ def test_what_nobody_knows_the_answer_of_is_ignored_and_noticed() -> None:
 def test_a_truth_of_nothing_but_none_is_an_error() -> None:
     error = error_of(evaluate_answers, {"q": None}, {"q": "a"})
     assert (error.what, error.where) == ("no question has a gold answer", "the truth")
-    assert error.mend == "Give at least one that is not None."
+    assert error.hint == "Give at least one that is not None."
 
 
 def test_nothing_is_noticed_where_all_is_well() -> None:
@@ -166,21 +166,21 @@ def test_no_measure_and_an_unknown_measure_are_errors() -> None:
     assert error_of(evaluate_answers, TRUTH, SAID, []).what == "no measure was asked for"
     error = error_of(evaluate_answers, TRUTH, SAID, "EMM")
     assert error.what == "there is no measure 'EMM'"
-    assert (error.mend or "").startswith("Did you mean EM?")
+    assert (error.hint or "").startswith("Did you mean EM?")
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP", "F", "SpanIoU", karat.measures.RR])
 def test_measures_of_documents_are_refused_and_evaluate_is_named(measure: Any) -> None:
     error = error_of(evaluate_answers, TRUTH, SAID, ["EM", measure])
     assert error.what.endswith("is a measure of documents")
-    assert error.mend == "Documents are evaluated by evaluate (`karat evaluate`)."
+    assert error.hint == "Documents are evaluated by evaluate (`karat evaluate`)."
 
 
 @pytest.mark.parametrize("measure", ["EM", "TokenF1", "em(normalize=true)", "Contains", EM])
 def test_evaluate_refuses_measures_of_answers_and_names_evaluate_answers(measure: Any) -> None:
     error = error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, ["RR", measure])
     assert error.what.endswith("is a measure of answers")
-    assert "evaluate_answers (`karat answers`)" in (error.mend or "")
+    assert "evaluate_answers (`karat answers`)" in (error.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_column_is_found_by_any_name_of_its_measure() -> None:
     assert "F" not in scores
     error = error_of(scores.__getitem__, "EM")
     assert error.what == "these scores have no 'EM'"
-    assert "EM(normalize=true), TokenF1" in (error.mend or "")
+    assert "EM(normalize=true), TokenF1" in (error.hint or "")
 
 
 def test_an_interval_surrounds_the_mean_and_is_the_same_every_time() -> None:
@@ -247,7 +247,7 @@ def test_the_answers_stand_behind_the_scores_until_they_are_let_go_or_pickled() 
     assert scores.answers.queries == ("q2", "q1", "später")
     assert list(scores.answers.golds) == [("9", "nine"), ("the Eiffel Tower",), ("1889",)]
     assert list(scores.answers.predicted) == ["Nine.", "Eiffel Tower in Paris", None]
-    for without in (scores.alone(), pickle.loads(pickle.dumps(scores))):
+    for without in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
         assert without.answers is None
         assert without.per_query == scores.per_query
         assert without.findings == scores.findings
@@ -296,7 +296,7 @@ def test_an_answer_that_is_no_text_does_not_matter_where_measures_of_documents_a
 
 INSIDE = 'Name the text in it: --field {0}={0}.{1} (in Python fields={{"{0}": "{0}.{1}"}}).'
 UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
-    # the field; what is said, the end of the place, and the mend
+    # the field; what is said, the end of the place, and the hint
     "a number": ({"answer": 7}, "7 is not text", "answer", AS_TEXT),
     "an object without a text": ({"answer": {"a": 1}}, "{'a': 1} is not text", "answer", AS_TEXT),
     "an object": ({"answer": {"text": "a"}}, "{'text': 'a'} is not text", "answer", INSIDE.format("answer", "text")),
@@ -311,26 +311,26 @@ UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
 @pytest.mark.parametrize("name", UNREADABLE)
 @pytest.mark.parametrize("measures", ["EM", ["RR", "EM"]])
 def test_an_answer_that_is_no_text_is_an_error_where_a_measure_of_answers_is_named(name: str, measures: Any) -> None:
-    field, what, where, mend = UNREADABLE[name]
+    field, what, where, hint = UNREADABLE[name]
     error = error_of(evaluate_results, [{**BOTH, "query": "first"}, {**BOTH, **field}], measures)
-    assert (error.what, error.where, error.mend) == (what, f"the results[1], {where}", mend)
+    assert (error.what, error.where, error.hint) == (what, f"the results[1], {where}", hint)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_answer_that_is_no_text_is_an_error_where_answers_are_all_there_is(name: str) -> None:
-    field, what, where, mend = UNREADABLE[name]
+    field, what, where, hint = UNREADABLE[name]
     error = error_of(evaluate_results, [{**ANSWERS, "query": "first"}, {**ANSWERS, **field}])
-    assert (error.what, error.where, error.mend) == (what, f"the results[1], {where}", mend)
+    assert (error.what, error.where, error.hint) == (what, f"the results[1], {where}", hint)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_answer_that_is_no_text_is_noticed_and_documents_are_scored_where_no_measure_is_named(name: str) -> None:
-    field, what, where, mend = UNREADABLE[name]
+    field, what, where, hint = UNREADABLE[name]
     scores = evaluate_results([{**BOTH, "query": "first"}, {**BOTH, **field}])
     alone = evaluate_results([{**DOCUMENTS, "query": "first"}, DOCUMENTS])
     assert scores.measures == DEFAULT_MEASURES
     assert scores.per_query == alone.per_query
-    unscored = Finding("unscored", f"answers not scored: the results[1], {where}: {what}", 2, mend)
+    unscored = Finding("unscored", f"answers not scored: the results[1], {where}: {what}", 2, hint)
     assert scores.findings == (*alone.findings, unscored)
 
 
@@ -340,7 +340,7 @@ def test_answers_without_gold_answers_are_noticed_unless_measures_are_named() ->
     found = noticed(evaluate_results(records))["unscored"]
     assert found.count == 2
     assert found.message == "answer of 2 queries not scored: no line has a field gold_answers"
-    assert "--field gold_answers=..." in found.mend
+    assert "--field gold_answers=..." in found.hint
     assert "unscored" not in noticed(evaluate_results(records, "RR"))
     assert "unscored" not in noticed(evaluate_results([DOCUMENTS]))
     assert "unscored" not in noticed(evaluate_results([BOTH]))
@@ -370,7 +370,7 @@ def test_to_name_a_measure_of_answers_without_gold_answers_is_an_error_that_name
     for measures in asked:
         error = error_of(evaluate_results, [{**DOCUMENTS, "answer": "x", name: "y"}], measures)
         assert (error.what, error.where) == ("no line has a field 'gold_answers'", "the results")
-        assert f'fields={{"gold_answers": "{name}"}}' in (error.mend or "")
+        assert f'fields={{"gold_answers": "{name}"}}' in (error.hint or "")
         fields = {"gold_answers": name}
         assert evaluate_results([{**DOCUMENTS, "answer": "x", name: "y"}], measures, fields=fields)["EM"] == 0.0
 
@@ -378,7 +378,7 @@ def test_to_name_a_measure_of_answers_without_gold_answers_is_an_error_that_name
 def test_to_name_a_measure_of_answers_without_answers_is_an_error_that_names_a_likely_field() -> None:
     error = error_of(evaluate_results, [{**DOCUMENTS, "gold_answers": "x", "response": {"text": "y"}}], "EM")
     assert error.what == "no line has a field 'answer'"
-    assert 'fields={"answer": "response"}' in (error.mend or "")
+    assert 'fields={"answer": "response"}' in (error.hint or "")
     records = [{**DOCUMENTS, "gold_answers": "x", "response": {"text": "x"}}]
     assert evaluate_results(records, "EM", fields={"answer": "response.text"})["EM"] == 1.0
 
@@ -387,7 +387,7 @@ def test_to_name_a_measure_of_documents_without_documents_is_an_error() -> None:
     for measures in ("RR", ["EM", "RR"]):
         error = error_of(evaluate_results, [{**ANSWERS, "documents": ["a"], "truth": ["a"]}], measures)
         assert error.what == "no line has a field 'retrieved'"
-        assert 'fields={"retrieved": "documents"}' in (error.mend or "")
+        assert 'fields={"retrieved": "documents"}' in (error.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_results_of_which_nothing_can_be_measured_are_an_error_that_names_what_i
 ) -> None:
     error = error_of(evaluate_results, [record])
     assert error.what == f"no line has a field '{lacking}'"
-    assert f"--field {lacking}=..." in (error.mend or "")
+    assert f"--field {lacking}=..." in (error.hint or "")
 
 
 def test_f1_is_that_of_what_is_there() -> None:
@@ -419,7 +419,7 @@ def test_f1_is_that_of_what_is_there() -> None:
 def test_f1_is_an_error_where_documents_and_answers_are_there(measures: Any) -> None:
     error = error_of(evaluate_results, [BOTH], measures)
     assert error.what.lower() == "f1 is f of documents and tokenf1 of answers, and both are there"
-    assert error.mend == "Write F or TokenF1."
+    assert error.hint == "Write F or TokenF1."
 
 
 def test_f1_is_no_question_where_its_parameters_say_which() -> None:
@@ -551,7 +551,7 @@ def test_documents_and_answers_stand_behind_the_scores_until_they_are_let_go_or_
     assert scores.evidence is not None
     assert scores.answers is not None
     assert scores.answers.queries == ("both", "answers", "neither was found")
-    for without in (scores.alone(), pickle.loads(pickle.dumps(scores))):
+    for without in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
         assert without.answers is None
         assert without.evidence is None
         assert without.per_query == scores.per_query

@@ -23,8 +23,8 @@ from karat.components.evaluators import (
     DocumentRecallEvaluator,
 )
 from karat.components.evaluators.document_recall import RecallMode
-from karat.measure import Definition
 from karat.measures import nDCG
+from karat.registry.measure import Definition
 
 CENTURIES = {
     "ground_truth_documents": [
@@ -285,8 +285,8 @@ def test_where_nothing_at_all_is_found_the_warning_names_the_match_for_chunks(ca
         (["a"], [["a"]], "ground_truth_documents, query 0: 'a' is not a list"),
         ([["a"]], [{"content": "a"}], "retrieved_documents, query 0: .* is not a list"),
         ([["a"]], [{"a"}], "retrieved_documents, query 0: .* is not a list. A set has no order"),
-        ([["a"]], [iter("a")], r"retrieved_documents, query 0: .* is not a list. Write list\(\.\.\.\) around it"),
-        ([["a"]], np.array([["a"]]), r"retrieved_documents: .* is not a list. Write \.tolist\(\) behind it"),
+        ([["a"]], [iter("a")], r"retrieved_documents, query 0: .* is not a list. Wrap it in list\(\.\.\.\)"),
+        ([["a"]], np.array([["a"]]), r"retrieved_documents: .* is not a list. Call \.tolist\(\) on it"),
         ([["a"]], [pd.DataFrame({"content": ["a"]})], "retrieved_documents, query 0: .* is not a list"),
         ([["a"], [object()]], [["a"], ["b"]], "ground_truth_documents, query 1: .* is no document"),
         ([["a"]], [[5.5]], "retrieved_documents, query 0: 5.5 is no document"),

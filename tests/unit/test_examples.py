@@ -9,8 +9,8 @@ import pkgutil
 import pytest
 
 import karat
-from karat.measure import Definition
 from karat.measures import definitions
+from karat.registry.measure import Definition
 
 NAMES = {"evaluate": karat.evaluate, "evaluate_answers": karat.evaluate_answers}
 MODULES = sorted(module.name for module in pkgutil.walk_packages(karat.__path__, "karat."))

@@ -53,7 +53,7 @@ def test_what_is_no_number_of_ranks_is_refused(k: Any) -> None:
 
 def test_scores_alone_and_scores_that_were_pickled_are_numbers_without_evidence() -> None:
     scores = evaluate(TRUTH, RUN, "R", match="chunk")
-    for numbers in (scores.alone(), pickle.loads(pickle.dumps(scores))):
+    for numbers in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
         assert numbers.means == scores.means
         with pytest.raises(KaratError, match="numbers alone"):
             numbers.explain("q")

@@ -198,7 +198,11 @@ def test_a_query_with_nothing_else_is_said_to_be_ignored() -> None:
 def test_scores_alone_pickled_or_saved_are_numbers_without_answers(tmp_path: Path) -> None:
     scores = evaluate_answers(TRUTH, SAID, "EM")
     scores.to_json(tmp_path / "scores.json")
-    for numbers in (scores.alone(), pickle.loads(pickle.dumps(scores)), Scores.load(tmp_path / "scores.json")):
+    for numbers in (
+        scores.without_evidence(),
+        pickle.loads(pickle.dumps(scores)),
+        Scores.load(tmp_path / "scores.json"),
+    ):
         assert numbers.means == scores.means
         with pytest.raises(KaratError, match="numbers alone"):
             numbers.explain("nine")

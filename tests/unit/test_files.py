@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pytest
 
 from karat import KaratError
-from karat.files import write_whole
+from karat.output.files import write_whole
 
 
 def failing(file: BinaryIO) -> None:

@@ -71,9 +71,9 @@ def test_graded_measures_name_queries_without_a_positive_grade() -> None:
 
 def test_a_run_that_shares_no_id_with_the_truth_is_told_to_compare_them() -> None:
     (missing,) = evaluate({"q1": {"a": 1}}, {"1": ["a"]}, "AP").findings[:1]
-    assert "are they written alike?" in missing.mend
+    assert "are they written alike?" in missing.hint
     codes = {finding.code: finding for finding in evaluate({"q": {"a": 1}}, {"q": ["doc-a"]}, "AP").findings}
-    assert "written alike?" in codes["nothing-found"].mend
+    assert "written alike?" in codes["nothing-found"].hint
 
 
 def test_documents_with_nothing_to_be_matched_by_are_counted_on_both_sides() -> None:

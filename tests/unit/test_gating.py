@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores
-from karat.findings import Finding
 from karat.gating import Gate, Outcome, Rule, gate, outputs
 from karat.gating.rules import joined, rule_of, rules_of
+from karat.scores import Finding
 
 HOSTILE = 'q"<&>%\r\n::error title=x::hacked\x1b[2J ##[add-mask]é\ud800\ufffe]]>'
 

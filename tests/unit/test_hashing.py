@@ -6,19 +6,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.arrays import texts
-from karat.hashing import pair_hashes, query_hashes, repeats, row_hashes, text_hashes
-from karat.sources.forms import Table
+from karat.sources.arrays import texts
+from karat.sources.containers import ScoredRows
+from karat.sources.hashing import pair_hashes, query_hashes, repeats, row_hashes, text_hashes
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def table(rows: list[tuple[str, str]]) -> Table:
+def table(rows: list[tuple[str, str]]) -> ScoredRows:
     """Rows of query and document, each row a stretch of its own unless the query goes on."""
     starts = [at for at, row in enumerate(rows) if at == 0 or row[0] != rows[at - 1][0]]
     offsets = np.array([*starts, len(rows)], np.int64)
     docs = texts([doc for _, doc in rows])
-    return Table(
+    return ScoredRows(
         [rows[at][0] for at in starts], offsets, docs, np.zeros(len(rows)), lambda query, doc: f"{query} {doc}"
     )
 

@@ -978,7 +978,7 @@ def test_a_query_may_be_asked_for_by_its_number() -> None:
 def test_saved_scores_say_that_nothing_stands_behind_them(tmp_path: Path) -> None:
     scores = evaluate([["a"]], [["a"]], "R", match="chunk")
     scores.to_json(tmp_path / "scores.json")
-    for saved in (Scores.load(tmp_path / "scores.json"), pickle.loads(pickle.dumps(scores)), scores.alone()):
+    for saved in (Scores.load(tmp_path / "scores.json"), pickle.loads(pickle.dumps(scores)), scores.without_evidence()):
         assert saved.evidence is None
         with pytest.raises(KaratError, match=r"nothing behind them to explain\. Evaluate again"):
             saved.explain("0")
@@ -1102,7 +1102,7 @@ def error_of(match: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("match", "mend"),
+    ("match", "hint"),
     [
         ("chunks", "Did you mean chunk"),
         ("Chunk", "Did you mean chunk"),
@@ -1148,8 +1148,8 @@ def error_of(match: Any) -> str:
         ({"chunk": 1}, "A match is"),
     ],
 )  # fmt: skip
-def test_what_no_matcher_is_called_is_refused_with_a_mend(match: Any, mend: str) -> None:
-    assert mend in error_of(match)
+def test_what_no_matcher_is_called_is_refused_with_a_mend(match: Any, hint: str) -> None:
+    assert hint in error_of(match)
 
 
 @pytest.mark.parametrize(

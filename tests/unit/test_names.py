@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError
+from karat.errors import nearest
 from karat.measures import AP, Measure, definitions, nDCG, parse
-from karat.names import Spelling, nearest, spelling, split_names
-from karat.parameters import Parameter
+from karat.registry.names import Spelling, spelling, split_names
+from karat.registry.parameters import Parameter
 
 
 def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:

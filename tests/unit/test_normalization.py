@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
-from karat.normalization import FOLDS, Folds, folds_of, folds_text, normalized
+from karat.documents.normalization import FOLDS, Folds, folds_of, folds_text, normalized
 
 SUBSETS: list[Folds] = [chosen for size in range(len(FOLDS) + 1) for chosen in combinations(FOLDS, size)]
 ANY_FOLDS = st.sampled_from(SUBSETS)
@@ -160,7 +160,7 @@ def test_all_and_none_are_said_in_a_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "mend"),
+    ("given_", "hint"),
     [
         ("whitespace", "Did you mean space?"),
         ("Case", "Did you mean case?"),
@@ -172,10 +172,10 @@ def test_all_and_none_are_said_in_a_word() -> None:
         ("NFKC", "Fold any of"),
     ],
 )
-def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, mend: str) -> None:
+def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, hint: str) -> None:
     with pytest.raises(KaratError, match="there is no fold") as raised:
         folds_of(given_)
-    assert mend in str(raised.value)
+    assert hint in str(raised.value)
 
 
 @pytest.mark.parametrize(

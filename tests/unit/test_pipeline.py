@@ -264,8 +264,8 @@ def test_outputs_are_asked_for_by_right_names() -> None:
     [
         ([["a"]] * 1234 + [None], r"retrieved_documents\[1234\] is None\. It must be list\[Document\]"),
         (["a"], r"retrieved_documents\[0\] is 'a'\. It must be list\[Document\]"),
-        (np.array(["a"]), r"must be list\[list\[Document\]\]\. Write \.tolist\(\) behind it"),
-        (iter([["a"]]), r"must be list\[list\[Document\]\]\. Write list\(\.\.\.\) around it"),
+        (np.array(["a"]), r"must be list\[list\[Document\]\]\. Call \.tolist\(\) on it"),
+        (iter([["a"]]), r"must be list\[list\[Document\]\]\. Wrap it in list\(\.\.\.\)"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_with_its_place_and_a_way_out(documents: Any, match: str) -> None:
@@ -380,7 +380,7 @@ BAD_TEXTS = [
     ('{"components": {"x": {}}}', "component x: type is missing"),
     ('{"components": {"x": {"type": 5}}}', "component x: type is 5"),
     ('{"components": {"x": {"type": "os.system"}}}', "component x: 'os.system' is no registered component"),
-    ('{"components": {"x": {"type": "karat.document.Document"}}}', "is no registered component"),
+    ('{"components": {"x": {"type": "karat.documents.document.Document"}}}', "is no registered component"),
     (f'{{"components": {{"x": {{"type": "{RECALL}s"}}}}}}', "Did you mean karat.components.evaluators.document_recall"),
     (f'{{"components": {{"x": {{"type": "{RECALL}", "init_parameters": 5}}}}}}', "component x: the init_parameters"),
     (f'{{"components": {{"x": {{"type": "{RECALL}", "init_parameters": {{"mood": 1}}}}}}}}', "no parameter 'mood'"),

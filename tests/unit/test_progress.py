@@ -7,11 +7,11 @@ import io
 import numpy as np
 import pytest
 
-from karat import progress
 from karat.answers import Answers
 from karat.answers.models import Pairs
 from karat.answers.similarity import similarity
 from karat.judged import Floats
+from karat.output import progress
 
 
 class Terminal(io.StringIO):

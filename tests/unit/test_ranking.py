@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
-from karat.matching.choice import Same
+from karat.matching.matchers import Same
 from karat.options import Ties
 from karat.ranking import Rules, judge
+from karat.ranking.ties import _FEW_STEPS
 from karat.sources import read_run, read_truth
-from karat.ties import _FEW_STEPS
 from tests.cutting import pieces_of
 
 Data = Mapping[str, Mapping[str, float]]
@@ -184,7 +184,7 @@ def test_a_query_that_the_run_lacks_can_be_left_out(form: str, tmp_path: Path) -
 def test_where_every_query_would_be_left_out_that_is_an_error(form: str, tmp_path: Path) -> None:
     with pytest.raises(KaratError) as caught:
         karat.evaluate(TRUTH, runs(tmp_path, {"Q1": {"a": 1.0}})[form], missing="skip")
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize("form", ["mapping", "file", "table"])

@@ -15,7 +15,7 @@ import karat
 from karat import KaratError, evaluate, register
 from karat.judged import Judged
 from karat.measures import P, parse
-from karat.names import split_names
+from karat.registry.names import split_names
 
 PEERS = {
     # trec_eval

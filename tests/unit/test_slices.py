@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from karat import Finding, KaratError, Scores, evaluate, evaluate_answers
-from karat.slices import Slices, slices
+from karat.analysis.slices import Slices, slices
 from karat.stats import weak_group
 
 
@@ -131,7 +131,7 @@ def test_relevant_counts_the_documents_of_grade_1_or_more() -> None:
 
 def test_relevant_needs_the_judged_documents() -> None:
     scores = evaluate({"q": ["a"]}, {"q": ["a"]}, "RR")
-    for without in (scores.alone(), evaluate_answers({"q": "a"}, {"q": "a"}, "EM")):
+    for without in (scores.without_evidence(), evaluate_answers({"q": "a"}, {"q": "a"}, "EM")):
         with pytest.raises(KaratError, match=r"do not hold the judged documents.*Evaluate documents again"):
             slices(without, "relevant")
 
@@ -153,7 +153,7 @@ def test_the_scores_of_a_group_can_be_explained() -> None:
         (7, "by=7 is no value per query"),
         (b"abcd", "is no value per query"),
         ({"a", "b"}, "A set has no order"),
-        (iter(TOPICS), r"Write list\(\.\.\.\) around it"),
+        (iter(TOPICS), r"Wrap it in list\(\.\.\.\)"),
         (np.array(5), "is no value per query"),
         (pl.DataFrame({"a": [1, 2, 3, 4]}), "is no value per query"),
         ([1, 2, 3], "by has 3 values for 4 queries.*in the order of scores.queries"),

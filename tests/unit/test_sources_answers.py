@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
 from karat.sources.answers import Golds, Predicted, read_golds, read_predicted
-from karat.sources.pieces import TextSource
+from karat.sources.text_file import TextFile
 
 Write = Callable[..., str]
 
@@ -371,7 +371,7 @@ def test_predictions_are_the_same_in_every_form_of_file(form: str, how: str, wri
 
 def test_paths_may_be_of_any_kind(write: Write) -> None:
     path = write(json.dumps(GOLD))
-    assert read_golds(path) == read_golds(Path(path)) == read_golds(TextSource(path)) == GOLD
+    assert read_golds(path) == read_golds(Path(path)) == read_golds(TextFile(path)) == GOLD
 
 
 def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:
@@ -404,7 +404,7 @@ def test_a_misspelt_field_of_one_record_in_a_file_is_an_error(fields: dict[str, 
     path = write('{"nr": "q", "said": {"text": "b"}}')
     error = error_of(predicted, path, fields)
     assert (error.what, error.where) == (what, path)
-    assert "Its fields are nr, said." in (error.mend or "")
+    assert "Its fields are nr, said." in (error.hint or "")
 
 
 def test_one_object_with_a_query_and_an_answer_is_a_record(write: Write) -> None:
@@ -565,13 +565,13 @@ def test_any_value_is_answers_or_an_error_of_ours(value: Any) -> None:
             read(value)
 
 
-# Bad files: what is wrong, where, and the mend.
+# Bad files: what is wrong, where, and the hint.
 
 INCOMPRESSIBLE = [hashlib.sha256(bytes([at % 256, at // 256])).hexdigest() for at in range(2000)]
 GOOD = '{"query": "q0", "answer": "a"}\n'
 DEEP = "[" * 100_000 + "]" * 100_000
 BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
-    # what it holds; what is said, the end of the place, and the mend
+    # what it holds; what is said, the end of the place, and the hint
     "a JSON string": ('"Paris"', "neither JSON nor a table", ":1", "Gold answers are {query"),
     "plain text": ("It is Paris.\nOr so.\n", "neither JSON nor a table", ":1", "Gold answers are {query"),
     "latin-1 in JSON": ('{"q": "é"}'.encode("latin-1"), r"not UTF-8: b'\\xe9' in column 8", "", "Save the file"),
@@ -655,12 +655,12 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
 def test_a_bad_file_is_an_error_with_a_place_and_a_mend(
     name: str, pack: Callable[[bytes], bytes], write: Write
 ) -> None:
-    data, what, where, mend = BAD_FILES[name]
+    data, what, where, hint = BAD_FILES[name]
     path = write(pack(data.encode() if isinstance(data, str) else data))
     error = error_of(read_golds, path)
     assert re.search(what, error.what)
     assert error.where == path + where
-    assert re.search(mend, error.mend or "")
+    assert re.search(hint, error.hint or "")
     assert len(str(error)) < 1000
 
 
@@ -688,12 +688,12 @@ BAD_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
 
 @pytest.mark.parametrize("name", BAD_PREDICTIONS)
 def test_bad_predictions_are_an_error_with_a_place_and_a_mend(name: str, write: Write) -> None:
-    data, what, where, mend = BAD_PREDICTIONS[name]
+    data, what, where, hint = BAD_PREDICTIONS[name]
     path = write(data)
     error = error_of(predicted, path)
     assert re.search(what, error.what)
     assert error.where == path + where
-    assert re.search(mend, error.mend or "")
+    assert re.search(hint, error.hint or "")
 
 
 @pytest.mark.parametrize("data", ["", "\n \r\n", "\ufeff", "{}", "[]", '{"data": []}', "query,answer\n"])
@@ -702,7 +702,7 @@ def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[byte
     error = error_of(read_golds, write(pack(data.encode())))
     assert error.what == "there are no gold answers"
     assert error.where == write(pack(data.encode()))
-    assert "lines of" in (error.mend or "")
+    assert "lines of" in (error.hint or "")
 
 
 def test_a_file_that_is_not_there_is_named_with_the_nearest_one(write: Write) -> None:
@@ -711,7 +711,7 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest_one(write: Write) ->
         error = error_of(read, path.replace("gold.json", "gold.jsn"))
         assert error.what == "there is no such file"
         assert error.where == path.replace("gold.json", "gold.jsn")
-        assert error.mend == "Did you mean gold.json?"
+        assert error.hint == "Did you mean gold.json?"
 
 
 def test_an_answer_in_place_of_a_mapping_is_taken_for_a_file_and_not_found() -> None:
@@ -723,7 +723,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     for read in (read_golds, predicted):
         error = error_of(read, tmp_path)
         assert (error.what, error.where) == ("this is a folder, not a file", str(tmp_path))
-        assert error.mend == "Name the file in it."
+        assert error.hint == "Name the file in it."
 
 
 @pytest.mark.parametrize(
@@ -742,7 +742,7 @@ def test_gzip_cut_short_is_an_error_of_the_whole_file(text: str, left: int, writ
     error = error_of(read_golds, path)
     assert "damaged or cut short" in error.what
     assert error.where == path
-    assert error.mend == "Pack or download it again."
+    assert error.hint == "Pack or download it again."
 
 
 def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_line(write: Write) -> None:
@@ -755,33 +755,33 @@ def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_li
 
 
 @pytest.mark.parametrize(
-    ("source", "mend"),
+    ("source", "hint"),
     [
-        ((each for each in "ab"), r"Write list\(\.\.\.\) around it"),
+        ((each for each in "ab"), r"Wrap it in list\(\.\.\.\)"),
         (b"ab", "Gold answers are"),
         (None, "Gold answers are"),
         (7, "Gold answers are"),
         ({"a", "b"}, "A set has no order"),
         ({"q": "a"}.values(), "Gold answers are"),
-        (np.array(["a", "b"]), r"Write \.tolist\(\) behind it"),
+        (np.array(["a", "b"]), r"Call \.tolist\(\) on it"),
         (pl.LazyFrame({"query": ["q"], "answer": ["a"]}), r"Call its collect\(\) first"),
     ],
     ids=["generator", "bytes", "None", "a number", "a set", "a view", "numpy", "a lazy frame"],
 )
-def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, mend: str) -> None:
+def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, hint: str) -> None:
     error = error_of(read_golds, source)
     assert "holds no answers" in error.what
-    assert re.search(mend, error.mend or "")
+    assert re.search(hint, error.hint or "")
     error = error_of(predicted, source)
     assert "holds no answers" in error.what
-    assert re.search(mend.replace("Gold", "Predicted"), error.mend or "")
+    assert re.search(hint.replace("Gold", "Predicted"), error.hint or "")
 
 
 @pytest.mark.parametrize("empty", [{}, [], (), pd.DataFrame(), pd.DataFrame({"query": [], "answer": []})])
 def test_nothing_is_no_gold_answers(empty: Any) -> None:
     error = error_of(read_golds, empty)
     assert (error.what, error.where) == ("there are no gold answers", "the truth")
-    assert "Gold answers are" in (error.mend or "")
+    assert "Gold answers are" in (error.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -791,16 +791,16 @@ def test_what_is_not_text_is_no_gold_answer_and_no_predicted_one(value: Any) -> 
     error = error_of(read_golds, {"q": "a", "r": value})
     assert "is no gold answer" in error.what
     assert error.where == "the truth, question r"
-    assert "Answers are text" in (error.mend or "")
+    assert "Answers are text" in (error.hint or "")
     error = error_of(predicted, {"q": "a", "r": value})
     assert "is not text" in error.what
     assert error.where == "the predictions, question r"
-    assert "Answers are text" in (error.mend or "")
+    assert "Answers are text" in (error.hint or "")
 
 
 def test_an_array_of_gold_answers_is_told_to_become_a_list() -> None:
-    assert "Write .tolist() behind it." in (error_of(read_golds, {"q": np.array(["a"])}).mend or "")
-    assert "Write list(...) around it." in (error_of(read_golds, {"q": iter("ab")}).mend or "")
+    assert "Call .tolist() on it." in (error_of(read_golds, {"q": np.array(["a"])}).hint or "")
+    assert "Wrap it in list(...)." in (error_of(read_golds, {"q": iter("ab")}).hint or "")
 
 
 def test_a_cell_that_is_no_text_is_an_error_that_names_its_row() -> None:
@@ -815,7 +815,7 @@ def test_a_cell_that_is_no_text_is_an_error_that_names_its_row() -> None:
 def test_lists_of_different_length_are_an_error(answers: Any) -> None:
     error = error_of(evaluate_answers, GOLD, answers)
     assert error.what == f"there are 4 questions with gold answers, and the predictions has {len(answers)}"
-    assert "matched by position" in (error.mend or "")
+    assert "matched by position" in (error.hint or "")
 
 
 def test_a_file_of_another_length_is_an_error_that_names_it(write: Write) -> None:
@@ -837,7 +837,7 @@ def test_questions_are_text_or_whole_numbers(question: Any) -> None:
         error = error_of(read, {question: "a"})
         assert error.what == f"{question!r} is not an id"
         assert error.where == where
-        assert "Ids are text or whole numbers" in (error.mend or "")
+        assert "Ids are text or whole numbers" in (error.hint or "")
 
 
 def test_numbers_and_their_digits_are_the_same_question() -> None:
@@ -850,7 +850,7 @@ def test_half_a_character_is_no_id(write: Write) -> None:
         assert "an id is no Unicode text" in error_of(read_golds, golds).what
         error = error_of(predicted, golds)
         assert "an id is no Unicode text" in error.what
-        assert error.mend == "Mend the ids."
+        assert error.hint == "Fix the ids."
 
 
 def test_half_a_character_may_be_in_an_answer() -> None:
@@ -863,7 +863,7 @@ def test_a_question_twice_in_a_list_of_records_has_several_gold_answers_and_not_
     assert read_golds(records) == {"q": ("a", "b"), "r": ("x",)}
     error = error_of(predicted, records)
     assert (error.what, error.where) == ("question 'q' is in the predictions[0] already", "the predictions[2]")
-    assert re.search(TWICE, error.mend or "")
+    assert re.search(TWICE, error.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -904,7 +904,7 @@ def test_a_gold_answer_that_is_no_text_is_placed_in_its_own_record_where_answers
 
 def test_the_mend_of_what_is_not_text_says_how_it_becomes_text() -> None:
     for read in (read_golds, predicted):
-        assert error_of(read, {"q": 1889}).mend == "Answers are text: write it in quotes, or str(...) around it."
+        assert error_of(read, {"q": 1889}).hint == "Answers are text: write it in quotes, or convert it with str(...)."
 
 
 def test_a_semicolon_is_no_column_where_the_header_has_commas(write: Write) -> None:
@@ -916,20 +916,20 @@ def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
     records = [{"query": "q", "answer": "a"}]
     error = error_of(evaluate_answers, records, records, fields={"gold_answer": "answer"})
     assert error.what == "'gold_answer' is no field of results"
-    assert (error.mend or "").startswith("Did you mean gold_answers or answer?")
+    assert (error.hint or "").startswith("Did you mean gold_answers or answer?")
 
 
 @pytest.mark.parametrize("name", ["", 3, None])
 def test_the_name_of_a_field_is_text(name: Any) -> None:
     error = error_of(read_golds, [{"query": "q", "answer": "a"}], {"query": name})
     assert error.what == f"{name!r} is not the name of a field"
-    assert error.mend == "Give the name of query as text."
+    assert error.hint == "Give the name of query as text."
 
 
 def test_a_field_that_is_named_and_not_there_is_an_error_even_where_one_has_a_known_name() -> None:
     error = error_of(read_golds, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
     assert (error.what, error.where) == ("there is no 'labels'", "the truth[0]")
-    assert "Its fields are query, answer." in (error.mend or "")
+    assert "Its fields are query, answer." in (error.hint or "")
 
 
 def test_a_file_that_comes_under_another_name_is_called_by_it() -> None:

@@ -201,7 +201,7 @@ WRONG = {
 @pytest.mark.parametrize("side", ["truth", "run"])
 def test_a_wrong_shape_is_an_error_with_a_mend(side: str, name: str) -> None:
     error = error_of(WRONG[name], RUN) if side == "truth" else error_of(TRUTH, WRONG[name])
-    assert error.mend
+    assert error.hint
 
 
 @pytest.mark.parametrize("side", ["truth", "run"])
@@ -313,7 +313,7 @@ def test_the_whole_number_zero_is_an_id() -> None:
 def test_lists_of_another_number_than_the_truth_are_an_error(lists: list[list[str]]) -> None:
     error = error_of([["a"], ["b"]], lists)
     assert f"{len(lists)} lists" in error.what
-    assert error.mend
+    assert error.hint
 
 
 def test_queries_may_be_scored_or_listed_side_by_side() -> None:
@@ -399,7 +399,7 @@ def test_a_column_of_fractions_holds_no_ids(kind: str, column: str) -> None:
     error = error_of(TRUTH, {"pandas": frame, "polars": pl.DataFrame(frame), "pyarrow": pa.table(frame),
                              "duckdb": DUCKDB.from_arrow(pa.table(frame))}[kind])  # fmt: skip
     assert f"column {column}" in str(error.where)
-    assert error.mend
+    assert error.hint
 
 
 @pytest.mark.parametrize("column", ["query", "doc", "score"])
@@ -446,14 +446,14 @@ def test_an_empty_id_is_an_error_that_names_its_row(column: str) -> None:
 def test_a_column_of_other_things_than_numbers_is_an_error(score: object) -> None:
     error = error_of(TRUTH, frames(RUN, "score")["pandas"].assign(score=score))
     assert "column score" in str(error.where)
-    assert error.mend
+    assert error.hint
 
 
 def test_a_missing_column_is_an_error_that_suggests_the_nearest() -> None:
     error = error_of(TRUTH, pd.DataFrame({"query": ["q1"], "docs": ["a"], "score": [1.0]}))
     assert "no column 'doc'" in error.what
-    assert "docs" in str(error.mend)
-    assert "run_columns" in str(error.mend)
+    assert "docs" in str(error.hint)
+    assert "run_columns" in str(error.hint)
 
 
 def test_a_truth_frame_given_as_run_is_an_error_that_shows_its_columns() -> None:

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, demo
-from karat.sources.pieces import LONGEST_LINE, TextSource
 from karat.sources.records import ROLES
 from karat.sources.results import Results, is_results, read_results
+from karat.sources.text_file import LONGEST_LINE, TextFile
 
 Write = Callable[..., str]
 Json = dict[str, Any]
@@ -91,12 +91,12 @@ FORMATTED: dict[str, Callable[[str], str | bytes]] = {
 def test_another_way_to_write_the_same_file_gives_the_same_results(name: str, write: Write) -> None:
     path = write(FORMATTED[name](lines(RECORDS)))
     assert both(read_results(path)) == EXPECTED
-    assert is_results(TextSource(path))
+    assert is_results(TextFile(path))
 
 
 def test_paths_sources_and_lists_of_records_are_read_alike(write: Write) -> None:
     path = write(RECORDS)
-    sources: list[Any] = [path, Path(path), TextSource(path), RECORDS, tuple(RECORDS)]
+    sources: list[Any] = [path, Path(path), TextFile(path), RECORDS, tuple(RECORDS)]
     assert [both(read_results(source)) for source in sources] == [EXPECTED] * 5
     assert [read_results(source).name for source in sources] == [path] * 3 + ["the results"] * 2
 
@@ -132,7 +132,7 @@ def test_any_bytes_are_results_or_an_error_of_ours(tmp_path_factory: pytest.Temp
     for data in (junk, GOOD.encode() + junk, b'{"query": ' + junk + b"}"):
         path.write_bytes(data)
         with suppress(KaratError):
-            is_results(TextSource(str(path)))
+            is_results(TextFile(str(path)))
             read_results(path)
 
 
@@ -230,8 +230,8 @@ def test_a_field_that_no_line_has_is_an_error_with_the_option_that_names_it(writ
 )
 def test_the_option_names_the_most_likely_field(record: Json, fields: dict[str, str], option: str) -> None:
     error = error_of([record], fields)
-    assert error.mend is not None
-    assert f" --field {option} " in error.mend
+    assert error.hint is not None
+    assert f" --field {option} " in error.hint
 
 
 def test_every_field_of_every_line_is_listed_in_order_and_long_lists_are_cut(write: Write) -> None:
@@ -366,7 +366,7 @@ def test_true_and_false_are_no_grades(write: Write) -> None:
     )
 
 
-# Bad lines. Each is a KaratError with the file, the line and a mend.
+# Bad lines. Each is a KaratError with the file, the line and a hint.
 
 BAD_LINES: dict[str, tuple[bytes, str]] = {
     "no JSON": (b"q1 0 a 1", "not JSON: "),
@@ -406,7 +406,7 @@ def test_a_bad_line_is_one_clear_error_with_its_place(name: str, packed: bool, w
     data = GOOD.encode() + b"\r\n" + bad + b"\n" + GOOD.replace("q0", "q9").encode()
     path = write(gzip.compress(data) if packed else data)
     error = error_of(path)
-    assert (error.where, bool(error.mend)) == (f"{path}:3", True)
+    assert (error.where, bool(error.hint)) == (f"{path}:3", True)
     assert what in error.what
     assert len(str(error)) < 400
 
@@ -431,7 +431,7 @@ def test_a_file_that_is_one_list_says_how_to_make_lines_of_it(indent: int | None
         f"{path}:{before.count(chr(10)) + 1}: this is one list, not one object per line. "
         "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
     )
-    assert not is_results(TextSource(path))
+    assert not is_results(TextFile(path))
 
 
 @pytest.mark.parametrize(
@@ -459,12 +459,12 @@ def test_a_file_in_utf_16_is_told_so(encoding: str, write: Write) -> None:
 def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
     path = write(data)
     assert str(error_of(path)).startswith(f"{path}: there are no results. Each line is one object: ")
-    assert not is_results(TextSource(path))
+    assert not is_results(TextFile(path))
 
 
 def test_what_is_no_source_is_an_error() -> None:
     for source in (None, 7, b"results.jsonl", RECORDS[0], iter(RECORDS)):
-        assert error_of(source).mend == "Results are a path, or a list of records (dictionaries)."
+        assert error_of(source).hint == "Results are a path, or a list of records (dictionaries)."
     assert str(error_of([])).startswith("the results: there are no results")
     assert str(error_of([RECORDS[0], "q2"])) == "the results[1]: 'q2' is not a record. A record is a dictionary."
 
@@ -489,7 +489,7 @@ def test_files_that_cannot_be_read_are_the_errors_of_every_file(write: Write, tm
         assert (error.where, error.what.startswith(what)) == (path, True)
     write(RECORDS, "results.jsonl")
     with pytest.raises(KaratError, match=r"Did you mean results\.jsonl\?"):
-        is_results(TextSource(str(tmp_path / "result.jsonl")))
+        is_results(TextFile(str(tmp_path / "result.jsonl")))
 
 
 # Long lines, pipes, and the kind of a file.
@@ -508,8 +508,8 @@ def test_a_line_may_hold_megabytes(packed: bool, write: Write) -> None:
 
 
 PRINT_SIZES = (
-    "import sys; from karat.sources.results import *; from karat.sources.pieces import TextSource\n"
-    "source = TextSource(sys.argv[1])\n"
+    "import sys; from karat.sources.results import *; from karat.sources.text_file import TextFile\n"
+    "source = TextFile(sys.argv[1])\n"
     "print(is_results(source), [len(docs[0]) for docs in read_results(source).run.values()])"
 )
 
@@ -544,7 +544,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=(lines(RECORDS), "utf-8"), daemon=True)
     writer.start()
-    source = TextSource(str(path))
+    source = TextFile(str(path))
     assert is_results(source)
     assert both(read_results(source)) == EXPECTED
     writer.join()
@@ -566,21 +566,21 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     ],
 )
 def test_what_begins_with_a_brace_is_results(data: bytes, expected: bool, write: Write) -> None:
-    assert is_results(TextSource(write(data))) is expected
-    assert is_results(TextSource(write(gzip.compress(data)))) is expected
+    assert is_results(TextFile(write(data))) is expected
+    assert is_results(TextFile(write(gzip.compress(data)))) is expected
 
 
 def test_to_know_the_kind_of_a_file_only_its_beginning_is_read(write: Write) -> None:
     # What comes later is damaged, and nobody sees it.
     path = write(gzip.compress(lines(INCOMPRESSIBLE).encode())[:50_000], "results.gz")
-    assert is_results(TextSource(path))
+    assert is_results(TextFile(path))
     assert "damaged or cut short" in error_of(path).what
 
 
 def test_the_lines_of_a_source_are_numbered_from_one_and_have_no_end(write: Write) -> None:
-    source = TextSource(write(b"\xef\xbb\xbf a\r\n\n\xef\xbb\xbfb \t\n\rc\rd"))
+    source = TextFile(write(b"\xef\xbb\xbf a\r\n\n\xef\xbb\xbfb \t\n\rc\rd"))
     assert list(source.lines()) == [(1, b" a"), (2, b""), (3, b"\xef\xbb\xbfb"), (4, b"\rc\rd")]
-    assert list(TextSource(write(b"")).lines()) == []
+    assert list(TextFile(write(b"")).lines()) == []
 
 
 # The results that come with karat.

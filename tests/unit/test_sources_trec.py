@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.options import Ties
-from karat.sources import pieces, read_truth, trec
-from karat.sources.pieces import Piece, TextSource
+from karat.sources import read_truth, trec
+from karat.sources import text_file as pieces
+from karat.sources.text_file import Piece, TextFile
 from tests.cutting import pieces_of
 
 Grades = dict[str, dict[str, float]]
@@ -199,7 +200,7 @@ def test_only_one_byte_order_mark_is_taken_off_a_file(size: int, write: Write) -
 )  # fmt: skip
 @pytest.mark.parametrize("comment", ["", "# slow way\n"])
 def test_a_score_is_a_double_in_any_notation(text: str, number: float, comment: str, write: Write) -> None:
-    run = trec.TrecRun(TextSource(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")))
+    run = trec.TrecRun(TextFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")))
     assert run.whole().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # it is a table
 
 
@@ -310,7 +311,7 @@ def rows_of(columns: trec.Columns) -> list[tuple[str, str, float]]:
 @example(b"\xef\xbb\xbfa Q0 b 1 1 t\n")
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
 def test_the_three_ways_of_reading_agree_wherever_they_answer(data: bytes) -> None:
-    piece = Piece(memoryview(data), TextSource("file"), 0)
+    piece = Piece(memoryview(data), TextFile("file"), 0)
     by_hand = rows_of(trec._by_hand(piece, trec.RUN))
     separator = trec._tidy(piece.data)
     tidy = trec._by_arrow(piece.data, separator, trec.RUN) if separator else None
@@ -325,7 +326,7 @@ def test_the_three_ways_of_reading_agree_wherever_they_answer(data: bytes) -> No
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_pieces_of_a_file_are_the_file(size: int, end: str, packed: bool, write: Write) -> None:
     text = "".join(f"q{query} Q0 d{doc} 1 1 t{end}" for query in range(9) for doc in range(query * 3)).encode()
-    source = TextSource(write(gzip.compress(text) if packed else text))
+    source = TextFile(write(gzip.compress(text) if packed else text))
     with pieces_of(size):
         parts = list(source.pieces())
     assert b"".join(bytes(part.data) for part in parts) == text
@@ -390,7 +391,7 @@ def test_an_unending_line_in_a_pipe_is_refused_while_it_is_still_coming(write: W
     assert written < 128
 
 
-# Bad input. Each is a KaratError with the file, the line where there is one, and a mend.
+# Bad input. Each is a KaratError with the file, the line where there is one, and a hint.
 
 BAD_RUN_LINES = {
     "one column": b"q1",
@@ -441,7 +442,7 @@ def test_a_bad_line_is_an_error_with_its_place_and_a_mend(kind: str, name: str, 
     path = write(b"%s\n%s\n%s\n" % (good % 1, line, good % 2))
     error = error_in(kind, path)
     assert error.where == f"{path}:2"
-    assert error.mend
+    assert error.hint
     assert "\n" not in str(error)
     assert len(str(error)) < 400
     assert str(error).isprintable()
@@ -492,7 +493,7 @@ def test_a_file_without_data_is_an_error(kind: str, data: bytes, write: Write) -
     error = error_in(kind, path)
     assert error.where == path
     assert "empty" in error.what
-    assert error.mend
+    assert error.hint
 
 
 @pytest.mark.parametrize("kind", ["run", "truth"])
@@ -530,7 +531,7 @@ def test_damaged_gzip_is_an_error(kind: str, name: str, write: Write) -> None:
     error = error_in(kind, path)
     assert error.where == path
     assert "gzip" in error.what
-    assert error.mend
+    assert error.hint
 
 
 @pytest.mark.parametrize("kind", ["run", "truth"])
@@ -538,7 +539,7 @@ def test_a_folder_is_no_file(kind: str, tmp_path: Path) -> None:
     error = error_in(kind, str(tmp_path))
     assert error.where == str(tmp_path)
     assert "folder" in error.what
-    assert error.mend
+    assert error.hint
 
 
 @pytest.mark.parametrize("kind", ["run", "truth"])
@@ -547,7 +548,7 @@ def test_a_missing_file_suggests_a_near_name(kind: str, write: Write, tmp_path: 
     missing = str(tmp_path / "bm52.trec")
     error = error_in(kind, missing)
     assert error.where == missing
-    assert "bm25.trec" in str(error.mend)
+    assert "bm25.trec" in str(error.hint)
 
 
 def test_a_missing_folder_is_told_without_a_suggestion(tmp_path: Path) -> None:
@@ -585,14 +586,14 @@ def test_a_run_given_as_truth_is_told(write: Write) -> None:
     path = write(RUN)
     error = error_of(path, path)
     assert error.where == f"{path}:1"
-    assert "looks like a run" in str(error.mend)
+    assert "looks like a run" in str(error.hint)
 
 
 def test_a_truth_given_as_run_is_told(write: Write) -> None:
     path = write(TRUTH)
     error = error_of(path, path)
     assert error.where == f"{path}:1"
-    assert "looks like a truth" in str(error.mend)
+    assert "looks like a truth" in str(error.hint)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -603,7 +604,7 @@ def test_an_unending_line_is_an_error(megabytes: int, packed: bool, before: byte
     path = write(gzip.compress(data, 1) if packed else data)
     error = error_of(TRUTH_MAPPING, path)
     assert error.where == f"{path}:{before.count(10) + 1}"
-    assert error.mend
+    assert error.hint
     assert len(str(error)) < 400
 
 
@@ -628,7 +629,7 @@ def test_a_document_twice_in_a_query_is_an_error_that_names_both_lines(
     assert error.where == f"{path}:{first} and {second}"
     assert "document a" in error.what
     assert "query q1" in error.what
-    assert 'duplicates="first"' in str(error.mend)
+    assert 'duplicates="first"' in str(error.hint)
 
 
 @pytest.mark.parametrize("size", [1, 20, 1 << 20])
@@ -652,7 +653,7 @@ def test_a_document_judged_twice_is_an_error_that_names_both_lines(size: int, te
     with pieces_of(size):
         error = error_of(path, RUN_MAPPING)
     assert error.where == f"{path}:1 and 3"
-    assert error.mend
+    assert error.hint
 
 
 def test_the_same_document_in_two_queries_is_no_duplicate(write: Write) -> None:

@@ -444,7 +444,7 @@ def test_a_position_that_is_none_is_an_error_that_names_its_place(position: obje
     error = error_of({"q1": [("a", 0, 1)]}, {"q1": [("a", 0, 1), ("a", 0, 1), span]})
     assert error.where == "the run, query q1, rank 3"
     assert f"the {part} of a span" in error.what
-    assert error.mend
+    assert error.hint
     named = dict(zip(("document", "start", "end"), span, strict=True))
     assert error_of({"q1": [("a", 0, 1), named]}, {}).where == "the truth, query q1, span 2"
 
@@ -488,7 +488,7 @@ def test_what_is_no_span_is_an_error_that_says_what_one_is(span: object) -> None
     error = error_of({"q": []}, {"q": [("a", 0, 1), span]})
     assert error.where == "the run, query q, rank 2"
     assert "is no span" in error.what
-    assert "(document, start, end)" in (error.mend or "")
+    assert "(document, start, end)" in (error.hint or "")
 
 
 @pytest.mark.parametrize("part", ["document", "start", "end"])

@@ -8,7 +8,7 @@ import io
 import pytest
 from rich.console import Console
 
-from karat.tables import Cell, Table, delimited
+from karat.output.tables import Cell, Table, delimited
 
 HOSTILE = "a|b\x1b[2J & 50% $x_1 {y} #z ~^ \\ <b> [red]*c* `d`\n\u202e\tend"
 

@@ -14,8 +14,8 @@ from karat.answers.overlap import EM, Contains, TokenF1, TokenPrecision, TokenRe
 from karat.answers.pairs import Answers
 from karat.answers.rouge import RougeL
 from karat.answers.similarity import SAS
-from karat.inputs import gold_answers, predicted_answer
-from karat.measure import Measure
+from karat.documents.answer import gold_answers, predicted_answer
+from karat.registry import Measure
 
 __all__ = [
     "EM",

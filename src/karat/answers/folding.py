@@ -12,9 +12,9 @@ from itertools import compress
 from operator import not_
 from typing import Annotated, Literal, NamedTuple
 
-from karat.normalization import FOLDS, normalized
-from karat.parameters import Help
-from karat.words import TYPOGRAPHIC, tokens, words_and_symbols
+from karat.documents.normalization import FOLDS, normalized
+from karat.documents.words import TYPOGRAPHIC, tokens, words_and_symbols
+from karat.registry import Help
 
 Normalize = Annotated[
     Literal["true", "neutral", "false"],

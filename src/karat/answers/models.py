@@ -43,7 +43,7 @@ def loaded(model: str, device: str | None = None, token: str | None = None) -> M
     sentence-transformers: a folder, or a name on the Hugging Face hub, which is downloaded if it is not here already.
     """
     if not isinstance(model, str) or not model.strip():
-        raise KaratError(f"{shown(model)} is not the name of a model", mend=f'Give one as text, such as "{STATIC}".')
+        raise KaratError(f"{shown(model)} is not the name of a model", hint=f'Give one as text, such as "{STATIC}".')
     return _static() if model == STATIC else _sentence_transformer(model, device, token)
 
 
@@ -74,7 +74,7 @@ def _static() -> Model:
     except ModuleNotFoundError as error:
         if error.name != STATIC:
             raise
-        raise KaratError(f'model="{STATIC}" needs wordllama', mend='pip install "karat[static]"') from None
+        raise KaratError(f'model="{STATIC}" needs wordllama', hint='pip install "karat[static]"') from None
     # Its loader looks for the tokenizer in a folder that its package does not have, and then downloads it.
     inside = Path(wordllama.__file__).parent
     model = wordllama.WordLlama.load(cache_dir=inside, disable_download=True)
@@ -118,7 +118,7 @@ def _sentence_transformer(name: str, device: str | None, token: str | None) -> M
             raise
         raise KaratError(
             f"the model {shown(name, _WIDTH)} needs sentence-transformers",
-            mend=f'Install it (pip install "karat[sas]"). {_STATIC_INSTEAD}',
+            hint=f'Install it (pip install "karat[sas]"). {_STATIC_INSTEAD}',
         ) from None
 
     def load(here: bool) -> Model:
@@ -160,16 +160,16 @@ def _refuse_unreachable(name: str, token: str | None) -> None:
     try:
         HfApi(token=token).model_info(name, timeout=_WAIT)
     except HFValidationError:
-        raise KaratError(f"there is no folder {shown(name)}", mend=f"Name a model, or {local}.") from None
+        raise KaratError(f"there is no folder {shown(name)}", hint=f"Name a model, or {local}.") from None
     except RepositoryNotFoundError:
-        mend = f"Is it spelt right? A private one needs a token (HF_TOKEN); or {local}. {_STATIC_INSTEAD}"
-        raise KaratError(f"there is no model {shown(name, _WIDTH)} on the Hugging Face hub", mend=mend) from None
+        hint = f"Is it spelt right? A private one needs a token (HF_TOKEN); or {local}. {_STATIC_INSTEAD}"
+        raise KaratError(f"there is no model {shown(name, _WIDTH)} on the Hugging Face hub", hint=hint) from None
     except Exception as error:
         # Whichever library it uses today to get there.
         raise KaratError(
             f"the model {shown(name, _WIDTH)} is not on this machine, and cannot be downloaded"
             f" ({str(error).partition(chr(10))[0].strip()[:100] or type(error).__name__})",
-            mend=f"Download it where there is a network (hf download {name}), or {local}. {_STATIC_INSTEAD}",
+            hint=f"Download it where there is a network (hf download {name}), or {local}. {_STATIC_INSTEAD}",
         ) from None
 
 
@@ -181,8 +181,8 @@ def _explained(load: Callable[[], Model], name: str) -> Model:
         raise
     except Exception as error:
         why = str(error).partition("\n")[0].strip() or type(error).__name__
-        mend = "karat runs no code that comes with a model." if "trust_remote_code" in str(error) else None
-        raise KaratError(f"the model {shown(name, _WIDTH)} cannot be loaded: {why}", mend=mend) from error
+        hint = "karat runs no code that comes with a model." if "trust_remote_code" in str(error) else None
+        raise KaratError(f"the model {shown(name, _WIDTH)} cannot be loaded: {why}", hint=hint) from error
 
 
 def _bi_encoder(model: Any) -> Model:
@@ -199,7 +199,7 @@ def _cross_encoder(model: Any, name: str) -> Model:
     if model.num_labels != 1:
         raise KaratError(
             f"{shown(name)} sorts pairs into {model.num_labels} classes",
-            mend="Take a cross-encoder that gives one score, such as cross-encoder/stsb-roberta-base.",
+            hint="Take a cross-encoder that gives one score, such as cross-encoder/stsb-roberta-base.",
         )
     # Some give their score as it comes, any number. Which is which is the model's to say, and not the batch's.
     activation = nn.Sigmoid() if isinstance(model.activation_fn, nn.Identity) else model.activation_fn

@@ -8,9 +8,9 @@ import numpy as np
 
 from karat.answers.folding import FOLDINGS, Normalize
 from karat.answers.pairs import Answers
+from karat.documents.words import characters_apart
 from karat.judged import Floats, Ints, share
 from karat.registry import register
-from karat.words import characters_apart
 
 _SQUAD = "Rajpurkar et al. (2016), SQuAD: 100,000+ Questions for Machine Comprehension of Text"
 _WORDS = "g words in the gold answer, p in the predicted one, c in both, each as often as both have it"

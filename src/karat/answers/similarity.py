@@ -10,9 +10,8 @@ from karat.answers.models import BATCH, DEFAULT_MODEL, Model, loaded
 from karat.answers.pairs import Answers
 from karat.errors import KaratError, shown
 from karat.judged import Floats
-from karat.parameters import Help
-from karat.progress import progress_bar
-from karat.registry import register
+from karat.output.progress import progress_bar
+from karat.registry import Help, register
 
 _AT_ONCE = 16  # batches, between two looks at the clock
 

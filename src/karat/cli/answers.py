@@ -50,12 +50,12 @@ def command(
     from karat.cli.systems import fields_named, run_names
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, chosen_measures, evaluate_answers
-    from karat.names import split_names
+    from karat.registry.names import split_names
     from karat.sources.answers import read_golds
 
     if not predictions:
-        mend = "Name the file of predicted answers after it. Results that hold both go into `karat evaluate`."
-        raise KaratError("gold answers alone cannot be evaluated", where=truth, mend=mend)
+        hint = "Name the file of predicted answers after it. Results that hold both go into `karat evaluate`."
+        raise KaratError("gold answers alone cannot be evaluated", where=truth, hint=hint)
     paths = [truth, *predictions]
     refuse_two_inputs(paths)
     names, notes = with_static_model(

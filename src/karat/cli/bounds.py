@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from karat.bounds import Bounds
+from karat.analysis.bounds import Bounds
 from karat.cli.output import Request, report
 from karat.errors import KaratError
-from karat.names import value_text
+from karat.output.tables import Cell, Table
+from karat.registry.names import value_text
 from karat.scores import Scores
-from karat.summary import cell_text, notes
-from karat.tables import Cell, Table
+from karat.scores.summary import cell_text, notes
 
 
 def show_bounds(runs: Mapping[str, Scores], request: Request) -> None:

@@ -58,11 +58,11 @@ def command(
     refuse(request, paths)
     method = Method(test, correction, family, queries, level, detect, permutations)
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel, saved=True)
-    systems = {name: scores.alone() for name, scores in load(paths, how, baseline).items()}
+    systems = {name: scores.without_evidence() for name, scores in load(paths, how, baseline).items()}
     # The files of the systems, without a truth before them.
     baseline = None if baseline is None else named_system(paths[-len(systems) :], baseline)
     if len(systems) < 2:
-        raise KaratError("one system cannot be compared", mend="Name another one: karat compare TRUTH RUN RUN.")
+        raise KaratError("one system cannot be compared", hint="Name another one: karat compare TRUTH RUN RUN.")
     comparison = compared(systems, baseline, None, method)
     report(
         request,

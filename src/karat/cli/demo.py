@@ -50,10 +50,10 @@ def command() -> None:
 
     from karat import demo
     from karat.cli.output import Request, deliver
-    from karat.cli.screen import say, show
+    from karat.cli.terminal import say, show
     from karat.comparison import compare
     from karat.evaluation import evaluate_results, evaluate_runs
-    from karat.summary import by_measure, by_system
+    from karat.scores.summary import by_measure, by_system
 
     questions = {question["query"]: question["text"] for question in demo.questions()}
     say(BEFORE.format(questions=len(questions), passages=len(demo.corpus())))

@@ -35,32 +35,32 @@ def command(
     """Show the queries that changed most from one run to another, worst losses first, and which documents moved."""
     from dataclasses import fields as fields_of
 
-    from karat.changes import Move, changes
+    from karat.analysis.diff import Move, diff
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
     from karat.cli.systems import How, load
-    from karat.comparison.alignment import align
+    from karat.comparison.alignment import align_systems
     from karat.errors import KaratError
 
     paths = [truth, *(runs or [])]
     refuse_two_inputs(paths)
     if n < 0:
-        raise KaratError(f"-n {n} is no number of queries", mend="Give a whole number; 0 shows all that changed.")
+        raise KaratError(f"-n {n} is no number of queries", hint="Give a whole number; 0 shows all that changed.")
     if query is not None and losses:
-        raise KaratError("--query is of one query, and --losses of several", mend="Take one of them.")
+        raise KaratError("--query is of one query, and --losses of several", hint="Take one of them.")
     request = Request(output, None if file == "-" else file, scores=False)
     refuse(request, paths)
     how = How(measures or ("nDCG@10",), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel,
               saved=True)  # fmt: skip
     if len(how.names) > 1:
-        raise KaratError("one measure at a time", mend=f"Take -m {how.names[0]} or -m {how.names[1]}.")
+        raise KaratError("one measure at a time", hint=f"Take -m {how.names[0]} or -m {how.names[1]}.")
     systems = load(paths, how)
     if len(systems) != 2:
         count = "one system has" if len(systems) == 1 else f"{len(systems)} systems have"
-        mend = "Name two: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
-        raise KaratError(f"{count} no difference to show", mend=mend)
-    aligned = align(systems, None, queries)
+        hint = "Name two: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
+        raise KaratError(f"{count} no difference to show", hint=hint)
+    aligned = align_systems(systems, None, queries)
     (first, before), (second, after) = aligned.systems.items()
-    found = changes(before, after, before.measures[0], n or None, (first, second), losses)
+    found = diff(before, after, before.measures[0], n or None, (first, second), losses)
     if query is not None:
         change = {"measure": found.measure, "systems": list(found.names), **found[query].to_dict()}
         columns = [field.name for field in fields_of(Move)]

@@ -49,7 +49,7 @@ def command(
     from karat.cli.slices import grouping, show_slices
     from karat.cli.systems import How, load
     from karat.errors import KaratError
-    from karat.matching.choice import matcher_of
+    from karat.matching.matchers import matcher_of
 
     paths = [truth, *(runs or [])]
     refuse_two_inputs(paths)
@@ -60,11 +60,11 @@ def command(
     asked = [option for option, there in views.items() if there]
     if (bounds or by is not None) and (len(asked) > 1 or (by is not None and per_query)):
         both = " and ".join([*asked, *(["--per-query"] if len(asked) == 1 else [])])
-        raise KaratError(f"{both} do not go together", mend="Take one of them.")
+        raise KaratError(f"{both} do not go together", hint="Take one of them.")
     refuse(request, paths)
     how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel)
     if texts is not None and by != "length":
-        raise KaratError("--texts are for groups by length", mend="Write --by length, or leave --texts out.")
+        raise KaratError("--texts are for groups by length", hint="Write --by length, or leave --texts out.")
     group = None if by is None else grouping(by, texts)
     scores = load(paths, how)
     if bounds:

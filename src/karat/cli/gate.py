@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from karat.cli import options as opt
-from karat.cli.screen import say
+from karat.cli.terminal import say
 
 if TYPE_CHECKING:
     from karat.cli.output import Request
-    from karat.findings import Finding
     from karat.gating.config import Config
     from karat.gating.outcomes import Gate
     from karat.gating.rules import Rule
+    from karat.scores import Finding
 
 GateOutput = Literal["table", "json", "markdown"]
 
@@ -134,13 +134,13 @@ def _refuse(request: Request, junit: str | None, inputs: list[str]) -> None:
 
     refuse_two_inputs(inputs)
     if junit is not None and request.file is not None and os.path.realpath(junit) == os.path.realpath(request.file):
-        raise KaratError("--junit and -o are the same file", where=junit, mend="Write to two files.")
+        raise KaratError("--junit and -o are the same file", where=junit, hint="Write to two files.")
     if request.file is not None and request.output is None and request.file.lower().endswith(".xml"):
-        raise KaratError("JUnit XML has an option of its own", where=request.file, mend="Write --junit instead of -o.")
+        raise KaratError("JUnit XML has an option of its own", where=request.file, hint="Write --junit instead of -o.")
     refuse(request, inputs)
     if request.form not in get_args(GateOutput):
-        mend = f"Take {', '.join(get_args(GateOutput))}."
-        raise KaratError(f"there is no {request.form} of a gate", where=request.file, mend=mend)
+        hint = f"Take {', '.join(get_args(GateOutput))}."
+        raise KaratError(f"there is no {request.form} of a gate", where=request.file, hint=hint)
     if junit is not None:
         refuse(Request("table", junit), inputs)
 
@@ -157,9 +157,9 @@ def _judged(
     from karat.cli.models import noted, with_static_model
     from karat.cli.systems import How, is_saved, load
     from karat.comparison import Method
-    from karat.gating.deciding import gate
+    from karat.gating.gate import gate
     from karat.gating.rules import joined, refuse_unknown_measures, refuse_unusable, with_threshold
-    from karat.matching.choice import matcher_of
+    from karat.matching.matchers import matcher_of
     from karat.scores import Scores
 
     rel = asked.pop("rel")
@@ -180,7 +180,7 @@ def _judged(
     new = [] if before is None or kept is not None else [before]
     # The names of the measures hold the threshold already.
     systems = load([*paths, *new], How(names, fields=tuple(fields), saved=True, **asked))
-    run, *others = (scores.alone() for scores in noted(systems, findings).values())
+    run, *others = (scores.without_evidence() for scores in noted(systems, findings).values())
     _refuse_shape(paths, len(others), len(new))
     found = gate(run, rules, next(iter(others), None) if kept is None else kept, **testing)
     return replace(found, origin=_origin(in_file, given))
@@ -193,14 +193,14 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
     if any(rule.kind == "max-drop" for rule in rules):
         if baseline is None and in_file is not None and in_file.baseline is not None:
             if not os.path.exists(in_file.baseline):
-                mend = "Save it with `karat evaluate ... -o FILE`; the path is seen from the file that says it."
+                hint = "Save it with `karat evaluate ... -o FILE`; the path is seen from the file that says it."
                 where = f"{in_file.file}: {in_file.table}.baseline"
-                raise KaratError(f"there is no file {in_file.baseline}", where=where, mend=mend)
+                raise KaratError(f"there is no file {in_file.baseline}", where=where, hint=hint)
             return in_file.baseline
         return baseline
     if baseline is not None:
-        mend = "Add one, as --max-drop nDCG@10=0.01, or leave it out."
-        raise KaratError("no rule is about a drop from the baseline", where=f"--baseline {baseline}", mend=mend)
+        hint = "Add one, as --max-drop nDCG@10=0.01, or leave it out."
+        raise KaratError("no rule is about a drop from the baseline", where=f"--baseline {baseline}", hint=hint)
     return None
 
 
@@ -209,11 +209,11 @@ def _refuse_shape(paths: list[str], others: int, wanted: int) -> None:
     from karat.errors import KaratError
 
     if others < wanted:
-        mend = "Name a run after it; or give a file of results, one JSON object a line, or saved scores."
-        raise KaratError("a truth alone cannot be evaluated", where=paths[0], mend=mend)
+        hint = "Name a run after it; or give a file of results, one JSON object a line, or saved scores."
+        raise KaratError("a truth alone cannot be evaluated", where=paths[0], hint=hint)
     if others > wanted:
-        mend = "Give it as --baseline, if that is what it is."
-        raise KaratError("results and saved scores need no RUN: a gate is for one system", where=paths[1], mend=mend)
+        hint = "Give it as --baseline, if that is what it is."
+        raise KaratError("results and saved scores need no RUN: a gate is for one system", where=paths[1], hint=hint)
 
 
 def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
@@ -225,8 +225,8 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
 def _deliver(found: Gate, request: Request, junit: str | None) -> None:
     """Print the outcomes or write them to a file, for people and for the system that runs this."""
     from karat.cli.output import put
-    from karat.files import written
     from karat.gating import outputs
+    from karat.output.files import written
 
     if junit is not None:
         written(found.junit(), junit)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from karat.measure import Definition
+    from karat.registry import Definition
 
 
 _TAKES = {
@@ -32,10 +32,10 @@ def command(
     ] = None,
 ) -> None:
     """List the measures, or explain one."""
-    from karat.cli.screen import say, show
+    from karat.cli.terminal import say, show
     from karat.measures import definitions
+    from karat.output.tables import Cell, Table
     from karat.registry import definitions_of
-    from karat.tables import Cell, Table
 
     if name is not None:
         say("\n\n".join("\n".join(explanation(one)) for one in definitions_of(name)) + "\n")
@@ -47,7 +47,7 @@ def command(
 
 def signature(definition: Definition) -> str:
     """A measure's name with its cut-off, if it takes one: `P@k`, `RR[@k]`."""
-    from karat.parameters import REQUIRED
+    from karat.registry.parameters import REQUIRED
 
     if definition.at is None:
         return definition.name
@@ -57,8 +57,8 @@ def signature(definition: Definition) -> str:
 
 def explanation(definition: Definition) -> Iterator[str]:
     """All there is to know about a measure, line by line."""
-    from karat.names import value_text
-    from karat.parameters import REQUIRED
+    from karat.registry.names import value_text
+    from karat.registry.parameters import REQUIRED
 
     yield signature(definition)
     yield from _wrapped(definition.summary)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from karat.options import Correction, Duplicates, Missing, Output, Queries, Test, Ties
+from karat.options import Correction, Duplicates, Missing, Queries, Test, Ties
+from karat.options import Format as OutputFormat
 
 Truth = Annotated[
     str,
@@ -35,7 +36,8 @@ Fields = Annotated[
 Explain = Annotated[str | None, typer.Option(metavar="QUERY", help="Show what stands behind the scores of one query.")]
 PerQuery = Annotated[bool, typer.Option("--per-query", help="Show every query.")]
 Format = Annotated[
-    Output | None, typer.Option("--output", help="The format; without it, a table, or what the name of FILE says.")
+    OutputFormat | None,
+    typer.Option("--output", help="The format; without it, a table, or what the name of FILE says."),
 ]
 File = Annotated[
     str | None,

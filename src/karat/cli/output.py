@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from karat.cli.screen import say, show
+from karat.cli.terminal import say, show
 from karat.errors import KaratError, printable
-from karat.files import written
+from karat.output.files import written
+from karat.output.tables import Table, delimited
 from karat.scores import Scores
-from karat.summary import by_measure, by_query, notes, summary
-from karat.tables import Table, delimited
+from karat.scores.summary import by_measure, by_query, notes, summary
 
 _BY_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -50,30 +50,30 @@ class Request:
 def refuse_two_inputs(paths: Sequence[str]) -> None:
     """Standard input is one file."""
     if paths.count("-") > 1:
-        raise KaratError("standard input can be read once", mend="Give - for one of the files only.")
+        raise KaratError("standard input can be read once", hint="Give - for one of the files only.")
 
 
 def refuse(request: Request, inputs: Sequence[str]) -> None:
     """Say what cannot be done before any work is done."""
     if request.explain is not None and request.form in _WITHOUT_NOTES:
-        raise KaratError(f"there is no {request.form} of an explanation", mend="Take a table, markdown, latex or json.")
+        raise KaratError(f"there is no {request.form} of an explanation", hint="Take a table, markdown, latex or json.")
     if request.explain is not None and (request.per_query or request.level is not None):
-        raise KaratError("an explanation is of one query", mend="Leave out --per-query and --ci.")
+        raise KaratError("an explanation is of one query", hint="Leave out --per-query and --ci.")
     numbers_alone = request.form == "parquet" or (request.per_query and request.form in _WITHOUT_NOTES)
     if request.level is not None and numbers_alone:
-        raise KaratError(f"there is no place for intervals in {request.form} of every query", mend="Leave out --ci.")
+        raise KaratError(f"there is no place for intervals in {request.form} of every query", hint="Leave out --ci.")
     file = request.file
     if file is None:
         return
     suffix = PurePath(file).suffix.lower()
     if request.output is None and suffix and suffix not in _BY_SUFFIX:
-        raise KaratError(f"{suffix} says no format", where=file, mend="Name one with --output, such as --output json.")
+        raise KaratError(f"{suffix} says no format", where=file, hint="Name one with --output, such as --output json.")
     if request.form == "parquet" and not request.scores:
-        raise KaratError("Parquet files hold scores", where=file, mend="Take .csv, .json or .md.")
+        raise KaratError("Parquet files hold scores", where=file, hint="Take .csv, .json or .md.")
     if request.form == "parquet" and len(inputs) > 2:
-        raise KaratError("a Parquet file holds the scores of one run", where=file, mend="Take .csv or .json.")
+        raise KaratError("a Parquet file holds the scores of one run", where=file, hint="Take .csv or .json.")
     if os.path.isfile(file) and any(os.path.isfile(path) and os.path.samefile(path, file) for path in inputs):
-        raise KaratError("this file is being read", where=file, mend="Write to another one.")
+        raise KaratError("this file is being read", where=file, hint="Write to another one.")
 
 
 def deliver(scores: Mapping[str, Scores], request: Request) -> None:

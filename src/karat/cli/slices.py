@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from karat.analysis.slices import Slices
 from karat.cli.output import Request, report
 from karat.errors import KaratError, shown
 from karat.scores import Scores
-from karat.slices import Slices
 from karat.sources.answer_rows import rows
-from karat.sources.pieces import TextSource
+from karat.sources.text_file import TextFile
 
 _OWN = ("length", "relevant")
 
@@ -59,7 +59,7 @@ def _sliced(scores: Scores, group: Grouping) -> Slices:
     except KaratError as error:
         if group.by != "length" or group.texts is not None:
             raise
-        raise KaratError(error.what, mend="Name their texts: --texts queries.jsonl:text.") from None
+        raise KaratError(error.what, hint="Name their texts: --texts queries.jsonl:text.") from None
 
 
 def _column(text: str, option: str) -> dict[str, Any]:
@@ -67,18 +67,18 @@ def _column(text: str, option: str) -> dict[str, Any]:
     file, colon, name = text.rpartition(":")
     if not (file and colon and name):
         own = f"Give {' or '.join(_OWN)}, or a" if option == "--by" else "Give a"
-        mend = f"{own} file and one of its columns, as queries.csv:language."
-        raise KaratError(f"{option} {shown(text)} is nothing to group by", mend=mend)
+        hint = f"{own} file and one of its columns, as queries.csv:language."
+        raise KaratError(f"{option} {shown(text)} is nothing to group by", hint=hint)
     try:
         values: dict[str, Any] = {}
-        for place, query, value in rows(TextSource(file), "answer", {"answer": name}, file):
+        for place, query, value in rows(TextFile(file), "answer", {"answer": name}, file):
             if values.setdefault(query, value) != value:
                 what = f"query {query} has {shown(value)} here and {shown(values[query])} before"
-                raise KaratError(what, where=place, mend="Give each query one value.")
+                raise KaratError(what, where=place, hint="Give each query one value.")
     except KaratError as error:
         # How answers are named is no help here.
-        mend = (error.mend or "").partition(" Name it: ")[0]
-        raise KaratError(error.what, where=error.where, mend=mend or None) from None
+        hint = (error.hint or "").partition(" Name it: ")[0]
+        raise KaratError(error.what, where=error.where, hint=hint or None) from None
     known = [value for value in values.values() if value is not None]
     with suppress(ValueError):
         if option == "--by" and all(isinstance(value, str) for value in known):

@@ -9,14 +9,14 @@ from pathlib import PurePath
 from karat.cli.models import noted, with_static_model
 from karat.comparison.alignment import known_system
 from karat.errors import KaratError, shown
-from karat.evaluation import DEFAULT_MEASURES, Options, evaluate_results, evaluate_runs
-from karat.matching.choice import matcher_of
-from karat.names import split_names
-from karat.options import Duplicates, Missing, Ties
-from karat.progress import progress_bar
+from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
+from karat.matching.matchers import matcher_of
+from karat.options import Duplicates, EvaluationOptions, Missing, Ties
+from karat.output.progress import progress_bar
+from karat.registry.names import split_names
 from karat.scores import Scores
-from karat.sources.pieces import TextSource
 from karat.sources.results import is_results
+from karat.sources.text_file import TextFile
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,14 @@ class How:
         """The measures asked for, one by one."""
         return [name for text in self.measures for name in split_names(text)]
 
-    def options(self) -> Options:
+    def options(self) -> EvaluationOptions:
         return {
             "ties": self.ties,
             "missing": self.missing,
             "duplicates": self.duplicates,
             "ignore_identical_ids": self.ignore_identical_ids,
             "match": matcher_of(self.match),
+            "rel": self.rel,
         }
 
 
@@ -71,17 +72,17 @@ def load(paths: Sequence[str], how: How, baseline: str | None = None) -> dict[st
     names, notes = with_static_model(how.names)
     options = how.options()
     fields = fields_named(how.fields)
-    first = TextSource(paths[0])
+    first = TextFile(paths[0])
     if not how.saved and holds_scores(first.path):
-        mend = "karat compare, diff and gate take them."
-        raise KaratError("these are saved scores, not a truth or results", where=first.name, mend=mend)
+        hint = "karat compare, diff and gate take them."
+        raise KaratError("these are saved scores, not a truth or results", where=first.name, hint=hint)
     alone = (how.saved and is_saved(first.path)) or is_results(first)
     systems = paths if alone else paths[1:]
     if not systems:
         raise KaratError(
             "a truth alone cannot be evaluated",
             where=first.name,
-            mend="Name a run after it; or give a file of results, one JSON object a line.",
+            hint="Name a run after it; or give a file of results, one JSON object a line.",
         )
     if baseline is not None:
         named_system(systems, baseline)
@@ -96,15 +97,14 @@ def load(paths: Sequence[str], how: How, baseline: str | None = None) -> dict[st
         return noted(scores, notes)
     if fields:
         raise KaratError(
-            f"{how.says_fields} is for results, one JSON object a line", where=first.name, mend="Leave it out."
+            f"{how.says_fields} is for results, one JSON object a line", where=first.name, hint="Leave it out."
         )
     by_name = dict(zip(run_names(systems), systems, strict=True))
     new = {name: path for name, path in by_name.items() if path not in kept}
     scores = {name: _chosen(Scores.load(path), names, path) for name, path in by_name.items() if path in kept}
     if new:
         with progress_bar("bytes") as progress:
-            options["progress"] = progress
-            scores |= noted(evaluate_runs(first, new, names or DEFAULT_MEASURES, rel=how.rel, **options), notes)
+            scores |= noted(evaluate_runs(first, new, names or DEFAULT_MEASURES, progress=progress, **options), notes)
     return {name: scores[name] for name in by_name}
 
 
@@ -115,8 +115,8 @@ def _refuse_unused(how: How) -> None:
     unused = [name for name in names if getattr(how, name) != getattr(plain, name)]
     if unused and how.strict:
         option = {"fields": how.says_fields}.get(unused[0], f"--{unused[0].replace('_', '-')}")
-        mend = f"Leave {option} out, or evaluate again."
-        raise KaratError(f"saved scores are taken as they are, and {option} cannot change them", mend=mend)
+        hint = f"Leave {option} out, or evaluate again."
+        raise KaratError(f"saved scores are taken as they are, and {option} cannot change them", hint=hint)
 
 
 def is_saved(path: str) -> bool:
@@ -142,25 +142,27 @@ def holds_scores(path: str) -> bool:
     else:
         found = suffix == [".parquet"]
     if found and packed:
-        raise KaratError("saved scores are read as they were written, not packed", where=path, mend="Unpack it first.")
+        raise KaratError("saved scores are read as they were written, not packed", where=path, hint="Unpack it first.")
     return found
 
 
 def _first_line(path: str) -> bytes:
-    return next((line for _, line in TextSource(path).lines() if line), b"")
+    return next((line for _, line in TextFile(path).lines() if line), b"")
 
 
-def _by_itself(source: TextSource | str, name: str, how: How, fields: dict[str, str], options: Options) -> Scores:
+def _by_itself(
+    source: TextFile | str, name: str, how: How, fields: dict[str, str], options: EvaluationOptions
+) -> Scores:
     path = source if isinstance(source, str) else source.path
     if how.saved and is_saved(path):
         return _chosen(Scores.load(path), how.names, path)
-    results = TextSource(source) if isinstance(source, str) else source
+    results = TextFile(source) if isinstance(source, str) else source
     if not is_results(results):
-        mend = "Name the truth first, as karat compare TRUTH RUN RUN."
+        hint = "Name the truth first, as karat compare TRUTH RUN RUN."
         raise KaratError(
-            "this holds neither results nor saved scores; a run needs a truth", where=results.name, mend=mend
+            "this holds neither results nor saved scores; a run needs a truth", where=results.name, hint=hint
         )
-    return evaluate_results(results, how.names or None, fields=fields, rel=how.rel, name=name, **options)
+    return evaluate_results(results, how.names or None, fields=fields, name=name, **options)
 
 
 def _chosen(scores: Scores, names: Sequence[str], path: str) -> Scores:
@@ -170,7 +172,7 @@ def _chosen(scores: Scores, names: Sequence[str], path: str) -> Scores:
     try:
         return scores.only(names)
     except KaratError as error:
-        raise KaratError(error.what, where=path, mend=error.mend) from None
+        raise KaratError(error.what, where=path, hint=error.hint) from None
 
 
 def fields_named(given: Sequence[str]) -> dict[str, str]:
@@ -184,7 +186,7 @@ def fields_named(given: Sequence[str]) -> dict[str, str]:
         role, equals, name = (part.strip() for part in text.partition("="))
         if not (role and equals and name) or names.get(role, name) != name:
             problem = "twice" if role in names else "is not NAME=THEIRS"
-            raise KaratError(f"--field {shown(text)} {problem}", mend="Write --field retrieved=source_nodes.")
+            raise KaratError(f"--field {shown(text)} {problem}", hint="Write --field retrieved=source_nodes.")
         names[role] = name
     return names
 

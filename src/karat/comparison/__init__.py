@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.combining import before_mean, unknown_directions, way
-from karat.comparison.alignment import align, known_system
+from karat.comparison.alignment import align_systems, known_system
 from karat.comparison.differences import Pair, Values, p_values
 from karat.comparison.method import Method
 from karat.comparison.power import Power
-from karat.comparison.result import Comparison, Row
-from karat.intervals import Interval, Mean, intervals
-from karat.measure import Measure
+from karat.comparison.result import Comparison, ComparisonRow
 from karat.options import Correction, Family, Queries, Test
+from karat.registry import Measure
 from karat.scores import Scores
+from karat.scores.combining import before_mean, unknown_directions, way
+from karat.scores.intervals import Interval, Mean, intervals
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED, corrected
 
-__all__ = ["Comparison", "Method", "Row", "compare", "compared"]
+__all__ = ["Comparison", "ComparisonRow", "Method", "compare", "compared"]
 
 
 def compare(
@@ -68,7 +68,7 @@ def compared(
     with_intervals: bool = True,
 ) -> Comparison:
     """The same, with all that can be chosen in one object; without intervals, where nobody looks at them."""
-    aligned = align(systems, measures, method.queries)
+    aligned = align_systems(systems, measures, method.queries)
     names = list(aligned.systems)
     if baseline is not None:
         known_system(names, baseline, "baseline")
@@ -83,12 +83,12 @@ def compared(
     sure = _intervals([*means, *pairs], method) if with_intervals else [None] * (len(means) + len(pairs))
     found = p_values(pairs, method)
     tested = list(zip(pairs, sure[len(means) :], found, _corrected(pairs, found, method), strict=True))
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     each_alone = ((column, at) for column in columns for at in range(len(names)))
     for (column, at), interval in zip(each_alone, sure, strict=False):
         low, high = interval or (None, None)
         mean = aligned.systems[names[at]].combined(column.measure)
-        row = Row(column.measure, names[at], None, mean, low, high)
+        row = ComparisonRow(column.measure, names[at], None, mean, low, high)
         against = [each for each in tested if each[0].values is column and each[0].system == at]
         rows += [_against(row, names[each[0].baseline], *each) for each in against] or [row]
     family = _family(len(names), len(chosen), len(columns), method)
@@ -129,21 +129,21 @@ def _corrected(pairs: list[Pair], found: list[float | None], method: Method) -> 
     families: dict[str, list[int]] = {}
     for at, pair in enumerate(pairs):
         families.setdefault(pair.values.measure if method.family == "measure" else "", []).append(at)
-    mended: list[float | None] = [None] * len(pairs)
+    corrected_ps: list[float | None] = [None] * len(pairs)
     for places in families.values():
         for at, p in zip(places, corrected([found[at] for at in places], method.correction), strict=True):
-            mended[at] = p
-    return mended
+            corrected_ps[at] = p
+    return corrected_ps
 
 
 def _against(
-    alone: Row,
+    alone: ComparisonRow,
     baseline: str,
     pair: Pair,
     interval: Interval | None,
     p: float | None,
     p_corrected: float | None,
-) -> Row:
+) -> ComparisonRow:
     """The row of a system, and of its comparison with a baseline."""
     low, high = interval or (None, None)
     wins, ties, losses = pair.wins

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.errors import KaratError, shown
-from karat.evaluation.choosing import asked_for
-from karat.measure import Measure
-from karat.names import did_you_mean
+from karat.errors import KaratError, did_you_mean, shown
 from karat.options import Queries
+from karat.registry import Measure
+from karat.registry.selection import asked_for
 from karat.scores import Scores
 
 _SHOWN = 3
@@ -27,7 +26,7 @@ class Aligned(NamedTuple):
     notes: tuple[str, ...]
 
 
-def align(
+def align_systems(
     systems: Mapping[str, Scores], measures: str | Measure | Iterable[str | Measure] | None, queries: Queries
 ) -> Aligned:
     """Bring systems together by the ids of their queries; the first gives the order."""
@@ -52,25 +51,25 @@ def align(
 
 
 def _refuse_what_is_no_scores(systems: object) -> None:
-    mend = 'Give scores by name: {"bm25": scores, "dense": scores}.'
+    hint = 'Give scores by name: {"bm25": scores, "dense": scores}.'
     if not isinstance(systems, Mapping):
-        raise KaratError(f"{shown(systems)} are no systems to compare", mend=mend)
+        raise KaratError(f"{shown(systems)} are no systems to compare", hint=hint)
     for name, scores in systems.items():
         if not isinstance(name, str):
-            raise KaratError(f"{shown(name)} is no name of a system", mend=mend)
+            raise KaratError(f"{shown(name)} is no name of a system", hint=hint)
         if not isinstance(scores, Scores):
             raise KaratError(
-                f"{shown(scores)} are no scores", where=name, mend=f"Evaluate first, or use Scores.load. {mend}"
+                f"{shown(scores)} are no scores", where=name, hint=f"Evaluate first, or use Scores.load. {hint}"
             )
         for finding in scores.findings:
             if finding.code == "missing-queries" and scores.queries and {*scores.queries} <= {*finding.queries}:
                 what = "not one of the queries is in this system: it scores 0 for having no results"
-                raise KaratError(what, where=name, mend="Compare the query ids: are they written alike?")
+                raise KaratError(what, where=name, hint="Compare the query ids: are they written alike?")
         if len(set(scores.queries)) < len(scores.queries):
             twice = next(query for query, times in Counter(scores.queries).items() if times > 1)
-            raise KaratError(f"query {twice} comes twice", where=name, mend="Give each query one row.")
+            raise KaratError(f"query {twice} comes twice", where=name, hint="Give each query one row.")
     if len(systems) < 2:
-        raise KaratError(f"{len(systems)} system{'s' * (len(systems) != 1)} cannot be compared", mend=mend)
+        raise KaratError(f"{len(systems)} system{'s' * (len(systems) != 1)} cannot be compared", hint=hint)
     if not any(scores.queries for scores in systems.values()):
         raise KaratError("there are no queries to compare systems on")
 
@@ -81,9 +80,9 @@ def refuse_the_infinite(name: str, scores: Scores) -> None:
         wrong = np.flatnonzero(np.abs(column) > _LARGEST)
         if len(wrong):
             value, query = column[wrong[0]], scores.queries[wrong[0]]
-            mend = "Scores are finite; what could not be judged is null."
+            hint = "Scores are finite; what could not be judged is null."
             raise KaratError(
-                f"{measure} is {value:g}, which cannot be compared", where=f"{name}, query {query}", mend=mend
+                f"{measure} is {value:g}, which cannot be compared", where=f"{name}, query {query}", hint=hint
             )
 
 
@@ -93,14 +92,14 @@ def _measures(
     """The systems with the measures asked for, or else with those that all of them have."""
     if asked is not None:
         if not asked:
-            raise KaratError("no measure was asked for", mend="Ask for one, for example nDCG@10.")
+            raise KaratError("no measure was asked for", hint="Ask for one, for example nDCG@10.")
         return {name: _only(scores, asked, name) for name, scores in systems.items()}, []
     first, *others = systems.values()
     common = [measure for measure in first.measures if all(measure in scores.values for scores in others)]
     if not common:
         has = "; ".join(f"{name} has {', '.join(scores.measures) or 'none'}" for name, scores in systems.items())
         raise KaratError(
-            f"the systems have no measure in common: {has}", mend="Evaluate them all with the same measures."
+            f"the systems have no measure in common: {has}", hint="Evaluate them all with the same measures."
         )
     left = {name: [one for one in scores.measures if one not in common] for name, scores in systems.items()}
     notes = [
@@ -115,7 +114,7 @@ def _only(scores: Scores, measures: Sequence[str | Measure], name: str) -> Score
     try:
         return scores.only(measures)
     except KaratError as error:
-        raise KaratError(error.what, where=name, mend=error.mend) from None
+        raise KaratError(error.what, where=name, hint=error.hint) from None
 
 
 def _taken(scores: Scores, order: Sequence[str]) -> Scores:
@@ -129,7 +128,7 @@ def _not_the_same(systems: Mapping[str, Scores], there: set[str]) -> KaratError:
     if not there:
         ids = "; ".join(f"{name} has {_some(scores.queries)}" for name, scores in systems.items())
         return KaratError(
-            f"the systems have no query in common: {ids}", mend="Compare the query ids: are they written alike?"
+            f"the systems have no query in common: {ids}", hint="Compare the query ids: are they written alike?"
         )
     everything = dict.fromkeys(query for scores in systems.values() for query in scores.queries)
     lacking = []
@@ -139,7 +138,7 @@ def _not_the_same(systems: Mapping[str, Scores], there: set[str]) -> KaratError:
             lacking.append(f"{name} lacks {len(lost):,} ({_some(lost)})")
     return KaratError(
         f"the systems have different queries: {'; '.join(lacking)}",
-        mend=f'Evaluate them on the same ones, or compare the {len(there):,} that all have with queries="common"'
+        hint=f'Evaluate them on the same ones, or compare the {len(there):,} that all have with queries="common"'
         " (--queries common).",
     )
 
@@ -154,6 +153,6 @@ def known_system(systems: Iterable[str], name: str, what: str) -> str:
     if name not in names:
         near = did_you_mean(name, names) if isinstance(name, str) else ""
         raise KaratError(
-            f"{what} {shown(name)} is none of the systems", mend=f"{near} They are {', '.join(names)}.".strip()
+            f"{what} {shown(name)} is none of the systems", hint=f"{near} They are {', '.join(names)}.".strip()
         )
     return name

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.combining import after_mean, differences, outcomes, way
 from karat.comparison.method import Method
-from karat.intervals import Interval
 from karat.judged import Bools, Floats
-from karat.measure import Combine
+from karat.registry import Combine
+from karat.scores.combining import after_mean, differences, outcomes, way
+from karat.scores.intervals import Interval
 from karat.stats import (
     bca_interval,
     bootstrap_test,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
+from typing import get_args
 
 from karat.comparison.power import refuse_no_difference
 from karat.errors import KaratError, shown
-from karat.evaluation.choosing import refuse_unknown
-from karat.options import Correction, Family, Queries, Test
+from karat.options import Correction, Family, Queries, Test, check_choice, check_level
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED
 
 
@@ -30,17 +30,15 @@ class Method:
         for option, known in (
             ("test", Test), ("correction", Correction), ("family", Family), ("queries", Queries),
         ):  # fmt: skip
-            refuse_unknown(option, getattr(self, option), known)
-        level = self.level
-        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
-            raise KaratError(f"level={shown(level)} is not between 0 and 1", mend="For 95% write level=0.95.")
+            check_choice(option, getattr(self, option), get_args(known))
+        check_level(self.level)
         for option, least in (("permutations", 1), ("resamples", 1), ("seed", 0)):
             count = getattr(self, option)
             if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
-                raise KaratError(f"{option}={shown(count)}", mend=f"Give a whole number from {least} on.")
+                raise KaratError(f"{option}={shown(count)}", hint=f"Give a whole number from {least} on.")
         if self.test == "tukey" and self.family == "all":
-            mend = 'Take family="measure", or another test.'
-            raise KaratError("Tukey's test corrects over the systems of a measure, not over measures", mend=mend)
+            hint = 'Take family="measure", or another test.'
+            raise KaratError("Tukey's test corrects over the systems of a measure, not over measures", hint=hint)
         if self.detect is not None:
             refuse_no_difference(self.detect, "detect")
 

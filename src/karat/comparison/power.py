@@ -60,4 +60,4 @@ def refuse_no_difference(difference: object, name: str) -> None:
     """A difference that somebody wants to see is a positive number."""
     known = isinstance(difference, Real) and not isinstance(difference, bool)
     if not known or not 0 < difference < sys.float_info.max:  # type: ignore[operator]  # just checked
-        raise KaratError(f"{name}={shown(difference)} is no difference", mend="Give a positive number, as 0.02.")
+        raise KaratError(f"{name}={shown(difference)} is no difference", hint="Give a positive number, as 0.02.")

@@ -13,17 +13,17 @@ from karat.comparison.alignment import known_system
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.errors import KaratError
-from karat.files import written
-from karat.measure import Measure
+from karat.output.files import written
+from karat.output.tables import Table, Tabular, delimited
+from karat.registry import Measure
 from karat.scores import Scores
-from karat.tables import Drawn, Table, delimited
 
 if TYPE_CHECKING:
-    from karat.changes import Changes
+    from karat.analysis.diff import Diff
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """A system on a measure, and against a baseline; without one the differences are None.
 
     p is None where the test cannot say anything, an interval where there is one query alone.
@@ -47,10 +47,10 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Drawn):
+class Comparison(Tabular):
     """What `compare` found; print it, or read its rows. `systems` are the scores of the queries that were compared."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     systems: Mapping[str, Scores]
     baseline: str | None
     method: Method
@@ -66,13 +66,13 @@ class Comparison(Drawn):
     def measures(self) -> tuple[str, ...]:
         return next(iter(self.systems.values())).measures
 
-    def row(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> Row:
+    def row(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> ComparisonRow:
         """The comparison of a system with a baseline; they need no names where there is one comparison alone."""
         name = self._measure(measure)
         pair = self._pair(system, baseline)
         return next(row for row in self.rows if (row.measure, row.system, row.baseline) == (name, *pair))
 
-    def significant(self, row: Row) -> bool:
+    def significant(self, row: ComparisonRow) -> bool:
         """Whether a difference is hardly by chance; not so where ranks, which were tested, and means disagree."""
         if row.baseline is None or row.p_corrected is None:
             return False
@@ -89,7 +89,7 @@ class Comparison(Drawn):
         """How many queries would show a difference, with a power of 0.8; None where nothing tells how they spread."""
         return self.power(measure, system, baseline).needed(difference)
 
-    def movers(
+    def diff(
         self,
         measure: str | Measure,
         n: int | None = 10,
@@ -97,16 +97,16 @@ class Comparison(Drawn):
         baseline: str | None = None,
         *,
         losses: bool = False,
-    ) -> Changes:
+    ) -> Diff:
         """The queries that changed most from the baseline to the system, worst losses first, and what moved in them.
 
         `losses` leaves out what became better.
         """
-        from karat.changes import changes
+        from karat.analysis.diff import diff
 
         name = self._measure(measure)
         mine, theirs = self._pair(system, baseline)
-        return changes(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses)
+        return diff(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses)
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -117,13 +117,13 @@ class Comparison(Drawn):
 
     def table(self) -> Table:
         """A row per system, or per pair of systems, for each measure."""
-        from karat.comparison.drawing import table
+        from karat.comparison.tables import table
 
         return table(self)
 
     def to_dict(self) -> dict[str, Any]:
         """`{"rows": [{"measure", "system", "baseline", "mean", "difference", "p", ...}], "power": [...], ...}`."""
-        from karat.summary import notes
+        from karat.scores.summary import notes
 
         detect = self.method.detect
         noticed = [note.removeprefix("note: ") for note in notes(self.systems)]
@@ -161,7 +161,7 @@ class Comparison(Drawn):
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
         """A booktabs table, a row per system: letters name the systems that it is significantly better than."""
-        from karat.comparison.drawing import latex
+        from karat.comparison.tables import latex
 
         return written(latex(self), path)
 
@@ -188,4 +188,4 @@ class Comparison(Drawn):
         problem = (
             f"{asked} was not compared" if not meant else f"there are {len(meant)} comparisons, and one is asked for"
         )
-        raise KaratError(problem, mend=f'Name them, as system="...", baseline="...": there is {pairs}.')
+        raise KaratError(problem, hint=f'Name them, as system="...", baseline="...": there is {pairs}.')

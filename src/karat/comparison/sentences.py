@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from karat.combining import higher_is_better, known_range
 from karat.comparison.power import POWER, Power
-from karat.comparison.result import Comparison, Row
+from karat.comparison.result import Comparison, ComparisonRow
+from karat.scores.combining import higher_is_better, known_range
 from karat.stats import EXACT
 
 _NOTHING = 1e-9
 CORRECTED = {"holm": "Holm-corrected", "bonferroni": "Bonferroni-corrected", "bh": "Benjamini-Hochberg-corrected"}
 
 
-def said(comparison: Comparison, row: Row) -> str:
+def said(comparison: Comparison, row: ComparisonRow) -> str:
     """One comparison in a sentence or two.
 
     Where no difference can be shown it says so, and which one so many queries could have shown.
@@ -42,7 +42,7 @@ def _could(comparison: Comparison, measure: str, power: Power) -> list[str]:
     return [f"The smallest difference that {power.queries:,} queries show with power {POWER} is {smallest}"]
 
 
-def _outcome(comparison: Comparison, row: Row, power: Power) -> str:
+def _outcome(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
     difference = row.difference
     if difference is None:
         which = "all systems" if comparison.method.test == "tukey" else f"both {row.system} and {row.baseline}"
@@ -60,7 +60,7 @@ def _outcome(comparison: Comparison, row: Row, power: Power) -> str:
     )
 
 
-def _why(comparison: Comparison, row: Row, power: Power) -> str:
+def _why(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
     """What stands in the way of a test, where something does."""
     if power.queries == 1:
         return "; one query says nothing about others"
@@ -88,7 +88,7 @@ def _least_drawn(comparison: Comparison, power: Power) -> float:
     return 1 / (method.permutations + 1) if sampled else 0.0
 
 
-def _sure(comparison: Comparison, row: Row, power: Power) -> str:
+def _sure(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
     correction = "Tukey's HSD" if comparison.method.test == "tukey" else CORRECTED.get(comparison.method.correction)
     queries = f"{power.queries:,} quer{'y' if power.queries == 1 else 'ies'}"
     p = [] if row.p_corrected is None else [p_text(row.p_corrected, comparison.method.alpha, named=True)]
@@ -118,7 +118,7 @@ def number(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def _size(row: Row) -> str:
+def _size(row: ComparisonRow) -> str:
     """How much the better one is better, with its interval."""
     ends = [abs(row.difference or 0.0)]
     if row.difference_low is not None and row.difference_high is not None:
@@ -127,7 +127,7 @@ def _size(row: Row) -> str:
     return _with_interval(ends, "")
 
 
-def _signed(row: Row) -> str:
+def _signed(row: ComparisonRow) -> str:
     ends = [row.difference or 0.0]
     if row.difference_low is not None and row.difference_high is not None:
         ends += [row.difference_low, row.difference_high]

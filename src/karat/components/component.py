@@ -39,7 +39,7 @@ class _Component:
         if not inspect.isclass(cls) or not callable(getattr(cls, "run", None)):
             raise KaratError(
                 f"{getattr(cls, '__name__', shown(cls))} cannot be a component",
-                mend="A component is a class with a method run(self, ...) that returns a dictionary of its outputs.",
+                hint="A component is a class with a method run(self, ...) that returns a dictionary of its outputs.",
             )
         setattr(cls, _MARK, cls)
         _registered[type_name(cls)] = cls

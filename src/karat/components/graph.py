@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from karat.components.component import Input, inputs_of, is_component, outputs_of, takes_anything
 from karat.components.types import compatible, type_text
-from karat.errors import KaratError, shown
-from karat.names import did_you_mean
+from karat.errors import KaratError, did_you_mean, shown
 
 
 class Connection(NamedTuple):
@@ -36,20 +35,20 @@ class Graph:
         """Put a component in, under a name of its own."""
         if not isinstance(name, str) or not name or "." in name:
             raise KaratError(
-                f"{shown(name)} cannot name a component", mend="A name is text, without a dot: that leads to sockets."
+                f"{shown(name)} cannot name a component", hint="A name is text, without a dot: that leads to sockets."
             )
         if name in self.components:
             kind = type(self.components[name]).__name__
-            raise KaratError(f"there is a component {name} already, a {kind}", mend="Give each a name of its own.")
+            raise KaratError(f"there is a component {name} already, a {kind}", hint="Give each a name of its own.")
         if isinstance(instance, type):
-            raise KaratError(f"{instance.__name__} is a class", where=name, mend=f"Make one: {instance.__name__}(...).")
+            raise KaratError(f"{instance.__name__} is a class", where=name, hint=f"Make one: {instance.__name__}(...).")
         if not is_component(instance):
-            mend = "Write @component above its class."
+            hint = "Write @component above its class."
             if hasattr(instance, "__haystack_input__"):
-                mend = "It is Haystack's: karat.integrations.haystack has evaluators for a haystack.Pipeline."
+                hint = "It is Haystack's: karat.integrations.haystack has evaluators for a haystack.Pipeline."
             cls = type(instance)
             what = shown(instance) if cls.__module__ == "builtins" else cls.__name__
-            raise KaratError(f"{what} is no component", where=name, mend=mend)
+            raise KaratError(f"{what} is no component", where=name, hint=hint)
         self.components[name] = instance
 
     def get(self, name: str) -> Any:
@@ -57,7 +56,7 @@ class Graph:
         if name not in self.components:
             has = f"The pipeline has {', '.join(self.components)}." if self.components else "The pipeline is empty."
             raise KaratError(
-                f"there is no component {shown(name)}", mend=f"{did_you_mean(str(name), self.components)} {has}".strip()
+                f"there is no component {shown(name)}", hint=f"{did_you_mean(str(name), self.components)} {has}".strip()
             )
         return self.components[name]
 
@@ -65,7 +64,7 @@ class Graph:
         """Let an output be an input, both written `component.socket`, or `component` where only one pair fits."""
         for name in (sender, receiver):
             if not isinstance(name, str):
-                raise KaratError(f"{shown(name)} is no socket", mend="A socket is written component.socket.")
+                raise KaratError(f"{shown(name)} is no socket", hint="A socket is written component.socket.")
         from_name, _, output = sender.partition(".")
         to_name, _, wanted = receiver.partition(".")
         if self.into(to_name).get(wanted) == (from_name, output, to_name, wanted):
@@ -82,7 +81,7 @@ class Graph:
         if path := self._path(to_name, from_name):
             raise KaratError(
                 f"{connection} would close a circle: {' -> '.join([from_name, *path])}",
-                mend="The components of a pipeline run one after the other.",
+                hint="The components of a pipeline run one after the other.",
             )
         self._into.setdefault(to_name, {})[connection.input] = connection
         self._out_of.setdefault(from_name, []).append(connection)
@@ -131,7 +130,7 @@ def _meant(sockets: dict[str, Any], asked: str, name: str, what: str) -> dict[st
         return sockets
     if asked not in sockets:
         has = f"It has {', '.join(sockets)}." if sockets else f"It declares no {what}s."
-        raise KaratError(f"{name} has no {what} {shown(asked)}", mend=f"{did_you_mean(asked, sockets)} {has}".strip())
+        raise KaratError(f"{name} has no {what} {shown(asked)}", hint=f"{did_you_mean(asked, sockets)} {has}".strip())
     return {asked: sockets[asked]}
 
 
@@ -141,8 +140,8 @@ def _cannot_connect(
     if pairs:
         ways = ", ".join(f"{output} -> {wanted}" for output, wanted in pairs)
         return KaratError(
-            f"{sender} fits {receiver} in several ways: {ways}", mend="Name both: name.output, name.input."
+            f"{sender} fits {receiver} in several ways: {ways}", hint="Name both: name.output, name.input."
         )
     ours = ", ".join(f"{name} is {type_text(kind)}" for name, kind in outputs.items()) or "it declares no outputs"
     theirs = ", ".join(f"{name} is {type_text(socket.type)}" for name, socket in inputs.items()) or "no input is free"
-    return KaratError(f"{sender} does not fit {receiver}", mend=f"Out comes: {ours}. In goes: {theirs}.")
+    return KaratError(f"{sender} does not fit {receiver}", hint=f"Out comes: {ours}. In goes: {theirs}.")

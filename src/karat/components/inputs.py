@@ -8,9 +8,7 @@ from typing import Any
 from karat.components.component import Input, inputs_of, takes_anything
 from karat.components.graph import Graph
 from karat.components.types import misfit, type_text
-from karat.errors import KaratError, shown
-from karat.inputs import into_list
-from karat.names import did_you_mean
+from karat.errors import KaratError, did_you_mean, list_hint, shown
 
 _FORM = "Inputs go as {component: {input: value}}."
 
@@ -27,12 +25,12 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
             if each in sockets:
                 check_input(value, sockets[each], each, name)
             elif not takes_anything(instance):
-                mend = f"{did_you_mean(str(each), sockets)} It takes {', '.join(sockets) or 'none'}.".strip()
-                raise KaratError(f"there is no input {shown(each)}", where=where, mend=mend)
+                hint = f"{did_you_mean(str(each), sockets)} It takes {', '.join(sockets) or 'none'}.".strip()
+                raise KaratError(f"there is no input {shown(each)}", where=where, hint=hint)
         for each, socket in sockets.items():
             if socket.mandatory and each not in given and each not in connected:
-                mend = f"Give it as {{{name!r}: {{{each!r}: ...}}}}, or connect an output to {name}.{each}."
-                raise KaratError(f"the input {each} is missing", where=where, mend=mend)
+                hint = f"Give it as {{{name!r}: {{{each!r}: ...}}}}, or connect an output to {name}.{each}."
+                raise KaratError(f"the input {each} is missing", where=where, hint=hint)
     return by_component
 
 
@@ -40,18 +38,18 @@ def check_input(value: object, socket: Input, name: str, component: str) -> None
     """Refuse a value that is not of its input's type; the error names the part of it that is not."""
     if value is not socket.default and (found := misfit(value, socket.type)):
         path, part, wanted = found
-        mend = f"It must be {type_text(wanted)}. {into_list(part)}".strip()
-        raise KaratError(f"{name}{path} is {shown(part)}", where=f"component {component}", mend=mend)
+        hint = f"It must be {type_text(wanted)}. {list_hint(part)}".strip()
+        raise KaratError(f"{name}{path} is {shown(part)}", where=f"component {component}", hint=hint)
 
 
 def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The inputs by component; what is given outside of one goes to all that have it."""
     if not isinstance(data, Mapping):
-        raise KaratError(f"{shown(data)} are no inputs", mend=_FORM)
+        raise KaratError(f"{shown(data)} are no inputs", hint=_FORM)
     named = {name: inputs for name, inputs in data.items() if name in graph.components}
     for name, inputs in named.items():
         if not isinstance(inputs, Mapping):
-            raise KaratError(f"{shown(inputs)} are no inputs", where=f"component {name}", mend=_FORM)
+            raise KaratError(f"{shown(inputs)} are no inputs", where=f"component {name}", hint=_FORM)
     for name, value in data.items():
         if name not in graph.components:
             takers = [each for each in graph.components if name in graph.open_inputs(each)]
@@ -67,5 +65,5 @@ def _nobody(name: str, graph: Graph) -> KaratError:
     near = did_you_mean(str(name), [*graph.components, *sockets])
     return KaratError(
         f"there is no component {shown(name)}, and none has an input of that name",
-        mend=f"{near} The components are {', '.join(graph.components) or 'none'}.".strip(),
+        hint=f"{near} The components are {', '.join(graph.components) or 'none'}.".strip(),
     )

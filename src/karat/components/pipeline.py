@@ -154,7 +154,7 @@ class Pipeline:
         except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(
                 f"the pipeline cannot be written as JSON: {error}",
-                mend="The parameters of its components must be text, numbers, lists and mappings of these.",
+                hint="The parameters of its components must be text, numbers, lists and mappings of these.",
             ) from None
 
     @classmethod
@@ -167,7 +167,7 @@ class Pipeline:
         except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(
                 f"this is no pipeline in JSON: {error}",
-                mend="Give the text that dumps returned; load takes an open file, and from_dict a dictionary.",
+                hint="Give the text that dumps returned; load takes an open file, and from_dict a dictionary.",
             ) from None
         return cls.from_dict(data)
 
@@ -199,12 +199,12 @@ def _part(data: object, key: str, kind: type) -> Any:
     """A part of a pipeline's dictionary, if it is of the right kind."""
     form = 'A pipeline is {"components": {name: {"type", "init_parameters"}}, "connections": [{"sender", "receiver"}]}.'
     if not isinstance(data, Mapping):
-        raise KaratError(f"{shown(data)} is no part of a pipeline", mend=form)
+        raise KaratError(f"{shown(data)} is no part of a pipeline", hint=form)
     value = data.get(key)
     if value is None and key in _OPTIONAL:
         return kind() if kind is list else {}
     if not isinstance(value, kind):
-        raise KaratError(f"{key} is missing" if value is None else f"{key} is {shown(value)}", mend=form)
+        raise KaratError(f"{key} is missing" if value is None else f"{key} is {shown(value)}", hint=form)
     return value
 
 
@@ -212,14 +212,14 @@ def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise KaratError(f"the name {shown(key)} is used twice", mend="Give each component a name of its own.")
+            raise KaratError(f"the name {shown(key)} is used twice", hint="Give each component a name of its own.")
         found[key] = value
     return found
 
 
 def _names(given: Collection[str] | None) -> Collection[str]:
     if isinstance(given, str):
-        raise KaratError(f"include_outputs_from={given!r} is one text", mend=f"Give names: {{{given!r}}}.")
+        raise KaratError(f"include_outputs_from={given!r} is one text", hint=f"Give names: {{{given!r}}}.")
     return given or ()
 
 

@@ -8,8 +8,7 @@ from enum import Enum
 from typing import Any, Self
 
 from karat.components.component import registered, type_name
-from karat.errors import KaratError, shown
-from karat.names import did_you_mean
+from karat.errors import KaratError, did_you_mean, shown
 
 
 def component_class(name: str) -> type:
@@ -20,8 +19,8 @@ def component_class(name: str) -> type:
 
     known = registered()
     if name not in known:
-        mend = f"{did_you_mean(name, known)} Import the module that defines it with @component first."
-        raise KaratError(f"{shown(name)} is no registered component", mend=mend.strip())
+        hint = f"{did_you_mean(name, known)} Import the module that defines it with @component first."
+        raise KaratError(f"{shown(name)} is no registered component", hint=hint.strip())
     return known[name]
 
 
@@ -46,9 +45,9 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     """A component from what `default_to_dict` gave."""
     name = type_name(cls)
     if not isinstance(data, Mapping):
-        raise KaratError(f"{shown(data)} describes no component", mend='Give {"type": ..., "init_parameters": {...}}.')
+        raise KaratError(f"{shown(data)} describes no component", hint='Give {"type": ..., "init_parameters": {...}}.')
     if data.get("type") != name:
-        raise KaratError(f"{shown(data.get('type'))} is not {name}", mend="The type names the class to be made.")
+        raise KaratError(f"{shown(data.get('type'))} is not {name}", hint="The type names the class to be made.")
     parameters = data.get("init_parameters") or {}
     if not isinstance(parameters, Mapping):
         raise KaratError(f"the init_parameters of {cls.__name__} map names to values, and are not {shown(parameters)}")
@@ -58,7 +57,7 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
             takes = f"It takes {', '.join(known)}." if known else "It takes none."
             raise KaratError(
                 f"{cls.__name__} has no parameter {shown(unknown)}",
-                mend=f"{did_you_mean(str(unknown), known)} {takes}".strip(),
+                hint=f"{did_you_mean(str(unknown), known)} {takes}".strip(),
             )
     for required in known.values():
         if required.default is required.empty and required.name not in parameters and required.kind in (
@@ -107,7 +106,7 @@ def _parameters_to_dict(instance: object) -> dict[str, Any]:
         if not hasattr(instance, name) or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise KaratError(
                 f"the parameter {name} of this {type(instance).__name__} is not known any more",
-                mend=f"Keep it as self.{name}, or give the class a to_dict.",
+                hint=f"Keep it as self.{name}, or give the class a to_dict.",
             )
         value = getattr(instance, name)
         parameters[name] = value.value if isinstance(value, Enum) else value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
-from karat.document import Document
+from karat.documents.document import Document
 
 
 def compatible(sent: Any, wanted: Any) -> bool:

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack, get_args
+from typing import Any, Unpack
 
+from karat.analysis.evidence import Evidence
 from karat.errors import KaratError, shown
 from karat.evaluation.answers import evaluate_answers, scored_answers
-from karat.evaluation.beside import beside
-from karat.evaluation.choosing import (
+from karat.evaluation.eval_run_result import EvaluationRunResult
+from karat.evaluation.findings import empty_lines, findings
+from karat.evaluation.merge import beside
+from karat.judged import Floats, Judged
+from karat.matching.matchers import Matcher, Same, matcher_of
+from karat.options import EvaluationOptions, complete_options
+from karat.ranking import Observations, Rules, judge
+from karat.registry import Measure, Subject, meanings, parse
+from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
     Measures,
     asked_for,
     chosen_measures,
-    refuse_unknown,
     subject,
 )
-from karat.evaluation.eval_run_result import EvaluationRunResult
-from karat.evidence import Evidence
-from karat.findings import Finding, empty_lines, findings
-from karat.judged import Floats, Judged
-from karat.matching.choice import Match, Matcher, Same, matcher_of
-from karat.measure import Measure
-from karat.options import Duplicates, Missing, Ties
-from karat.ranking import Noticed, Rules, judge
-from karat.registry import Subject, meanings
-from karat.scores import Scores
+from karat.scores import Finding, Scores
 from karat.sources import Truth, read_run, read_truth
-from karat.sources.pieces import Progress
 from karat.sources.results import PARTS, read_results
 from karat.sources.spans import listed, read_spans
+from karat.sources.text_file import Progress
 from karat.spans import Spans
 
 __all__ = [
@@ -51,78 +49,84 @@ def evaluate(
     run: Any,
     measures: Measures = DEFAULT_MEASURES,
     *,
-    ties: Ties = "trec",
-    missing: Missing = "zero",
-    duplicates: Duplicates = "error",
-    ignore_identical_ids: bool = False,
-    rel: float | None = None,
-    match: Match = "id",
+    truth_columns: Mapping[str, str] | None = None,
+    run_columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    name: str = "",
+    **options: Unpack[EvaluationOptions],
+) -> Scores:
+    """Evaluate a run against ground truth.
+
+    `truth` and `run` are each a path (`-` is standard input), a mapping by query, one list per query, or a data
+    frame. `measures` are names such as `nDCG@10`, in karat's spelling or a peer's.
+
+    - `match`: what counts as a hit. The same `id` (the default), `content` or field (`meta.source`); a `prefix` of the
+      id; texts compared by `chunk`, `fuzzy(threshold=90)` or `overlap(threshold=0.5)`; or a function
+      `(retrieved, gold) -> bool`.
+    - `missing`: queries of the truth that the run lacks score `"zero"` (the default), or are left out (`"skip"`).
+    - `ties`: how equal scores are ordered. `"trec"` (the default) is by document id, descending; `"input"` keeps the
+      order of the input; `"best"` and `"worst"` put relevant documents first or last.
+    - `duplicates`: a document listed twice for a query of a table is an `"error"` (the default), or the `"first"` in
+      rank is kept.
+    - `ignore_identical_ids`: ignore documents whose id is the id of their query.
+    - `rel`: the lowest grade that counts as relevant, for measures whose name does not say it; 1 by default.
+    - `truth_columns`, `run_columns`: the names of data frame columns, as in `{"doc": "docno"}`.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
+    0.8333333333333333
+    """
+    how = complete_options(options)
+    chosen = chosen_measures(measures, how["rel"])
+    matcher_of(how["match"])
+    return _evaluated(truth, run, chosen, how, truth_columns, run_columns, progress, name)
+
+
+def _evaluated(
+    truth: Any,
+    run: Any,
+    chosen: Sequence[Measure],
+    how: Mapping[str, Any],
     truth_columns: Mapping[str, str] | None = None,
     run_columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     name: str = "",
 ) -> Scores:
-    """Measure how well a run answers a truth.
-
-    `truth` and `run` are each a path (`-` is standard input), a mapping by query, one list per query, or a data
-    frame. `measures` are names such as `nDCG@10`, in our spelling or a peer's.
-
-    - `ties`: who comes first among equal scores: `trec` (document id descending), `input` (the order given),
-      `best` and `worst` (relevant documents first, or last).
-    - `missing`: a query of the truth that the run lacks scores `zero`, or is left out (`skip`).
-    - `duplicates`: a document that comes twice in a query of a table is an `error`, or the `first` in rank stays.
-    - `ignore_identical_ids`: leave out documents that have the id of their query.
-    - `rel`: the grade from which a document is relevant, for measures that do not say it themselves.
-    - `match`: what counts as a hit: the same `id`, `content` or field (`meta.source`); a `prefix` of the id; texts
-      compared by `chunk`, `fuzzy(threshold=90)` or `overlap(threshold=0.5)`; or a function `(retrieved, gold) -> bool`.
-    - `truth_columns`, `run_columns`: other names for the columns of data frames, as `{"doc": "docno"}`.
-
-    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
-    0.8333333333333333
-    """
-    _check_options({"ties": ties, "missing": missing, "duplicates": duplicates, "match": match})
-    chosen = chosen_measures(measures, rel)
-    matcher = matcher_of(match)
+    """The path itself: sources, matching, ranking, measures, scores."""
+    matcher = matcher_of(how["match"])
     spans: Spans | None = None
     if _of_spans(chosen):
         truth, run = listed(truth), listed(run)
-        read = read_spans(truth, run, ("the truth", name or "the run"), ignore_identical_ids)
+        read = read_spans(truth, run, ("the truth", name or "the run"), how["ignore_identical_ids"])
         spans = read.spans
         if matcher == Same():
             # A span's id is its document's.
             truth, run = read.gold_documents, read.retrieved_documents
     judgments = read_truth(truth, columns=truth_columns, key=matcher.gold_key)
     source = read_run(run, judgments, columns=run_columns, key=matcher.key, progress=progress, name=name or "the run")
-    rules = Rules(ties, duplicates, ignore_identical_ids)
+    rules = Rules(how["ties"], how["duplicates"], how["ignore_identical_ids"])
     judged, noticed = judge(judgments, source, rules, matcher)
     _refuse_unknown_field(matcher, judged, noticed, source.name)
     graded = _with_scores(judged, judgments, any(measure.definition.graded for measure in chosen))
     evidence = Evidence(graded, judgments, source.again(), rules, matcher)
     kept = judged.answered
-    if missing == "skip":
+    skip = how["missing"] == "skip"
+    if skip:
         judged, graded = judged.select(kept), graded.select(kept)
         if not judged.queries:
             raise KaratError(
                 "no query of the truth is in the run",
                 where=source.name,
-                mend="Compare the query ids of both: are they written alike?",
+                hint="Compare the query ids of both: are they written alike?",
             )
     values: dict[str, Floats] = {}
     for measure in chosen:
         if spans is not None and measure.definition.takes == "spans":
             of_all = measure.compute(spans)
-            values[str(measure)] = of_all[kept] if missing == "skip" else of_all
+            values[str(measure)] = of_all[kept] if skip else of_all
         else:
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
-    found = findings(judged, noticed, chosen, missing, matcher)
+    found = findings(judged, noticed, chosen, how["missing"], matcher)
     return Scores(judged.queries, values, tuple(found), name, evidence)
-
-
-def _check_options(options: Options) -> None:
-    """Refuse a wrong option before anything is read."""
-    for option, known in (("ties", Ties), ("missing", Missing), ("duplicates", Duplicates)):
-        refuse_unknown(option, options.get(option, get_args(known)[0]), known)
-    matcher_of(options.get("match", "id"))
 
 
 def _of_spans(measures: Iterable[Measure]) -> bool:
@@ -138,7 +142,7 @@ def _with_scores(judged: Judged, truth: Truth, needed: bool) -> Judged:
     return judged if truth.scores is None else judged.regraded(truth.scores)
 
 
-def _refuse_unknown_field(match: Matcher, judged: Judged, noticed: Noticed, run: str) -> None:
+def _refuse_unknown_field(match: Matcher, judged: Judged, noticed: Observations, run: str) -> None:
     """A field that not one document has is a slip of the pen."""
     for name, field, keyless, whole in (
         ("the truth", match.gold_key.field, noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
@@ -146,23 +150,10 @@ def _refuse_unknown_field(match: Matcher, judged: Judged, noticed: Noticed, run:
     ):
         # What is there may still be folded to nothing.
         if field != "id" and not match.key.folds and 0 < keyless == whole:
-            mend = "match= names one of their fields."
+            hint = "match= names one of their fields."
             if name == "the truth" and match == Same(field):
-                mend += f" Where it names the id of a gold document, write {field}(gold=id)."
-            raise KaratError(f"no document has a {shown(field)}, or all are empty", where=name, mend=mend)
-
-
-class Options(TypedDict, total=False):
-    """The options of `evaluate`, which says what each is."""
-
-    ties: Ties
-    missing: Missing
-    duplicates: Duplicates
-    ignore_identical_ids: bool
-    match: Match
-    truth_columns: Mapping[str, str] | None
-    run_columns: Mapping[str, str] | None
-    progress: Progress | None
+                hint += f" Where it names the id of a gold document, write {field}(gold=id)."
+            raise KaratError(f"no document has a {shown(field)}, or all are empty", where=name, hint=hint)
 
 
 def evaluate_runs(
@@ -170,24 +161,30 @@ def evaluate_runs(
     runs: Mapping[str, Any],
     measures: Measures = DEFAULT_MEASURES,
     *,
-    rel: float | None = None,
-    **options: Unpack[Options],
+    truth_columns: Mapping[str, str] | None = None,
+    run_columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[EvaluationOptions],
 ) -> dict[str, Scores]:
-    """Measure several runs against one truth, which is read once. The options are those of `evaluate`.
+    """Evaluate several runs against one truth, which is read once. The options are those of `evaluate`.
 
     >>> scores = evaluate_runs({"q": {"a": 1}}, {"good": {"q": ["a"]}, "bad": {"q": ["x", "a"]}}, "RR")
     >>> {name: of_run["RR"] for name, of_run in scores.items()}
     {'good': 1.0, 'bad': 0.5}
     """
     if not isinstance(runs, Mapping) or not runs:
-        raise KaratError(f"{shown(runs)} are no runs", mend='Give them by name: {"bm25": run, "dense": run}.')
-    chosen = chosen_measures(measures, rel)
+        raise KaratError(f"{shown(runs)} are no runs", hint='Give them by name: {"bm25": run, "dense": run}.')
+    how = complete_options(options)
+    chosen = chosen_measures(measures, how["rel"])
     if _of_spans(chosen):
         judgments = listed(truth)
     else:
-        columns = options.pop("truth_columns", None)
-        judgments = read_truth(truth, columns=columns, key=matcher_of(options.get("match", "id")).gold_key)
-    return {name: evaluate(judgments, run, chosen, name=name, **options) for name, run in runs.items()}
+        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(how["match"]).gold_key)
+        truth_columns = None
+    return {
+        name: _evaluated(judgments, run, chosen, how, truth_columns, run_columns, progress, name)
+        for name, run in runs.items()
+    }
 
 
 def evaluate_results(
@@ -195,11 +192,10 @@ def evaluate_results(
     measures: Measures | None = None,
     *,
     fields: Mapping[str, str] | None = None,
-    rel: float | None = None,
     name: str = "",
-    **options: Unpack[Options],
+    **options: Unpack[EvaluationOptions],
 ) -> Scores:
-    """Measure the results of a RAG system: a file of JSON lines, or a list of records, one per question.
+    """Evaluate the results of a RAG system: a file of JSON lines, or a list of records, one per question.
 
     Each has a `query`, its `truth` (texts, ids or documents) and what was `retrieved`, best first; or its
     `gold_answers` and the `answer`; or all of them, and then both are measured. `fields` says where they are called
@@ -212,26 +208,26 @@ def evaluate_results(
     {'EM(normalize=true)': 1.0, 'R': 0.0}
     """
     asked = None if measures is None else asked_for(measures)
-    _check_options(options)
+    how = complete_options(options)
+    matcher_of(how["match"])
     certain, open_ones = _subjects(asked)
     read = read_results(results, fields, certain, PARTS if asked is None or open_ones else ())
     defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
     names = [name for part in read.parts for name in defaults[part]] if asked is None else asked
-    chosen = chosen_measures(names, rel, read.parts)
+    chosen = chosen_measures(names, how["rel"], read.parts)
     parts: list[Scores] = []
     of_documents, of_answers = (
         [measure for measure in chosen if subject(measure) == part] for part in ("documents", "answers")
     )
     if of_documents:
         try:
-            parts.append(evaluate(read.truth, read.run, of_documents, name=name, **options))
+            parts.append(_evaluated(read.truth, read.run, of_documents, how, name=name))
         except KaratError as error:
             if error.where is None:
                 raise
-            raise KaratError(error.what, where=f"{read.name}, {error.where}", mend=error.mend) from error.__cause__
+            raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
     if of_answers:
-        missing = options.get("missing", "zero")
-        parts.append(scored_answers(read.gold_answers, read.answers, of_answers, missing, name, read.name))
+        parts.append(scored_answers(read.gold_answers, read.answers, of_answers, how["missing"], name, read.name))
     together = beside(parts, read.queries, list(map(str, chosen)), name)
     unscored = [] if asked else [Finding("unscored", *what) for what in read.unscored]
     return replace(together, findings=(*together.findings, *unscored, *empty_lines(read.empty)))
@@ -239,6 +235,6 @@ def evaluate_results(
 
 def _subjects(asked: Iterable[str | Measure] | None) -> tuple[list[Subject], bool]:
     """What these measures are of, and whether that depends on what is there, as of F1."""
-    known = [[each] if isinstance(each, Measure) else meanings(str(each)) for each in asked or ()]
+    known = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in asked or ()]
     certain = {subject(meant[0]) for meant in known if len(meant) == 1}
     return [part for part in PARTS if part in certain], any(len(meant) > 1 for meant in known)

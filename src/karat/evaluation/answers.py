@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, get_args
 
 from karat.answers import Answers
 from karat.errors import KaratError
-from karat.evaluation.choosing import DEFAULT_ANSWER_MEASURES, Measures, chosen_measures, refuse_unknown
-from karat.findings import answer_findings
-from karat.measure import Measure
-from karat.options import Missing
+from karat.evaluation.findings import answer_findings
+from karat.options import Missing, check_choice
+from karat.registry import Measure
+from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, chosen_measures
 from karat.scores import Scores
 from karat.sources.answer_rows import name_of
 from karat.sources.answers import read_golds, read_predicted
@@ -39,10 +39,10 @@ def evaluate_answers(
     >>> evaluate_answers(truth, {"q1": "Eiffel Tower in Paris", "q2": "Nine."}, "TokenF1").per_query
     {'q1': {'TokenF1': 0.6666666666666666}, 'q2': {'TokenF1': 1.0}}
     """
-    refuse_unknown("missing", missing, Missing)
+    check_choice("missing", missing, get_args(Missing))
     chosen = chosen_measures(measures, subjects=("answers",))
     if isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-":
-        raise KaratError("standard input can be read once", mend="Give - for the truth or for the predictions.")
+        raise KaratError("standard input can be read once", hint="Give - for the truth or for the predictions.")
     golds = read_golds(truth, fields)
     where = name_of(predictions, name or "the predictions")
     predicted = read_predicted(predictions, golds, fields, where)
@@ -60,7 +60,7 @@ def scored_answers(
     """The scores of the questions that have gold answers; `where` is what errors call the answers."""
     known = {query: texts for query, texts in golds.items() if texts is not None}
     if not known:
-        raise KaratError("no question has a gold answer", where="the truth", mend="Give at least one that is not None.")
+        raise KaratError("no question has a gold answer", where="the truth", hint="Give at least one that is not None.")
     said = list(map(predicted.get, known))
     absent = [query for query, answer in zip(known, said, strict=True) if answer is None] if None in said else []
     unknown = [query for query in golds if query not in known] if len(known) < len(golds) else []
@@ -68,8 +68,8 @@ def scored_answers(
     answers = Answers(tuple(known), tuple(known.values()), said)
     if missing == "skip" and absent:
         if len(absent) == len(known):
-            mend = "Compare the ids of the questions in both: are they written alike, and in the same field?"
-            raise KaratError("no question of the truth has an answer", where=where, mend=mend)
+            hint = "Compare the ids of the questions in both: are they written alike, and in the same field?"
+            raise KaratError("no question of the truth has an answer", where=where, hint=hint)
         there = [answer is not None for answer in said]
         answers = Answers(
             tuple(compress(known, there)), tuple(compress(known.values(), there)), list(compress(said, there))

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from karat.document import Document, identifier
-from karat.errors import KaratError, shown
-from karat.evaluation.alignment import align, check_columns
-from karat.files import written
-from karat.findings import Finding
-from karat.names import did_you_mean
-from karat.scores import Scores
-from karat.tables import delimited
+from karat.documents.document import Document, identifier
+from karat.errors import KaratError, did_you_mean, shown
+from karat.evaluation.row_alignment import align_rows, check_columns
+from karat.output.files import written
+from karat.output.tables import delimited
+from karat.scores import Finding, Scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,13 +53,13 @@ class EvaluationRunResult:
         self, run_name: str, inputs: Mapping[str, Sequence[Any]], results: Mapping[str, Mapping[str, Any]]
     ) -> None:
         if not isinstance(run_name, str):
-            raise KaratError(f"the name of a run is text, not {shown(run_name)}", mend='Name it: "bm25".')
+            raise KaratError(f"the name of a run is text, not {shown(run_name)}", hint='Name it: "bm25".')
         where = f"run {shown(run_name)}"
         self.run_name = run_name
         self.inputs = _checked_inputs(inputs, where)
         if not isinstance(results, Mapping):
             raise KaratError(
-                f"{shown(results)} are no results", where=where, mend='Give them by metric: {"MRR": {"score": ...}}.'
+                f"{shown(results)} are no results", where=where, hint='Give them by metric: {"MRR": {"score": ...}}.'
             )
         self.results = {
             metric: _checked_result(metric, result, self.inputs, f"{where}, result {shown(metric)}")
@@ -98,14 +96,14 @@ class EvaluationRunResult:
           not in `keep_columns`. Rows that are equal in them are paired in order of occurrence.
         """
         if not isinstance(other, EvaluationRunResult):
-            raise KaratError(f"{shown(other)} is no EvaluationRunResult", mend="Compare with the result of a run.")
+            raise KaratError(f"{shown(other)} is no EvaluationRunResult", hint="Compare with the result of a run.")
         if self.run_name == other.run_name:
             raise KaratError(
                 f"both runs are named {shown(self.run_name)}",
-                mend="Give each its own run_name: their columns are told apart by it.",
+                hint="Give each its own run_name: their columns are told apart by it.",
             )
         kept = check_columns(keep_columns or (), {**self.inputs, **other.inputs}, "keep_columns")
-        aligned = align(self, other, kept, on)
+        aligned = align_rows(self, other, kept, on)
         mine = [
             (name if name in aligned.same else f"{self.run_name}_{name}", values)
             for name, values in self._columns().items()
@@ -151,8 +149,8 @@ class EvaluationRunResult:
         ids = tuple(identifier(value, f"{where}, row {row}") for row, value in enumerate(self.inputs[name]))
         twice = next((each for each, count in Counter(ids).items() if count > 1), None)
         if twice is not None:
-            mend = "Name a column that has a value of its own for each row, or leave query out."
-            raise KaratError(f"{shown(twice)} comes twice", where=where, mend=mend)
+            hint = "Name a column that has a value of its own for each row, or leave query out."
+            raise KaratError(f"{shown(twice)} comes twice", where=where, hint=hint)
         return ids
 
 
@@ -160,15 +158,15 @@ def _checked_inputs(inputs: Mapping[str, Sequence[Any]], where: str) -> Columns:
     wrong = partial(KaratError, where=where)
     if not isinstance(inputs, Mapping) or not inputs:
         what = "there are no inputs" if isinstance(inputs, Mapping) else f"{shown(inputs)} are no inputs"
-        raise wrong(what, mend='Give a list for each column: {"question": [...]}.')
+        raise wrong(what, hint='Give a list for each column: {"question": [...]}.')
     for name, values in inputs.items():
         if not isinstance(name, str):
-            raise wrong(f"an input is named {shown(name)}, which is not text", mend="Name it with a text.")
+            raise wrong(f"an input is named {shown(name)}, which is not text", hint="Name it with a text.")
         if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-            raise wrong(f"input {shown(name)} is not a list: {shown(values)}", mend="Give a value for each row.")
+            raise wrong(f"input {shown(name)} is not a list: {shown(values)}", hint="Give a value for each row.")
     if len({len(values) for values in inputs.values()}) > 1:
         lengths = ", ".join(f"{shown(name)} has {len(values):,}" for name, values in inputs.items())
-        raise wrong(f"the inputs are of different length: {lengths}", mend="Give a value for each row to each.")
+        raise wrong(f"the inputs are of different length: {lengths}", hint="Give a value for each row to each.")
     return {name: list(values) for name, values in inputs.items()}
 
 
@@ -176,23 +174,23 @@ def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, whe
     wrong = partial(KaratError, where=where)
     if not isinstance(metric, str) or metric in inputs:
         why = "an input has this name too" if isinstance(metric, str) else "the name of a metric is text"
-        raise wrong(why, mend="Name the metric otherwise.")
+        raise wrong(why, hint="Name the metric otherwise.")
     if not isinstance(result, Mapping):
-        raise wrong(f"it is {shown(result)}", mend='A result is {"score": ..., "individual_scores": [...]}.')
+        raise wrong(f"it is {shown(result)}", hint='A result is {"score": ..., "individual_scores": [...]}.')
     for field in ("score", "individual_scores"):
         if field not in result:
-            raise wrong(f"it has no {field}", mend='A result is {"score": ..., "individual_scores": [...]}.')
+            raise wrong(f"it has no {field}", hint='A result is {"score": ..., "individual_scores": [...]}.')
     each = _checked_scores(result["individual_scores"], _rows(inputs), where)
     score = result["score"]
     if _is_null(score) and all(map(_is_null, each)):
         return {**result, "individual_scores": each}  # there is nothing to be the mean of
     if _is_null(score) or not _is_number(score):
-        raise wrong(f"its score is {shown(score)}, which is no finite number", mend="Give the mean.")
+        raise wrong(f"its score is {shown(score)}, which is no finite number", hint="Give the mean.")
     return {**result, "score": _plain([score])[0], "individual_scores": each}
 
 
 def _checked_scores(scores: object, rows: int, where: str) -> list[float | None]:
-    wrong = partial(KaratError, where=where, mend="Give a score for each row, None for what could not be judged.")
+    wrong = partial(KaratError, where=where, hint="Give a score for each row, None for what could not be judged.")
     if not isinstance(scores, Sequence) or isinstance(scores, str | bytes):
         raise wrong(f"its individual_scores are not a list: {shown(scores)}")
     if len(scores) != rows:
@@ -241,8 +239,8 @@ def _told_apart(columns: Sequence[tuple[str, list[Any]]]) -> Columns:
     report: Columns = {}
     for name, values in columns:
         if name in report:
-            mend = "Name one of the runs otherwise, or the column."
-            raise KaratError(f"two columns of the comparison would be named {shown(name)}", mend=mend)
+            hint = "Name one of the runs otherwise, or the column."
+            raise KaratError(f"two columns of the comparison would be named {shown(name)}", hint=hint)
         report[name] = values
     return report
 
@@ -254,13 +252,13 @@ def _output(columns: Columns, output_format: Format, csv_file: str | os.PathLike
         try:
             import pandas as pd
         except ImportError:
-            raise KaratError("pandas is not installed", mend="pip install pandas") from None
+            raise KaratError("pandas is not installed", hint="pip install pandas") from None
         return pd.DataFrame(columns)
     if output_format != "csv":
-        mend = f"{did_you_mean(str(output_format), get_args(Format))} Choose json, csv or df.".strip()
-        raise KaratError(f"there is no output_format {shown(output_format)}", mend=mend)
+        hint = f"{did_you_mean(str(output_format), get_args(Format))} Choose json, csv or df.".strip()
+        raise KaratError(f"there is no output_format {shown(output_format)}", hint=hint)
     if not csv_file or not isinstance(csv_file, str | os.PathLike):
-        raise KaratError(f"csv_file={shown(csv_file)} is no path to write to", mend='Write csv_file="report.csv".')
+        raise KaratError(f"csv_file={shown(csv_file)} is no path to write to", hint='Write csv_file="report.csv".')
     text = delimited(list(columns), zip(*(map(_cell, values) for values in columns.values()), strict=True), ",")
     # Half of a surrogate pair is no text in UTF-8: it is written as its escape.
     written(text, csv_file)

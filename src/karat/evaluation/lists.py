@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from karat.errors import KaratError
-from karat.findings import findings
-from karat.matching.choice import Matcher, Same
+from karat.evaluation.findings import findings
 from karat.matching.lists import DocumentLists, Matched, match_lists
-from karat.ranking import Noticed, Rules, judge
+from karat.matching.matchers import Matcher, Same
+from karat.ranking import Observations, Rules, judge
 from karat.sources import read_run, read_truth
 
 _WORTH_A_WARNING = ("empty-truths", "nothing-found", "nothing-retrieved", "keyless-golds")
@@ -29,6 +29,6 @@ def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, na
 
 def warnings(matched: Matched, match: Matcher) -> str:
     """What a caller should hear about lists that were matched, every query named; nothing if all is well."""
-    noticed = Noticed(keyless_golds=matched.keyless_golds, keyless=matched.keyless)
+    noticed = Observations(keyless_golds=matched.keyless_golds, keyless=matched.keyless)
     found = findings(matched.judged, noticed, (), "zero", match, shown=len(matched.judged.queries))
     return " ".join(str(finding) for finding in found if finding.code in _WORTH_A_WARNING)

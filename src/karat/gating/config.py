@@ -10,20 +10,20 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, cast, get_args
+from typing import Any, cast, get_args
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, did_you_mean, shown
 from karat.gating.rules import KINDS, Kind, Rule, refuse_repeats
-from karat.matching.choice import matcher_of
-from karat.names import did_you_mean
-from karat.options import Correction, Duplicates, Missing, Queries, Test, Ties
+from karat.matching.matchers import matcher_of
+from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, Queries, Test
 from karat.sources.records import field_names
 
-_CHOICES: dict[str, Any] = {
-    "test": Test, "correction": Correction, "queries": Queries, "missing": Missing, "ties": Ties,
-    "duplicates": Duplicates,
+_EVALUATION = {name.replace("_", "-"): option for name, option in EVALUATION_OPTIONS.items()}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "test": get_args(Test), "correction": get_args(Correction), "queries": get_args(Queries),
+    **{name: option.choices for name, option in _EVALUATION.items() if option.choices},
 }  # fmt: skip
-_SWITCHES = ("significant", "ignore-identical-ids")
+_SWITCHES = ("significant", *(name for name, option in _EVALUATION.items() if option.default is False))
 _NUMBERS = ("level", "rel")
 _TEXTS = ("match", "baseline")
 _KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "field")
@@ -32,7 +32,7 @@ _QUOTES = f"A name with @, . or ( is written in quotes: {_EXAMPLE}."
 _START = f"Begin with [gate.min] and a line such as {_EXAMPLE}."
 
 
-class Options(TypedDict, total=False):
+class Options(EvaluationOptions, total=False):
     """What a file says of how to evaluate and how to test; what it leaves out is not here."""
 
     significant: bool
@@ -40,12 +40,6 @@ class Options(TypedDict, total=False):
     correction: Correction
     level: float
     queries: Queries
-    match: str
-    rel: float
-    missing: Missing
-    ties: Ties
-    duplicates: Duplicates
-    ignore_identical_ids: bool
     field: dict[str, str]
 
 
@@ -95,7 +89,7 @@ def _parsed(path: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise KaratError("there is no such file", where=path) from None
     except IsADirectoryError:
-        raise KaratError("this is a folder", where=path, mend="Name the karat.toml or pyproject.toml in it.") from None
+        raise KaratError("this is a folder", where=path, hint="Name the karat.toml or pyproject.toml in it.") from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise KaratError(f"cannot be read: {reason}", where=path) from None
@@ -104,16 +98,16 @@ def _parsed(path: str) -> dict[str, Any]:
         return tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise KaratError("this is not UTF-8", where=f"{path}:{line}", mend="Save the file as UTF-8.") from None
+        raise KaratError("this is not UTF-8", where=f"{path}:{line}", hint="Save the file as UTF-8.") from None
     except RecursionError:
-        raise KaratError("this is nested too deeply", where=path, mend=_START) from None
+        raise KaratError("this is nested too deeply", where=path, hint=_START) from None
     except ValueError as error:
         problem, _, place = str(error).partition(" (at ")
         line_number = re.match(r"line (\d+)", place)
         where = f"{path}:{line_number[1]}" if line_number else path
         # What tomllib expects after a name that should be in quotes.
-        mend = _QUOTES if problem.startswith(("Expected", "Invalid")) else None
-        raise KaratError(f"this is not TOML: {problem}", where=where, mend=mend) from None
+        hint = _QUOTES if problem.startswith(("Expected", "Invalid")) else None
+        raise KaratError(f"this is not TOML: {problem}", where=where, hint=hint) from None
 
 
 def _refuse_unknown_tables(path: str, tables: tuple[str, ...], data: Mapping[str, Any]) -> None:
@@ -134,7 +128,7 @@ def _refuse_unknown_tables(path: str, tables: tuple[str, ...], data: Mapping[str
 def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     if data is None:
         name = ".".join(head)
-        raise KaratError(f"there is no [{name}] in it", where=path, mend=_START.replace("gate", name))
+        raise KaratError(f"there is no [{name}] in it", where=path, hint=_START.replace("gate", name))
     if not isinstance(data, dict):
         raise _error(path, head, f"{shown(data)} is no table", _START)
     options: dict[str, object] = {}
@@ -164,7 +158,7 @@ def _option(path: str, keys: tuple[str, ...], value: object) -> object:
     """The value of an option, if it can be one."""
     name = keys[-1]
     if name in _CHOICES:
-        known = get_args(_CHOICES[name])
+        known = _CHOICES[name]
         if value not in known:
             near = did_you_mean(value, known) if isinstance(value, str) else ""
             raise _error(path, keys, f"{shown(value)} is not one of {', '.join(known)}", near)
@@ -198,7 +192,7 @@ def _refuse_wrong_fields(path: str, keys: tuple[str, ...], value: object) -> Non
         try:
             field_names({role: value[role]})
         except KaratError as error:
-            raise _error(path, (*keys, role), error.what, error.mend) from None
+            raise _error(path, (*keys, role), error.what, error.hint) from None
 
 
 def _refuse_wrong_text(path: str, keys: tuple[str, ...], value: object) -> None:
@@ -208,11 +202,11 @@ def _refuse_wrong_text(path: str, keys: tuple[str, ...], value: object) -> None:
         try:
             matcher_of(value)
         except KaratError as error:
-            raise _error(path, keys, error.what, error.mend) from None
+            raise _error(path, keys, error.what, error.hint) from None
 
 
-def _error(path: str, keys: Iterable[str], what: str, mend: str | None = None) -> KaratError:
-    return KaratError(what, where=_where(path, keys), mend=mend)
+def _error(path: str, keys: Iterable[str], what: str, hint: str | None = None) -> KaratError:
+    return KaratError(what, where=_where(path, keys), hint=hint)
 
 
 def _where(path: str, keys: Iterable[str]) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from karat.gating.rules import Rule
-from karat.summary import cell_text
-from karat.tables import Table
+from karat.output.tables import Table
+from karat.scores.summary import cell_text
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from karat.errors import printable
 from karat.gating.outcomes import Gate, Outcome
-from karat.tables import Cell, Table
+from karat.output.tables import Cell, Table
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -9,10 +9,10 @@ from numbers import Real
 from typing import Literal, get_args
 
 from karat.errors import KaratError, shown
-from karat.evaluation.choosing import chosen_measures
-from karat.measure import Measure
-from karat.names import value_text
-from karat.registry import meanings
+from karat.measures import meanings, parse
+from karat.registry import Measure
+from karat.registry.names import value_text
+from karat.registry.selection import chosen_measures
 
 Kind = Literal["min", "max", "max-drop"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -46,20 +46,20 @@ class Rule:
         if not _is_finite(self.limit):
             raise self.error(f"{shown(self.limit)} is no limit", "A limit is a finite number, such as 0.6.")
         if self.kind == "max-drop" and self.limit < 0:
-            mend = "Give 0 or more: 0.01 lets it be 0.01 worse than the baseline."
-            raise self.error(f"a drop of {self.limit:g} is no drop", mend)
+            hint = "Give 0 or more: 0.01 lets it be 0.01 worse than the baseline."
+            raise self.error(f"a drop of {self.limit:g} is no drop", hint)
         low, high = _bounds(self.measure)
         if self.kind == "max-drop" and self.limit > high - low:
-            mend = f"Give a number from 0 to {high - low:g}."
-            raise self.error(f"no drop is larger than {high - low:g}: {self.measure} goes {_span(low, high)}", mend)
+            hint = f"Give a number from 0 to {high - low:g}."
+            raise self.error(f"no drop is larger than {high - low:g}: {self.measure} goes {_span(low, high)}", hint)
         if self.kind != "max-drop" and not low <= self.limit <= high:
-            mend = f"Give a number {_span(low, high)}."
-            raise self.error(f"a limit of {self.limit:g} is out of range: {self.measure} goes {_span(low, high)}", mend)
+            hint = f"Give a number {_span(low, high)}."
+            raise self.error(f"a limit of {self.limit:g} is out of range: {self.measure} goes {_span(low, high)}", hint)
         object.__setattr__(self, "limit", float(self.limit))  # also of a fraction, or of NumPy's
 
-    def error(self, what: str, mend: str | None = None) -> KaratError:
+    def error(self, what: str, hint: str | None = None) -> KaratError:
         """A mistake in this rule, with its place."""
-        return KaratError(what, where=self.where or None, mend=mend)
+        return KaratError(what, where=self.where or None, hint=hint)
 
 
 def rules_of(
@@ -75,7 +75,7 @@ def rules_of(
     rules: list[Rule] = []
     for kind, name, limits in zip(KINDS, ("min", "max", "max_drop"), (min, max, max_drop), strict=True):
         if limits is not None and not isinstance(limits, Mapping):
-            raise KaratError(f"{shown(limits)} are no limits", where=name, mend='Give them as {"nDCG@10": 0.6}.')
+            raise KaratError(f"{shown(limits)} are no limits", where=name, hint='Give them as {"nDCG@10": 0.6}.')
         rules += [Rule(kind, str(each), limit, f"{name}[{str(each)!r}]") for each, limit in (limits or {}).items()]
     return tuple(rules)
 
@@ -89,12 +89,12 @@ def rule_of(kind: Kind, text: str) -> Rule:
     where = f"--{kind} {shown(text)}"
     measure, equals, number = (part.strip() for part in text.rpartition("="))
     if not (measure and equals and number):
-        raise KaratError("this is not MEASURE=LIMIT", where=where, mend=f"Write --{kind} nDCG@10=0.6.")
+        raise KaratError("this is not MEASURE=LIMIT", where=where, hint=f"Write --{kind} nDCG@10=0.6.")
     try:
         limit = float(number)
     except ValueError:
-        mend = f"Write --{kind} MEASURE=LIMIT, as --{kind} nDCG@10=0.6."
-        raise KaratError(f"{shown(number)} is not a number", where=where, mend=mend) from None
+        hint = f"Write --{kind} MEASURE=LIMIT, as --{kind} nDCG@10=0.6."
+        raise KaratError(f"{shown(number)} is not a number", where=where, hint=hint) from None
     return Rule(kind, measure, limit, where)
 
 
@@ -127,22 +127,22 @@ def refuse_unusable(rules: Sequence[Rule], has_baseline: bool) -> None:
     if not rules:
         raise KaratError(
             "there are no rules",
-            mend="Give --min nDCG@10=0.6, or min={...} in Python, or write them in karat.toml under [gate.min].",
+            hint="Give --min nDCG@10=0.6, or min={...} in Python, or write them in karat.toml under [gate.min].",
         )
     refuse_repeats(rules)
     for rule in rules:
         if rule.kind == "max-drop" and not has_baseline:
-            mend = "Give the run before, or its saved scores, as the baseline."
-            raise rule.error(f"a drop of {rule.measure} is from a baseline, and there is none", mend)
+            hint = "Give the run before, or its saved scores, as the baseline."
+            raise rule.error(f"a drop of {rule.measure} is from a baseline, and there is none", hint)
 
 
 def refuse_unknown_measures(rules: Iterable[Rule]) -> None:
     """Measures that nobody could compute."""
     for rule in rules:
         try:
-            meanings(rule.measure)
+            meanings(rule.measure) or parse(rule.measure)
         except KaratError as error:
-            raise rule.error(error.what, error.mend) from None
+            raise rule.error(error.what, error.hint) from None
 
 
 def with_threshold(rules: Iterable[Rule], rel: float | None) -> tuple[Rule, ...]:
@@ -157,30 +157,24 @@ def with_threshold(rules: Iterable[Rule], rel: float | None) -> tuple[Rule, ...]
 
 
 def _with_threshold(rule: Rule, rel: float) -> str:
-    try:
-        meanings(rule.measure)
-    except KaratError:
+    if not meanings(rule.measure):
         return rule.measure  # a column of saved scores, or a mistake that is told when it is looked for
     try:
         (measure,) = chosen_measures([rule.measure], rel, ("documents", "answers"))
     except KaratError as error:
-        raise rule.error(error.what, error.mend) from None
+        raise rule.error(error.what, error.hint) from None
     return str(measure)
 
 
 def _subject(rule: Rule) -> tuple[str, ...]:
     """What a rule is of, however its measure is spelled."""
-    try:
-        return (rule.kind, *map(str, meanings(rule.measure)))
-    except KaratError:
-        return (rule.kind, rule.measure)
+    return (rule.kind, *([str(meant) for meant in meanings(rule.measure)] or [rule.measure]))
 
 
 def _bounds(measure: str) -> tuple[float, float]:
     """Where the values of a measure lie; anywhere, if it is not registered here."""
-    try:
-        known = [meant.definition.bounds for meant in meanings(measure)]
-    except KaratError:
+    known = [meant.definition.bounds for meant in meanings(measure)]
+    if not known:
         return -math.inf, math.inf
     return min(low for low, _ in known), max(high for _, high in known)
 

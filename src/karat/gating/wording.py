@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from karat.combining import higher_is_better
 from karat.comparison.sentences import CORRECTED, p_text
 from karat.gating.rules import Rule
 from karat.options import Correction
-from karat.summary import cell_text
+from karat.scores.combining import higher_is_better
+from karat.scores.summary import cell_text
 
 # Values that are the same but for rounding are the same: a drop of 0.010000000000000009 is one of 0.01.
 _ROUNDING = 1e-12

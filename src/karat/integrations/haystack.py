@@ -15,7 +15,7 @@ from karat.components import evaluators
 from karat.components.evaluators.document_map import Convention
 from karat.components.evaluators.document_recall import RecallMode
 from karat.components.serialization import Described
-from karat.matching.choice import Match
+from karat.matching.matchers import Match
 from karat.measures import Measure
 
 try:

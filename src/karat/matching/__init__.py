@@ -4,8 +4,8 @@
 `fuzzy(threshold=85)` is the same as the text `"fuzzy(threshold=85)"`.
 """
 
-from karat.matching.choice import Chunk, Fuzzy, Matcher, Overlap, Prefix, Same, matcher_of
 from karat.matching.containment import is_chunk_from_original
+from karat.matching.matchers import Chunk, Fuzzy, Matcher, Overlap, Prefix, Same, matcher_of
 
 same, prefix, chunk, fuzzy, overlap = Same, Prefix, Chunk, Fuzzy, Overlap
 

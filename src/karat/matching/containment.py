@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from karat.documents.normalization import Folds, normalizer
 from karat.errors import KaratError, shown
-from karat.matching.similarity import FUZZY_FOLDS, Similar, percentage
-from karat.normalization import Folds, normalizer
+from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, percentage
 
 _SPEAKERS = ("user: ", "assistant: ")
 _DATE = "Date: "
@@ -25,9 +25,9 @@ def is_chunk_from_original(chunk: str, original: str, threshold: float | None = 
     """
     for text in (chunk, original):
         if not isinstance(text, str):
-            raise KaratError(f"{shown(text)} is not text", mend="Give a chunk and a document as texts.")
+            raise KaratError(f"{shown(text)} is not text", hint="Give a chunk and a document as texts.")
     least = None if threshold is None else percentage("is_chunk_from_original", threshold)
-    return any(True for _ in Contained((), least).pairs([chunk], [original]))
+    return any(True for _ in ContainmentComparer((), least).pairs([chunk], [original]))
 
 
 def unwrapped(chunk: str) -> str:
@@ -47,11 +47,11 @@ def _forms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])))
 
 
-class Contained:
+class ContainmentComparer:
     """Finds the golds that contain the texts of one query after the other."""
 
     def __init__(self, folds: Folds, threshold: float | None) -> None:
-        self._similar = Similar(threshold, folds or FUZZY_FOLDS) if threshold is not None else None
+        self._similar = FuzzyComparer(threshold, folds or FUZZY_FOLDS) if threshold is not None else None
         self._folded = normalizer(folds)
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from karat.normalization import REMEMBERED, Folds, normalized
-from karat.words import Occurrences, occurrences, tokens
+from karat.documents.normalization import REMEMBERED, Folds, normalized
+from karat.documents.words import Occurrences, occurrences, tokens
 
 
 def coverage(text: str, gold: str) -> float:
@@ -15,7 +15,7 @@ def coverage(text: str, gold: str) -> float:
     return len(whole & occurrences(tokens(text))) / len(whole) if whole else 0.0
 
 
-class Covering:
+class OverlapComparer:
     """Compares the tokens of the texts of one query after the other."""
 
     def __init__(self, threshold: float, folds: Folds) -> None:

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.document import DocumentLike
+from karat.documents.document import DocumentLike
+from karat.documents.key import Key
 from karat.errors import KaratError
 from karat.judged import Judged
-from karat.key import Key
 from karat.sources.grades import grades_by_key
 
 DocumentLists = Sequence[Sequence[DocumentLike]]

@@ -12,20 +12,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat import arrays
-from karat.arrays import Column, texts
-from karat.hashing import Hashes, pair_hashes, query_hashes, text_hashes
 from karat.judged import Bools, Ints
+from karat.sources import arrays
+from karat.sources.arrays import Column, texts
+from karat.sources.hashing import Hashes, pair_hashes, query_hashes, text_hashes
 
 if TYPE_CHECKING:
-    from karat.sources.forms import Table, Truth
+    from karat.sources.containers import ScoredRows, Truth
 
 # Bits of the bitmap per judged document: about one row in this many passes the filter without being a hit.
 _SPARSE = 128
 _LARGEST_BITMAP = 1 << 27
 
 
-def same_as_query(table: Table) -> Bools:
+def same_as_query(table: ScoredRows) -> Bools:
     """Which rows retrieved a document of the query's own id, as BEIR's duplicate questions do."""
     sizes = np.diff(table.offsets)
     queries = texts(table.queries).take(arrays.rows(np.repeat(np.arange(len(sizes)), sizes)))
@@ -56,7 +56,7 @@ class Finder:
         bitmap[(hashes >> shift).astype(np.int64)] = True
         return cls(docs, queries, hashes[golds], golds, bitmap, shift)
 
-    def find(self, table: Table, hashes: Hashes, query_of_segment: Ints) -> tuple[Ints, Ints]:
+    def find(self, table: ScoredRows, hashes: Hashes, query_of_segment: Ints) -> tuple[Ints, Ints]:
         """The rows that are judged documents, in order, and which ones they are."""
         rows = np.flatnonzero(self.bitmap[(hashes >> self.shift).astype(np.int64)])
         queries = query_of_segment[table.segments(rows)]

@@ -28,11 +28,13 @@ _PROBES = (np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0xD6E8FEB86659FD93))
 _SHIFT = np.uint64(64 - _BITS)
 
 
-def share(one: str, other: str) -> bool:
+def have_common_shingle(one: str, other: str) -> bool:
     """Whether two texts share a shingle.
 
-    >>> share("the quick brown fox", "a quick brown fox"), share("quick brown", "quick brown")
-    (True, False)
+    >>> have_common_shingle("the quick brown fox", "a quick brown fox")
+    True
+    >>> have_common_shingle("quick brown", "quick brown")
+    False
     """
     short, long = sorted((one, other), key=len)
     # Looked up in a set: a search for each run would take the product of both lengths.

@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 from math import floor
 from typing import NamedTuple
 
+from karat.documents.normalization import Folds, normalizer
 from karat.errors import KaratError
-from karat.matching.shingles import WIDTH, Shingles, share
-from karat.normalization import Folds, normalizer
-from karat.parameters import Help, Parameter
+from karat.matching.shingles import WIDTH, Shingles, have_common_shingle
+from karat.registry.parameters import Help, Parameter
 
 FUZZY_FOLDS: Folds = ("unicode", "case", "space")
 """What nearly equal texts are compared without, unless something else is asked for."""
@@ -36,7 +36,7 @@ def _rapidfuzz() -> Rapidfuzz:
         from rapidfuzz import fuzz, process
         from rapidfuzz.distance import LCSseq
     except ModuleNotFoundError:
-        raise KaratError("fuzzy matching needs rapidfuzz", mend='pip install "karat[chunks]"') from None
+        raise KaratError("fuzzy matching needs rapidfuzz", hint='pip install "karat[chunks]"') from None
     return Rapidfuzz(fuzz.ratio, fuzz.partial_ratio, LCSseq.similarity, process.extractOne)
 
 
@@ -52,13 +52,13 @@ def percentage(name: str, given: object) -> float:
     if 0 < least <= 1:
         raise KaratError(
             f"{name}: a threshold of {least:g} would take nearly anything",
-            mend=f"It is a percentage, from 0 to 100: write {100 * least:g}.",
+            hint=f"It is a percentage, from 0 to 100: write {100 * least:g}.",
         )
     _rapidfuzz()
     return least
 
 
-class Similar:
+class FuzzyComparer:
     """Compares the texts of one query after the other; what was compared is remembered.
 
     Two texts are nearly the same if they are equal, or share a shingle and have a partial ratio that reaches the
@@ -92,7 +92,7 @@ class Similar:
         for steps in (2, 1) if self._threshold >= _HIGH else (1,):
             if not _may_reach(short, long, self._threshold / 100, steps):
                 return False
-        return self._is_high(short, long) and share(short, long)
+        return self._is_high(short, long) and have_common_shingle(short, long)
 
     def _is_high(self, short: str, long: str) -> bool:
         """Whether the partial ratio reaches the threshold."""

@@ -8,16 +8,13 @@ from karat.measures.precision import IPrec, P, Rprec, relative_P
 from karat.measures.recall import F, R, RecallAll, Success
 from karat.measures.average import AP, GMAP, Bpref, infAP
 from karat.measures.gain import DCG, nDCG
-from karat.measures.users import ERR, RBP, RR, RBPResidual
+from karat.measures.user_models import ERR, RBP, RR, RBPResidual
 from karat.measures.sets import SetAP, SetF, SetP, SetR
 from karat.measures.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
-from karat.measures.counts import judged_share as Judged
-from karat.measures.counts import unjudged_share as Unjudged
+from karat.measures.counts import JudgedShare, UnjudgedShare
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
 from karat.answers import EM, SAS, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
-from karat.measure import Measure
-from karat.registry import definitions, known, register
-from karat.registry import lookup as parse
+from karat.registry import Measure, definitions, meanings, parse, register
 
 __all__ = [
     "AP",
@@ -33,7 +30,7 @@ __all__ = [
     "F",
     "Hits",
     "IPrec",
-    "Judged",
+    "JudgedShare",
     "Measure",
     "NumQ",
     "NumRel",
@@ -56,10 +53,10 @@ __all__ = [
     "TokenF1",
     "TokenPrecision",
     "TokenRecall",
-    "Unjudged",
+    "UnjudgedShare",
     "definitions",
     "infAP",
-    "known",
+    "meanings",
     "nDCG",
     "parse",
     "register",

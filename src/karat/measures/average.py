@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measure import Measure
 from karat.measures.settings import Credit, K, Rel, normalised
-from karat.parameters import Help
-from karat.registry import register
+from karat.registry import Help, Measure, register
 
 # What trec_eval adds so that a sample without judged documents does not divide by zero.
 _EPSILON = 0.00001

@@ -7,9 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import TREC_EVAL, K, Rel, raises
-from karat.parameters import Help
-from karat.registry import register
+from karat.measures.settings import TREC_EVAL, K, Rel, monotone
+from karat.registry import Help, register
 
 _COUNT = (0.0, float("inf"))
 
@@ -20,7 +19,7 @@ _COUNT = (0.0, float("inf"))
     reference="the share of what is seen that somebody judged; a negative grade is not a judgment",
     aliases=("judged",),
 )
-def judged_share(judged: Judged, *, k: K | None = None) -> Floats:
+def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:
     """The share of the top k that was judged: how far the other numbers can be trusted.
 
     >>> evaluate({"q": {"a": 1, "x": 0}}, {"q": ["a", "x", "y", "z"]}, ["Judged@10"])["Judged@10"]
@@ -36,7 +35,7 @@ def judged_share(judged: Judged, *, k: K | None = None) -> Floats:
     higher_is_better=False,
     aliases=("unjudged", "unj_", "hole", "Hole", "hole_"),
 )
-def unjudged_share(judged: Judged, *, k: K) -> Floats:
+def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
     """The share of the top k that nobody judged, over k.
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["Unjudged@4"])["Unjudged@4"]
@@ -51,7 +50,7 @@ def unjudged_share(judged: Judged, *, k: K) -> Floats:
     bounds=_COUNT,
     combine="sum",
     aliases=("num_ret",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def NumRet(
     judged: Judged, *, rel: Annotated[float, Help("count only documents of at least this grade")] | None = None
@@ -70,7 +69,7 @@ def NumRet(
     bounds=_COUNT,
     combine="sum",
     aliases=("num_rel",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
     """How many relevant documents there are; summed over queries.
@@ -87,7 +86,7 @@ def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
     bounds=_COUNT,
     combine="sum",
     aliases=("num_rel_ret",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """How many relevant documents were retrieved, each counted once; summed over queries.
@@ -103,7 +102,7 @@ def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     reference="Bassani (2022), ranx: A Blazing-Fast Python Library for Ranking Evaluation, ECIR",
     bounds=_COUNT,
     aliases=("hits", "hits_"),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """How many relevant documents a query finds; NumRelRet as a mean instead of a sum.
@@ -120,7 +119,7 @@ def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     bounds=_COUNT,
     combine="sum",
     aliases=("num_q",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def NumQ(judged: Judged) -> Floats:
     """How many queries were evaluated.

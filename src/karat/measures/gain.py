@@ -8,10 +8,8 @@ import numpy as np
 
 from karat.errors import KaratError
 from karat.judged import Floats, Ints, Judged, View, share
-from karat.measure import Measure
 from karat.measures.settings import Credit, K
-from karat.parameters import Help
-from karat.registry import register
+from karat.registry import Help, Measure, register
 
 Gain = Annotated[Literal["linear", "exp"], Help("what a grade g is worth: g, or 2^g − 1")]
 Discount = Annotated[
@@ -37,7 +35,7 @@ def _repeats_need_retrieved(measure: Measure) -> str | None:
     aliases=("dcg", "dcg_burges(gain=exp)"),
     graded=True,
     synonyms=_DCG_EXP,
-    unjudged=lambda _: "raises",
+    unjudged=lambda _: "monotone",
 )
 def DCG(
     judged: Judged,
@@ -94,7 +92,7 @@ def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float)
     with np.errstate(over="ignore"):
         total = view.sum((np.exp2(worth) - 1 if gain == "exp" else worth) / _divisor(view.rank, discount))
     if not np.isfinite(total).all():
-        raise KaratError(f"the largest grade, {worth.max():g}, is too large for gain={gain}", mend="Scale the grades.")
+        raise KaratError(f"the largest grade, {worth.max():g}, is too large for gain={gain}", hint="Scale the grades.")
     return total
 
 

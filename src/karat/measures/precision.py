@@ -7,16 +7,15 @@ from typing import Annotated
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import TREC_EVAL, K, Rel, normalised, raises
-from karat.parameters import Help
-from karat.registry import register
+from karat.measures.settings import TREC_EVAL, K, Rel, monotone, normalised
+from karat.registry import Help, register
 
 
 @register(
     formula="P@k = relevant in the top k / k",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("precision", "Precision", "Prec", "p", "P_", "precision_"),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     """Precision: the share of the top k that is relevant.

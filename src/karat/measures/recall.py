@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import Beta, K, Rel, normalised_by_a_cutoff, raises
+from karat.measures.settings import Beta, K, Rel, monotone, normalised_by_a_cutoff
 from karat.registry import register
 
 
@@ -26,7 +26,7 @@ def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     formula="Success@k = 1 if any relevant document is in the top k, else 0",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
     aliases=("success", "success_", "hit_rate", "hit_rate_", "top_k_accuracy", "top_k_acc", "accuracy", "acc"),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Success: whether the top k hold anything relevant. Also known as hit rate and single-hit recall.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karat.judged import Floats, Judged, share
 from karat.measures.recall import F, R
-from karat.measures.settings import TREC_EVAL, Beta, Rel, raises
+from karat.measures.settings import TREC_EVAL, Beta, Rel, monotone
 from karat.registry import register
 
 
@@ -12,7 +12,7 @@ from karat.registry import register
     formula="SetP = relevant retrieved / retrieved",
     reference=TREC_EVAL,
     aliases=("set_P",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def SetP(judged: Judged, *, rel: Rel = 1) -> Floats:
     """Set precision: the share of everything retrieved that is relevant.
@@ -27,7 +27,7 @@ def SetP(judged: Judged, *, rel: Rel = 1) -> Floats:
     formula="SetR = relevant retrieved / R",
     reference=TREC_EVAL,
     aliases=("set_recall",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def SetR(judged: Judged, *, rel: Rel = 1) -> Floats:
     """Set recall: recall without a cut-off.
@@ -42,7 +42,7 @@ def SetR(judged: Judged, *, rel: Rel = 1) -> Floats:
     formula="SetF = (1 + β²)·SetP·SetR / (β²·SetP + SetR)",
     reference=TREC_EVAL,
     aliases=("set_F",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
     """Set F-measure: the weighted harmonic mean of set precision and set recall.
@@ -59,7 +59,7 @@ def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
     formula="SetAP = (relevant retrieved)² / (retrieved · R)",
     reference=TREC_EVAL,
     aliases=("set_map",),
-    unjudged=raises,
+    unjudged=monotone,
 )
 def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
     """Set average precision: set precision times set recall, each document counted once.

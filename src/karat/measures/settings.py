@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from karat.judged import Credit as _Credit
-from karat.measure import Effect, Measure
-from karat.parameters import Help
+from karat.registry import Effect, Help, Measure
 
 K = Annotated[int, Help("cut-off: only the first k ranks count", low=1, high=2**31 - 1)]
 Rel = Annotated[float, Help("the grade from which a document is relevant")]
@@ -19,17 +18,17 @@ Credit = Annotated[
 TREC_EVAL = "trec_eval, github.com/usnistgov/trec_eval"
 
 
-def raises(measure: Measure) -> Effect | None:
+def monotone(measure: Measure) -> Effect | None:
     """One more relevant document never lowers the value; a threshold of 0 makes all judged ones relevant."""
     rel = measure.get("rel")
-    return None if isinstance(rel, int | float) and rel <= 0 else "raises"
+    return None if isinstance(rel, int | float) and rel <= 0 else "monotone"
 
 
 def normalised(measure: Measure) -> Effect | None:
     """One more relevant document is one more to find as well; a threshold of 0 makes all judged ones relevant."""
-    return raises(measure) and "normalised"
+    return monotone(measure) and "normalised"
 
 
 def normalised_by_a_cutoff(measure: Measure) -> Effect | None:
     """Without a cut-off, every relevant document that was retrieved is found, and one more never lowers the value."""
-    return raises(measure) if measure.cutoff is None else normalised(measure)
+    return monotone(measure) if measure.cutoff is None else normalised(measure)

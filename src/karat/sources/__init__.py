@@ -6,16 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from karat.documents.key import Key
 from karat.errors import KaratError, shown
-from karat.key import Key
-from karat.sources.forms import Ready, Run, Table, Truth
+from karat.sources.containers import InMemoryRun, Run, ScoredRows, Truth
 from karat.sources.mappings import by_position, run_of_mapping, truth_of_mapping
-from karat.sources.pieces import Progress, TextSource
+from karat.sources.text_file import Progress, TextFile
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
 
-_TRUTH_MEND = "A truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
-_RUN_MEND = "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
+_TRUTH_HINT = "A truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
+_RUN_HINT = "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
 
 
 _BY_ID = Key()
@@ -28,10 +28,10 @@ def read_truth(
     if isinstance(source, Truth):
         return source
     _refuse_columns(source, columns, "truth_columns")
-    if isinstance(source, str | os.PathLike | TextSource):
+    if isinstance(source, str | os.PathLike | TextFile):
         from karat.sources.trec import trec_truth
 
-        text = source if isinstance(source, TextSource) else TextSource(os.fspath(source))
+        text = source if isinstance(source, TextFile) else TextFile(os.fspath(source))
         _refuse_texts(key, text.name)
         truth = _truth_of_table(trec_truth(text)).keyed(key)
     elif isinstance(source, Mapping):
@@ -45,9 +45,9 @@ def read_truth(
         names = [str(at) for at in range(len(source))]
         truth = truth_of_mapping(by_position(source, names, name), key, name)
     else:
-        raise KaratError(f"{shown(source)} is no truth", mend=_collect_first(source) + _TRUTH_MEND)
+        raise KaratError(f"{shown(source)} is no truth", hint=_collect_first(source) + _TRUTH_HINT)
     if not truth.queries:
-        raise KaratError("the truth is empty", mend=_TRUTH_MEND)
+        raise KaratError("the truth is empty", hint=_TRUTH_HINT)
     return truth
 
 
@@ -66,21 +66,21 @@ def read_run(
         from karat.sources.trec import TrecRun
 
         _refuse_texts(key, os.fspath(source))
-        return TrecRun(TextSource(os.fspath(source)), progress)
+        return TrecRun(TextFile(os.fspath(source)), progress)
     if isinstance(source, Mapping):
         return run_of_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import FrameColumns, frame
 
-        return Ready(name, (frame(source, FrameColumns.of("score", columns), name),))
+        return InMemoryRun(name, (frame(source, FrameColumns.of("score", columns), name),))
     if isinstance(source, Sequence):
         if len(source) != len(truth.queries):
             raise KaratError(
                 f"the truth has {len(truth.queries)} queries and {name} has {len(source)} lists",
-                mend="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
+                hint="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
             )
         return run_of_mapping(by_position(source, truth.queries, name), key, name)
-    raise KaratError(f"{shown(source)} is no run", mend=_collect_first(source) + _RUN_MEND)
+    raise KaratError(f"{shown(source)} is no run", hint=_collect_first(source) + _RUN_HINT)
 
 
 def _refuse_texts(key: Key, path: str) -> None:
@@ -88,7 +88,7 @@ def _refuse_texts(key: Key, path: str) -> None:
         raise KaratError(
             f"a TREC file has ids alone, and no {key.field} to match by",
             where=path,
-            mend="Match by id or prefix, or give documents: a mapping, lists, or a file of results (JSON lines).",
+            hint="Match by id or prefix, or give documents: a mapping, lists, or a file of results (JSON lines).",
         )
 
 
@@ -98,11 +98,11 @@ def _collect_first(source: Any) -> str:
 
 def _refuse_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
     if columns and not hasattr(source, "__arrow_c_stream__"):
-        raise KaratError(f"{option} is for data frames", mend="Leave it out: here the columns are known.")
+        raise KaratError(f"{option} is for data frames", hint="Leave it out: here the columns are known.")
 
 
-def _truth_of_table(table: Table) -> Truth:
-    from karat.hashing import repeats, row_hashes
+def _truth_of_table(table: ScoredRows) -> Truth:
+    from karat.sources.hashing import repeats, row_hashes
 
     repeated = repeats(table, row_hashes(table))
     if len(repeated):
@@ -111,6 +111,6 @@ def _truth_of_table(table: Table) -> Truth:
         raise KaratError(
             f"document {doc} is judged twice for query {query}",
             where=table.place(query, doc),
-            mend="Keep one judgment of each document.",
+            hint="Keep one judgment of each document.",
         )
     return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores)

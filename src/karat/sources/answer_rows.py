@@ -9,10 +9,9 @@ from io import StringIO
 from itertools import chain
 from typing import Any
 
-from karat.document import identifier
-from karat.errors import KaratError, shown
-from karat.inputs import all_text, gold_answers, into_list
-from karat.sources.pieces import TextSource
+from karat.documents.answer import gold_answers
+from karat.documents.document import all_text, identifier
+from karat.errors import KaratError, list_hint, shown
 from karat.sources.records import (
     ALSO,
     Record,
@@ -24,6 +23,7 @@ from karat.sources.records import (
     records_of_list,
     value_of,
 )
+from karat.sources.text_file import TextFile
 
 Rows = Iterator[tuple[str, str, Any]]
 """The place, the question and the answer, as it is given, of each."""
@@ -32,7 +32,7 @@ Rows = Iterator[tuple[str, str, Any]]
 # answers may well call them answers.
 _NAMES = {role: (role, *ALSO[role]) for role in ("query", "gold_answers", "answer")}
 _NAMES["gold_answers"] += ("answer",)
-MEND = {
+HINT = {
     "gold_answers": 'Gold answers are {query: "answer"} or {query: ["one", "or another"]}: a mapping, JSON, or lines of'
     ' {"query": "...", "gold_answers": [...]}; or a table with the columns query and answer.',
     "answer": 'Predicted answers are {query: "answer"}: a mapping, JSON, or lines of {"query": "...", "answer": "..."};'
@@ -47,8 +47,8 @@ _Names = Mapping[str, Sequence[str]]
 def name_of(source: Any, name: str) -> str:
     """What messages call a source: a file by its name."""
     if isinstance(source, str | os.PathLike):
-        source = TextSource(os.fspath(source))
-    return source.name if isinstance(source, TextSource) else name
+        source = TextFile(os.fspath(source))
+    return source.name if isinstance(source, TextFile) else name
 
 
 def rows(
@@ -58,8 +58,8 @@ def rows(
     given = field_names(fields)
     names: _Names = {each: (given[each],) if fields and each in fields else _NAMES[each] for each in ("query", role)}
     if isinstance(source, str | os.PathLike):
-        source = TextSource(os.fspath(source))
-    if isinstance(source, TextSource):
+        source = TextFile(os.fspath(source))
+    if isinstance(source, TextFile):
         return _of_file(source, role, names, positions)
     if isinstance(source, Mapping):
         return _of_object(source, role, name)
@@ -67,8 +67,8 @@ def rows(
         return _of_records(_records_of_frame(source, name), role, names)
     if isinstance(source, Sequence) and not isinstance(source, bytes):
         return _of_list(source, role, names, name, positions)
-    collect = "Call its collect() first." if hasattr(source, "collect") else into_list(source)
-    raise KaratError(f"{shown(source)} holds no answers", mend=f"{collect} {MEND[role]}".strip())
+    collect = "Call its collect() first." if hasattr(source, "collect") else list_hint(source)
+    raise KaratError(f"{shown(source)} holds no answers", hint=f"{collect} {HINT[role]}".strip())
 
 
 def _of_object(answers: Mapping[Any, Any], role: str, name: str) -> Rows:
@@ -84,8 +84,8 @@ def _of_mapping(answers: Mapping[Any, Any], name: str) -> Rows:
     for key, value in answers.items():
         query = identifier(key, name)
         if query in seen:
-            mend = "Keep one of them."
-            raise KaratError(f"question {query} comes twice, once as text and once as a number", where=name, mend=mend)
+            hint = "Keep one of them."
+            raise KaratError(f"question {query} comes twice, once as text and once as a number", where=name, hint=hint)
         seen.add(query)
         yield f"{name}, question {query}", query, value
 
@@ -99,8 +99,8 @@ def _of_squad(articles: Sequence[Any], name: str) -> Rows:
                     query = identifier(question["id"], name)
                     yield f"{name}, question {query}", query, question["answers"]
         except (KeyError, TypeError):
-            mend = 'It is {"data": [{"paragraphs": [{"qas": [{"id": ..., "answers": [{"text": ...}]}]}]}]}.'
-            raise KaratError("this is not SQuAD's form of a data set", where=name, mend=mend) from None
+            hint = 'It is {"data": [{"paragraphs": [{"qas": [{"id": ..., "answers": [{"text": ...}]}]}]}]}.'
+            raise KaratError("this is not SQuAD's form of a data set", where=name, hint=hint) from None
 
 
 def _of_list(answers: Sequence[Any], role: str, names: _Names, name: str, positions: Sequence[str] | None) -> Rows:
@@ -112,7 +112,7 @@ def _of_list(answers: Sequence[Any], role: str, names: _Names, name: str, positi
     if len(queries) != len(answers):
         raise KaratError(
             f"there are {len(queries)} questions with gold answers, and {name} has {len(answers)}",
-            mend="Lists are matched by position: give one answer per question, None where there is none.",
+            hint="Lists are matched by position: give one answer per question, None where there is none.",
         )
     for at, (query, value) in enumerate(zip(queries, answers, strict=True)):
         yield f"{name}[{at}]", query, value
@@ -139,7 +139,7 @@ def _each(records: Iterable[tuple[str, Record]], role: str, names: _Names) -> Ro
     for where, record in listed:
         query = value_of(record, query_name)
         if query is None:
-            raise KaratError(f"there is no {query_name}", where=where, mend="Every record needs one.")
+            raise KaratError(f"there is no {query_name}", where=where, hint="Every record needs one.")
         yield where, identifier(query, where), value_of(record, answer_name)
 
 
@@ -154,21 +154,21 @@ def _name(records: Sequence[tuple[str, Record]], role: str, names: Sequence[str]
         return next(name for name in names if name in record)
     fields = ", ".join(map(str, list(record)[:_LISTED])) or "none"
     what = f"there is no {shown(names[0])}" if len(names) == 1 else f"there is no field for the {role}"
-    raise KaratError(what, where=where, mend=f"Its fields are {fields}. Name it: {naming(role, '...')}")
+    raise KaratError(what, where=where, hint=f"Its fields are {fields}. Name it: {naming(role, '...')}")
 
 
 # Files.
 
 
-def _of_file(source: TextSource, role: str, names: _Names, positions: Sequence[str] | None) -> Rows:
+def _of_file(source: TextFile, role: str, names: _Names, positions: Sequence[str] | None) -> Rows:
     start = source.first_byte()
     if start in (b"{", b"["):
         data = source.whole()
         if is_one_value(data):
-            value = parsed(data, source.name, MEND[role])
+            value = parsed(data, source.name, HINT[role])
             yield from _of_json(value, role, names, source.name, positions)
             return
-        records = records_of_file(source, [*names["query"], *names[role]], MEND[role])
+        records = records_of_file(source, [*names["query"], *names[role]], HINT[role])
         yield from _of_records(records, role, names)
     elif start:
         yield from _of_records(_records_of_table(source, role), role, names)
@@ -188,42 +188,42 @@ def _has(record: Record, name: str) -> bool:
     return name in record or value_of(record, name) is not None
 
 
-def _records_of_table(source: TextSource, role: str) -> Iterator[tuple[str, Record]]:
+def _records_of_table(source: TextFile, role: str) -> Iterator[tuple[str, Record]]:
     """The lines of a CSV or TSV file, whose first line names the columns."""
     try:
         text = source.whole().decode()
     except UnicodeDecodeError:
-        raise KaratError("this is not UTF-8", where=source.name, mend="Save the file as UTF-8.") from None
+        raise KaratError("this is not UTF-8", where=source.name, hint="Save the file as UTF-8.") from None
     if "\0" in text:
-        mend = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError("there is a NUL byte in this file", where=source.name, mend=mend)
+        hint = "This is binary data, or UTF-16: save the file as UTF-8."
+        raise KaratError("there is a NUL byte in this file", where=source.name, hint=hint)
     head = text.lstrip("\r\n").partition("\n")[0]
     delimiter = next((mark for mark in "\t,;" if mark in head), ",")
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(line for line in reader if line)
         if len(header) < 2:
-            raise KaratError("this is neither JSON nor a table", where=f"{source.name}:1", mend=MEND[role])
+            raise KaratError("this is neither JSON nor a table", where=f"{source.name}:1", hint=HINT[role])
         _refuse_repeated(header, f"{source.name}:{reader.line_num}")
         for row in reader:
             where = f"{source.name}:{reader.line_num}"
             if row and len(row) != len(header):
                 what = f"{len(row)} columns, and the first line names {len(header)}"
-                raise KaratError(what, where=where, mend="Put what has a comma, a tab or a quote in it into quotes.")
+                raise KaratError(what, where=where, hint="Put what has a comma, a tab or a quote in it into quotes.")
             if row:
                 # A cell in which nothing stands is no answer.
                 yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
         where = f"{source.name}:{reader.line_num}"
         too_long = "Such long texts go into lines of JSON."
-        mend = too_long if "limit" in str(error) else 'A quote inside of quotes is written "".'
-        raise KaratError(f"not a table: {error}", where=where, mend=mend) from None
+        hint = too_long if "limit" in str(error) else 'A quote inside of quotes is written "".'
+        raise KaratError(f"not a table: {error}", where=where, hint=hint) from None
 
 
 def _refuse_repeated(columns: Sequence[str], where: str) -> None:
     for column in columns:
         if columns.count(column) > 1:
-            raise KaratError(f"there are two columns {shown(column)}", where=where, mend="Keep one of them.")
+            raise KaratError(f"there are two columns {shown(column)}", where=where, hint="Keep one of them.")
 
 
 def _records_of_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
@@ -237,6 +237,6 @@ def _records_of_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
     except KaratError:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        mend = "A data frame has the columns query and answer." + (" A column: write .tolist() behind it." if
+        hint = "A data frame has the columns query and answer." + (" A column: call .tolist() on it." if
             hasattr(source, "tolist") or hasattr(source, "to_list") else "")  # fmt: skip
-        raise KaratError(f"this cannot be read as a table: {error}", where=name, mend=mend) from None
+        raise KaratError(f"this cannot be read as a table: {error}", where=name, hint=hint) from None

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from karat.document import refuse_half_characters
+from karat.documents.answer import gold_answers, predicted_answer
+from karat.documents.document import all_text, refuse_half_characters
 from karat.errors import KaratError, shown
-from karat.inputs import all_text, gold_answers, predicted_answer
-from karat.sources.answer_rows import MEND, name_of, rows
-from karat.sources.pieces import TextSource
+from karat.sources.answer_rows import HINT, name_of, rows
 from karat.sources.records import field_names
+from karat.sources.text_file import TextFile
 
 Golds = dict[str, tuple[str, ...] | None]
 """The gold answers of each question; None where nobody knows one."""
@@ -37,7 +37,7 @@ def read_golds(source: Any, fields: Mapping[str, str] | None = None, name: str =
                 raise _twice(query, where, rows(source, "gold_answers", fields, name))
             golds[query] = None if value is None else gold_answers(value, where)
     if not golds:
-        raise KaratError("there are no gold answers", where=name, mend=MEND["gold_answers"])
+        raise KaratError("there are no gold answers", where=name, hint=HINT["gold_answers"])
     refuse_half_characters(golds, name)
     return golds
 
@@ -59,8 +59,8 @@ def read_predicted(
             if query in predicted:
                 raise _twice(query, where, rows(source, "answer", fields, name, tuple(golds)))
             predicted[query] = None if value is None else predicted_answer(value, where)
-    if not predicted and isinstance(source, TextSource | str | os.PathLike):
-        raise KaratError("there are no predicted answers", where=name, mend=MEND["answer"])
+    if not predicted and isinstance(source, TextFile | str | os.PathLike):
+        raise KaratError("there are no predicted answers", where=name, hint=HINT["answer"])
     refuse_half_characters(predicted, name)
     return predicted
 
@@ -72,5 +72,5 @@ def _is_plain(source: Any) -> bool:
 
 def _twice(query: str, where: str, again: Iterable[tuple[str, str, object]]) -> KaratError:
     first = next(place for place, each, _ in again if each == query)
-    mend = "Keep one of them; several gold answers of a question are a list."
-    return KaratError(f"question {shown(query)} is in {first} already", where=where, mend=mend)
+    hint = "Keep one of them; several gold answers of a question are a list."
+    return KaratError(f"question {shown(query)} is in {first} already", where=where, hint=hint)

@@ -7,19 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow.compute as pc
 
-from karat.arrays import Column, numbers, rows
 from karat.judged import Floats
-from karat.sources.forms import Table
+from karat.sources.arrays import Column, numbers, rows
+from karat.sources.containers import ScoredRows
 
 
-def in_groups(query: Column, doc: Column, number: Floats, place: Callable[[str, str], str]) -> Table:
+def in_groups(query: Column, doc: Column, number: Floats, place: Callable[[str, str], str]) -> ScoredRows:
     """A table with one stretch of rows per run of equal queries; a query may have several stretches."""
     runs = pc.run_end_encode(query)
     offsets = np.concatenate(([0], numbers(runs.run_ends, np.int32))).astype(np.int64)
-    return Table(runs.values.to_pylist(), offsets, doc, number, place)
+    return ScoredRows(runs.values.to_pylist(), offsets, doc, number, place)
 
 
-def grouped(query: Column, doc: Column, number: Floats, place: Callable[[str, str], str]) -> Table:
+def grouped(query: Column, doc: Column, number: Floats, place: Callable[[str, str], str]) -> ScoredRows:
     """A table with one stretch of rows per query, queries and rows in the order of their appearance."""
     table = in_groups(query, doc, number, place)
     if len(set(table.queries)) == len(table.queries):

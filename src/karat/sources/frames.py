@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.arrays import Column, one_array
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, did_you_mean, shown
 from karat.judged import Floats
-from karat.names import did_you_mean
+from karat.sources.arrays import Column, one_array
 from karat.sources.columns import grouped
-from karat.sources.forms import Table
+from karat.sources.containers import ScoredRows
 
-_MEND = "A data frame has the columns query, doc and grade (truth) or score (run)."
+_HINT = "A data frame has the columns query, doc and grade (truth) or score (run)."
 
 
 @dataclass(frozen=True)
@@ -35,21 +34,21 @@ class FrameColumns:
         roles = ("query", "doc", number)
         for role, name in given.items():
             if not isinstance(name, str):
-                raise KaratError(f"{shown(name)} is not the name of a column", mend=f"Give the name of {role} as text.")
+                raise KaratError(f"{shown(name)} is not the name of a column", hint=f"Give the name of {role} as text.")
             if role not in roles:
                 raise KaratError(
                     f"{shown(role)} is not a column that is read",
-                    mend=f"Give names for {', '.join(roles[:-1])} or {roles[-1]}, as {{'doc': 'docno'}}.",
+                    hint=f"Give names for {', '.join(roles[:-1])} or {roles[-1]}, as {{'doc': 'docno'}}.",
                 )
         return cls(*(given.get(role, role) for role in roles))
 
 
-def frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False) -> Table:
+def frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False) -> ScoredRows:
     """The three columns of a frame, the rows of each query together; numbers must be finite if that is said."""
     try:
         table = pa.table(source)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise KaratError(f"this cannot be read as a table: {error}", where=name, mend=_MEND) from None
+        raise KaratError(f"this cannot be read as a table: {error}", where=name, hint=_HINT) from None
     query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
     doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
     number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", finite)
@@ -63,7 +62,7 @@ def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
         raise KaratError(
             f"{problem} {shown(wanted)} among {', '.join(map(shown, table.column_names)) or 'none'}",
             where=name,
-            mend=f"{'' if there else did_you_mean(wanted, table.column_names)} Other names are given with "
+            hint=f"{'' if there else did_you_mean(wanted, table.column_names)} Other names are given with "
             "truth_columns= and run_columns=, as {'doc': 'docno'}.".strip(),
         )
     return table[wanted]
@@ -81,7 +80,7 @@ def _ids(column: pa.ChunkedArray, where: str) -> Column:
         kind = column.type
     if not (_is_text(kind) or pa.types.is_integer(kind)):
         raise KaratError(
-            f"ids of type {kind}", where=where, mend="Ids are text or whole numbers; convert the column to text."
+            f"ids of type {kind}", where=where, hint="Ids are text or whole numbers; convert the column to text."
         )
     _refuse_nulls(column, where)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
@@ -107,7 +106,7 @@ def _numbers(column: pa.ChunkedArray, where: str, finite: bool) -> Floats:
         or pa.types.is_decimal(kind)
         or pa.types.is_boolean(kind)
     ):
-        raise KaratError(f"numbers of type {kind}", where=where, mend="Convert the column to numbers.")
+        raise KaratError(f"numbers of type {kind}", where=where, hint="Convert the column to numbers.")
     _refuse_nulls(column, where)
     numbers: Floats = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
     bad = ~np.isfinite(numbers) if finite else np.isnan(numbers)
@@ -120,7 +119,7 @@ def _numbers(column: pa.ChunkedArray, where: str, finite: bool) -> Floats:
 def _refuse_nulls(column: pa.ChunkedArray, where: str) -> None:
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
-        raise KaratError("a value is missing", where=f"{where}, row {row}", mend="Every row needs all three columns.")
+        raise KaratError("a value is missing", where=f"{where}, row {row}", hint="Every row needs all three columns.")
 
 
 def _places(query: Column, doc: Column, of_query: str, of_doc: str, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-from karat.document import DocumentLike, scores
+from karat.documents.document import DocumentLike, scores
 from karat.errors import KaratError
 
 
@@ -24,7 +24,7 @@ def grades_by_key(
         raise KaratError(
             f"{len(given) - missing} of {len(given)} gold documents have a score",
             where=where,
-            mend="Of a query's gold documents all have a score, or none.",
+            hint="Of a query's gold documents all have a score, or none.",
         )
     grades: dict[str | None, float] = {}
     for key, score in zip(keys, given, strict=True):
@@ -34,7 +34,7 @@ def grades_by_key(
             grade = math.inf
         if not 0 <= grade < math.inf:
             raise KaratError(
-                f"a gold document has the score {grade:g}", where=where, mend="Its score is its grade: 0 or more."
+                f"a gold document has the score {grade:g}", where=where, hint="Its score is its grade: 0 or more."
             )
         grades[key] = max(grade, grades.get(key, grade))
     return grades

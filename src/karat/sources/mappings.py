@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from karat.document import DocumentLike, identifier, refuse_half_characters
+from karat.documents.document import DocumentLike, all_text, identifier, refuse_half_characters
+from karat.documents.key import Key
 from karat.errors import KaratError, shown
-from karat.inputs import all_text
 from karat.judged import Bools, Floats, Ints
-from karat.key import Key
-from karat.sources.forms import Batch, Lists, Ready, Scored, Truth
+from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
 
-_TRUTH_MEND = "A truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
-_RUN_MEND = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
+_TRUTH_HINT = "A truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
+_RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
 
 
 def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
@@ -34,7 +33,7 @@ def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
             golds[query] = _with_text_keys(docs, where)
             by_id = True
         else:
-            documents = list(_several(docs, where, _TRUTH_MEND))
+            documents = list(_several(docs, where, _TRUTH_HINT))
             listed = key.of(documents, where)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
@@ -69,7 +68,7 @@ def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
     return truth.keyed(key) if by_id else truth
 
 
-def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Ready:
+def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemoryRun:
     """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`, each query in the one or the other form."""
     scored: dict[str, dict[str, float]] = {}
     listed: dict[str, Sequence[str | None]] = {}
@@ -82,17 +81,17 @@ def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Ready:
         if isinstance(docs, Mapping):
             scored[query] = _with_text_keys(docs, where)
         else:
-            documents = list(_several(docs, where, _RUN_MEND))
+            documents = list(_several(docs, where, _RUN_HINT))
             listed[query] = key.of_retrieved(documents, where)
             given.append(documents)
     refuse_half_characters(seen, name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _no_nan, "score", name)
-        parts.append(Scored(list(scored), list(scored.values()), scores, offsets))
+        parts.append(ScoredMappings(list(scored), list(scored.values()), scores, offsets))
     if listed:
-        parts.append(Lists(list(listed), list(listed.values()), given))
-    return Ready(name, tuple(parts))
+        parts.append(RankedLists(list(listed), list(listed.values()), given))
+    return InMemoryRun(name, tuple(parts))
 
 
 def by_position(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def by_position(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict
             raise KaratError(
                 f"{shown(docs)} is not a list of documents",
                 where=f"{name}, query {at}",
-                mend="Give one list per query: [[doc, ...], [doc, ...]].",
+                hint="Give one list per query: [[doc, ...], [doc, ...]].",
             )
     return dict(zip(queries, lists, strict=True))
 
@@ -114,14 +113,14 @@ def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> 
     return query
 
 
-def _several(docs: object, where: str, mend: str) -> Iterable[object]:
+def _several(docs: object, where: str, hint: str) -> Iterable[object]:
     if type(docs) is list:
         return docs
     if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
-        raise KaratError(f"{shown(docs)} is not a list of documents", where=where, mend=mend)
+        raise KaratError(f"{shown(docs)} is not a list of documents", where=where, hint=hint)
     if isinstance(docs, set | frozenset):
-        if mend == _RUN_MEND:
-            raise KaratError("a set has no order", where=where, mend=mend)
+        if hint == _RUN_HINT:
+            raise KaratError("a set has no order", where=where, hint=hint)
         return sorted(docs, key=str)
     return docs
 
@@ -174,6 +173,6 @@ def _bad_number(
                 return KaratError(
                     f"{what} {shown(value)} is not a number",
                     where=f"{name}, query {query}, document {doc}",
-                    mend="Several runs go into evaluate_runs." if several_runs else f"Every document needs a {what}.",
+                    hint="Several runs go into evaluate_runs." if several_runs else f"Every document needs a {what}.",
                 )
     raise AssertionError("no bad number among numbers that could not be read")

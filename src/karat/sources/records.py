@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from karat.errors import KaratError, shown
-from karat.names import did_you_mean
-from karat.sources.pieces import TextSource
+from karat.errors import KaratError, did_you_mean, shown
+from karat.sources.text_file import TextFile
 
 Record = Mapping[str, Any]
 
@@ -40,14 +39,14 @@ ALSO = {
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     """What each field is called: as we call it, unless another name is given."""
     if fields is not None and not isinstance(fields, Mapping):
-        mend = 'Give a mapping, as {"query": "id"}.'
-        raise KaratError(f"fields={shown(fields)} says no names of fields", mend=mend)
+        hint = 'Give a mapping, as {"query": "id"}.'
+        raise KaratError(f"fields={shown(fields)} says no names of fields", hint=hint)
     for role, name in (fields or {}).items():
         if role not in ROLES:
-            mend = f"{did_you_mean(str(role), ROLES)} The fields are {', '.join(ROLES)}.".strip()
-            raise KaratError(f"{shown(role)} is no field of results", mend=mend)
+            hint = f"{did_you_mean(str(role), ROLES)} The fields are {', '.join(ROLES)}.".strip()
+            raise KaratError(f"{shown(role)} is no field of results", hint=hint)
         if not isinstance(name, str) or not name:
-            raise KaratError(f"{shown(name)} is not the name of a field", mend=f"Give the name of {role} as text.")
+            raise KaratError(f"{shown(name)} is not the name of a field", hint=f"Give the name of {role} as text.")
     return {role: role for role in ROLES} | dict(fields or {})
 
 
@@ -71,11 +70,11 @@ def records_of_list(records: Sequence[Record], name: str) -> Iterator[tuple[str,
     for at, record in enumerate(records):
         where = f"{name}[{at}]"
         if not isinstance(record, Mapping):
-            raise KaratError(f"{shown(record)} is not a record", where=where, mend="A record is a dictionary.")
+            raise KaratError(f"{shown(record)} is not a record", where=where, hint="A record is a dictionary.")
         yield where, record
 
 
-def records_of_file(source: TextSource, read: Iterable[str], mend: str) -> Iterator[tuple[str, Record]]:
+def records_of_file(source: TextFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
     """Each object of a file of JSON lines, with its place; `read` are the names of the fields that will be read."""
     # A field that comes twice is looked for only where its name does: to look at every key of every object makes
     # parsing take half as long again. A quotation mark in a text is escaped, so that texts are not taken for names.
@@ -85,11 +84,11 @@ def records_of_file(source: TextSource, read: Iterable[str], mend: str) -> Itera
         if not line:
             continue
         where = f"{source.name}:{number}"
-        record = _parsed(line, _QUICK, where, first, mend)
+        record = _parsed(line, _QUICK, where, first, hint)
         if not isinstance(record, dict):
-            raise _no_object(line, f"{shown(record)} is not an object", where, first, mend)
+            raise _no_object(line, f"{shown(record)} is not an object", where, first, hint)
         if any(line.count(quoted[name]) > 1 for name in quoted.keys() & record.keys()):
-            record = _parsed(line, _CAREFUL, where, first, mend)
+            record = _parsed(line, _CAREFUL, where, first, hint)
         yield where, record
         first = False
 
@@ -98,9 +97,9 @@ def _quoted(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def parsed(data: bytes, where: str, mend: str) -> Any:
+def parsed(data: bytes, where: str, hint: str) -> Any:
     """What a file of JSON holds as a whole, no key twice in an object."""
-    return _parsed(data, _CAREFUL, where, False, mend)
+    return _parsed(data, _CAREFUL, where, False, hint)
 
 
 def is_one_value(data: bytes) -> bool:
@@ -113,51 +112,51 @@ def is_one_value(data: bytes) -> bool:
     return not text[end:].strip()
 
 
-def _parsed(line: bytes, decoder: json.JSONDecoder, where: str, first: bool, mend: str) -> Any:
+def _parsed(line: bytes, decoder: json.JSONDecoder, where: str, first: bool, hint: str) -> Any:
     """What a line holds."""
     if b"\0" in line:
         binary = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError("there is a NUL byte in this line", where=where, mend=binary)
+        raise KaratError("there is a NUL byte in this line", where=where, hint=binary)
     try:
         text = line.decode()
         return decoder.decode(text)
     except UnicodeDecodeError as error:
         bad = shown(line[error.start : error.start + 1])
         what = f"not UTF-8: {bad} in column {error.start + 1}"
-        raise KaratError(what, where=where, mend="Save the file as UTF-8.") from None
+        raise KaratError(what, where=where, hint="Save the file as UTF-8.") from None
     except json.JSONDecodeError as error:
         at = f"{'' if error.lineno == 1 else f'line {error.lineno}, '}column {error.colno}"
         what = f"not JSON: {error.msg} in {at}"
-        raise _no_object(line, what, where, first, mend, cut=error.pos >= len(text)) from None
+        raise _no_object(line, what, where, first, hint, cut=error.pos >= len(text)) from None
     except RecursionError:
-        raise KaratError("objects are nested too deeply", where=where, mend=mend) from None
+        raise KaratError("objects are nested too deeply", where=where, hint=hint) from None
     except KaratError as error:  # from the decoder's hooks, which do not know the place
-        raise KaratError(error.what, where=where, mend=error.mend) from None
+        raise KaratError(error.what, where=where, hint=error.hint) from None
     except ValueError:
         what = "there is a number of thousands of digits"
-        raise KaratError(what, where=where, mend="Write it as text.") from None
+        raise KaratError(what, where=where, hint="Write it as text.") from None
 
 
-def _no_object(line: bytes, what: str, where: str, first: bool, mend: str, cut: bool = False) -> KaratError:
+def _no_object(line: bytes, what: str, where: str, first: bool, hint: str, cut: bool = False) -> KaratError:
     """A line that holds no object. The first one shows whether this is JSON that is not in lines."""
     if first and line.lstrip().startswith(b"["):
         what = "this is one list, not one object per line"
-        mend = "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
+        hint = "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
     elif first and cut and line.lstrip().startswith(b"{"):
         what = "this object does not end on its line"
-        mend = "Put each object on one line: jq -c . results.json > results.jsonl"
-    return KaratError(what, where=where, mend=mend)
+        hint = "Put each object on one line: jq -c . results.json > results.jsonl"
+    return KaratError(what, where=where, hint=hint)
 
 
 def _no_constant(name: str) -> None:
-    raise KaratError(f"not JSON: {name} is no number there", mend="Write null, or leave it out.")
+    raise KaratError(f"not JSON: {name} is no number there", hint="Write null, or leave it out.")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise KaratError(f"the key {shown(key)} comes twice in one object", mend="Keep one of them.")
+            raise KaratError(f"the key {shown(key)} comes twice in one object", hint="Keep one of them.")
         found[key] = value
     return found
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from karat.document import identifier, refuse_half_characters
-from karat.errors import KaratError, shown
-from karat.inputs import gold_answers, predicted_answer
-from karat.names import nearest
-from karat.sources.pieces import TextSource
+from karat.documents.answer import gold_answers, predicted_answer
+from karat.documents.document import identifier, refuse_half_characters
+from karat.errors import KaratError, nearest, shown
 from karat.sources.records import ALSO, Record, field_names, naming, records_of_file, records_of_list, value_of
+from karat.sources.text_file import TextFile
 
 __all__ = ["Results", "is_results", "read_results"]
 
@@ -21,7 +20,7 @@ Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
 """What can be evaluated, and the two fields that it takes."""
 
-_MEND = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
+_HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 _DOCUMENTS = "Give a list of texts, of ids, or of documents, or {document: number}."
 _ELSEWHERE = {
     "query": "Gold answers and predicted ones in files of their own go into `karat answers`.",
@@ -46,7 +45,7 @@ class Results:
     gold_answers: dict[str, tuple[str, ...]]
     answers: dict[str, str]
     unscored: tuple[tuple[str, int, str], ...] = ()
-    """what is there and cannot be scored: in words, in how many lines it is, and the mend"""
+    """what is there and cannot be scored: in words, in how many lines it is, and the hint"""
     empty: tuple[str, ...] = ()
     """queries with nothing else"""
 
@@ -58,7 +57,7 @@ class Results:
 
 
 def read_results(
-    source: str | os.PathLike[str] | TextSource | Sequence[Record],
+    source: str | os.PathLike[str] | TextFile | Sequence[Record],
     fields: Mapping[str, str] | None = None,
     needed: Collection[Part] = (),
     welcome: Collection[Part] = tuple(PARTS),
@@ -75,21 +74,21 @@ def read_results(
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
     if isinstance(source, str | os.PathLike):
-        return read_results(TextSource(os.fspath(source)), fields, needed, welcome)
+        return read_results(TextFile(os.fspath(source)), fields, needed, welcome)
     names = field_names(fields)
-    if isinstance(source, TextSource):
+    if isinstance(source, TextFile):
         try:
-            records = records_of_file(source, (names[role] for role in ALSO), _MEND)
+            records = records_of_file(source, (names[role] for role in ALSO), _HINT)
             return _collected(source.name, records, names, needed, welcome)
         except KaratError:
             source.check()
             raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _collected("the results", records_of_list(source, "the results"), names, needed, welcome)
-    raise KaratError(f"{shown(source)} is no results", mend="Results are a path, or a list of records (dictionaries).")
+    raise KaratError(f"{shown(source)} is no results", hint="Results are a path, or a list of records (dictionaries).")
 
 
-def is_results(source: TextSource) -> bool:
+def is_results(source: TextFile) -> bool:
     """Whether this is a file of results, as far as its first line that is not blank shows: it begins with `{`."""
     return source.first_byte() == b"{"
 
@@ -104,7 +103,7 @@ def _collected(
     found, fields, example = _gathered(records, names)
     places = found["query"]
     if example is None:
-        raise KaratError("there are no results", where=name, mend=_MEND)
+        raise KaratError("there are no results", where=name, hint=_HINT)
     used = _used(found, needed, welcome)
     for role in ("query", *used):
         if not found[role]:
@@ -116,7 +115,7 @@ def _collected(
     except KaratError as error:
         if "answers" in needed or not read:
             raise
-        unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.mend or ""))
+        unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.hint or ""))
     truth, run, golds, answers = (read.get(role, {}) for role in _READ)
     empty = [query for query in places if not any(query in found[role] for role in _READ)]
     return Results(name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty))
@@ -138,7 +137,7 @@ def _gathered(
         if value is None:
             lacking = lacking or where
         if lacking and (places or value is not None):
-            raise KaratError(f"there is no {shown(names['query'])}", where=lacking, mend="Every line needs a query.")
+            raise KaratError(f"there is no {shown(names['query'])}", where=lacking, hint="Every line needs a query.")
         # Where not even the first line has a query, it has to be seen whether any has.
         if value is not None:
             query = _new_query(value, where, places)
@@ -160,8 +159,8 @@ def _read(role: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str,
         if role in PARTS["documents"] or inner is None:
             raise
         # Many logs have an object for the answer.
-        mend = f"Name the text in it: {naming(role, f'{name}.{inner}')}"
-        raise KaratError(error.what, where=error.where, mend=mend) from None
+        hint = f"Name the text in it: {naming(role, f'{name}.{inner}')}"
+        raise KaratError(error.what, where=error.where, hint=hint) from None
 
 
 def _halves(found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
@@ -190,7 +189,7 @@ def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
         raise KaratError(
             f"query {shown(query)} is in {places[query]} already",
             where=where,
-            mend="Keep one line of each query, or take another field for it: " + naming("query", "..."),
+            hint="Keep one line of each query, or take another field for it: " + naming("query", "..."),
         )
     return query
 
@@ -205,12 +204,12 @@ def _documents(value: object, where: str) -> Any:
             return [_unwrapped(value)]
         if bool in kinds:
             doc = next(doc for doc, number in value.items() if isinstance(number, bool))
-            mend = "Grades and scores are numbers: write 1 and 0."
-            raise KaratError(f"document {shown(doc)} has {value[doc]} for its number", where=where, mend=mend)
+            hint = "Grades and scores are numbers: write 1 and 0."
+            raise KaratError(f"document {shown(doc)} has {value[doc]} for its number", where=where, hint=hint)
         return value
     if isinstance(value, list | tuple):
         return [item if type(item) is str else _document(item, where, at) for at, item in enumerate(value)]
-    raise KaratError(f"{shown(value)} is not a list of documents", where=where, mend=_DOCUMENTS)
+    raise KaratError(f"{shown(value)} is not a list of documents", where=where, hint=_DOCUMENTS)
 
 
 def _document(item: object, where: str, at: int) -> object:
@@ -220,8 +219,8 @@ def _document(item: object, where: str, at: int) -> object:
         return item  # a span, (document, start, end), as far as it looks
     number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
     if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
-        mend = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
-        raise KaratError(f"{shown(item)} is no document", where=f"{where}[{at}]", mend=mend)
+        hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
+        raise KaratError(f"{shown(item)} is no document", where=f"{where}[{at}]", hint=hint)
     return item
 
 
@@ -258,5 +257,5 @@ def _no_field(role: str, names: Mapping[str, str], fields: list[str], example: R
     known = [field for also in ALSO[role] for field in free if field.rpartition(".")[2].casefold() == also]
     # A name that was given is most likely misspelt; our own is most likely another one there.
     likely = [*known, *nearest(name, free)] if name == role else [*nearest(name, free), *known]
-    mend = f"{there} Name it: {naming(role, likely[0] if likely else '...')}"
-    return KaratError(what, where=where, mend=f"{mend} {_ELSEWHERE.get(role, '')}".rstrip())
+    hint = f"{there} Name it: {naming(role, likely[0] if likely else '...')}"
+    return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(role, '')}".rstrip())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from karat.document import identifier, refuse_half_characters
+from karat.documents.document import identifier, refuse_half_characters
 from karat.errors import KaratError, shown
 from karat.judged import Ints, place_in_query
 from karat.spans import LARGEST, Spans
@@ -64,7 +64,7 @@ def read_spans(
     """
     golds = _by_query(truth, None, names[0])
     if not golds:
-        raise KaratError(f"{names[0]} is empty", mend=_FORMS)
+        raise KaratError(f"{names[0]} is empty", hint=_FORMS)
     found = _by_query(run, list(golds), names[1])
     gold = {query: _spans(listed, f"{names[0]}, query {query}", "span") for query, listed in golds.items()}
     retrieved = {query: _spans(listed, f"{names[1]}, query {query}", "rank") for query, listed in found.items()}
@@ -115,21 +115,21 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
     if not isinstance(source, Sequence) or isinstance(source, str | bytes):
         path = getattr(source, "path", None)
         what = "a data frame" if hasattr(source, "__arrow_c_stream__") else shown(path or source)
-        raise KaratError(f"spans cannot be read from {what}", where=name, mend=_FORMS)
+        raise KaratError(f"spans cannot be read from {what}", where=name, hint=_FORMS)
     if queries is not None and len(source) != len(queries):
         raise KaratError(
             f"the truth has {len(queries)} queries and {name} has {len(source)} lists",
-            mend="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
+            hint="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
         )
     return dict(zip(queries or map(str, range(len(source))), source, strict=True))
 
 
 def _spans(listed: object, where: str, each: str) -> list[Span]:
     if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
-        raise KaratError(f"{shown(listed)} is no list of spans", where=where, mend=_FORMS)
+        raise KaratError(f"{shown(listed)} is no list of spans", where=where, hint=_FORMS)
     if isinstance(listed, set | frozenset):
         if each == "rank":
-            raise KaratError("a set has no order", where=where, mend=_FORMS)
+            raise KaratError("a set has no order", where=where, hint=_FORMS)
         listed = sorted(listed, key=str)
     return [_span(span, f"{where}, {each} {at}") for at, span in enumerate(listed, 1)]
 
@@ -138,16 +138,16 @@ def _span(span: Any, where: str) -> Span:
     # A named tuple is read by its names, whatever their order.
     if isinstance(span, tuple | list) and not hasattr(span, "_fields"):
         if len(span) != 3:
-            raise KaratError(f"{shown(span)} is no span", where=where, mend=_SPAN)
+            raise KaratError(f"{shown(span)} is no span", where=where, hint=_SPAN)
         document, start, end = span
     else:
         document, start, end = _parts(span, where)
     name, first, last = _id(document, where), _position(start, "start", where), _position(end, "end", where)
     if not name:
-        raise KaratError("the document of a span has an empty name", where=where, mend=_SPAN)
+        raise KaratError("the document of a span has an empty name", where=where, hint=_SPAN)
     if last < first:
         raise KaratError(
-            f"a span ends at {last}, before its start at {first}", where=where, mend="Write (document, start, end)."
+            f"a span ends at {last}, before its start at {first}", where=where, hint="Write (document, start, end)."
         )
     return Span(name, first, last)
 
@@ -163,7 +163,7 @@ def _parts(span: Any, where: str) -> tuple[object, object, object]:
         end = _position(start, "start", where) + len(content)
     for part, value in (("document", document), ("start", start), ("end", end)):
         if value is None:
-            raise KaratError(f"{shown(span)} is no span: it has no {part}", where=where, mend=_SPAN)
+            raise KaratError(f"{shown(span)} is no span: it has no {part}", where=where, hint=_SPAN)
     return document, start, end
 
 
@@ -179,13 +179,13 @@ def _named(holder: object, name: str) -> object:
 def _position(value: object, what: str, where: str) -> int:
     # Most are plain integers, and asking for the abstract type takes longer than all the rest.
     if type(value) is not int and (not isinstance(value, Integral) or isinstance(value, bool)):
-        raise KaratError(f"the {what} of a span is {shown(value)}, no whole number", where=where, mend=_POSITION)
+        raise KaratError(f"the {what} of a span is {shown(value)}, no whole number", where=where, hint=_POSITION)
     position = int(value)
     if position < 0:
-        mend = f"{_POSITION} LangChain has -1 for chunks that it did not find in their document."
-        raise KaratError(f"the {what} of a span is {shown(position)}", where=where, mend=mend)
+        hint = f"{_POSITION} LangChain has -1 for chunks that it did not find in their document."
+        raise KaratError(f"the {what} of a span is {shown(position)}", where=where, hint=hint)
     if position > LARGEST:
-        raise KaratError(f"the {what} of a span is beyond 2**62", where=where, mend=_POSITION)
+        raise KaratError(f"the {what} of a span is beyond 2**62", where=where, hint=_POSITION)
     return position
 
 

@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
-from karat.arrays import Column, numbers, one_array, texts
 from karat.errors import KaratError, shown
 from karat.judged import Floats
+from karat.sources.arrays import Column, numbers, one_array, texts
 from karat.sources.columns import grouped, in_groups
-from karat.sources.forms import Batch, Table
-from karat.sources.pieces import BOM, Piece, Progress, TextSource
+from karat.sources.containers import Batch, ScoredRows
+from karat.sources.text_file import BOM, Piece, Progress, TextFile
 
 _LOOK = 4096
 
@@ -37,7 +37,7 @@ class Layout(NamedTuple):
     columns: tuple[str, ...]
     number: str
     open_ended: bool
-    mend: str
+    hint: str
 
 
 # trec_eval ignores what follows a run's tag, and refuses what follows a grade.
@@ -63,7 +63,7 @@ class Columns(NamedTuple):
 class TrecRun:
     """A run in a file, or on standard input."""
 
-    source: TextSource
+    source: TextFile
     progress: Progress | None = None
 
     @property
@@ -87,20 +87,20 @@ class TrecRun:
         """The same file, to be read without telling how far it is."""
         return TrecRun(self.source)
 
-    def _batch(self, piece: Piece) -> Table:
+    def _batch(self, piece: Piece) -> ScoredRows:
         return in_groups(*_read(piece, RUN), self._places)
 
     def _places(self, query: str, doc: str) -> str:
         return _places(self.source, query, doc)
 
 
-def trec_truth(source: TextSource) -> Table:
+def trec_truth(source: TextFile) -> ScoredRows:
     """The judgments of a qrels file, grouped by query."""
     columns = _read_all(source, QRELS)
     return grouped(*columns, lambda query, doc: _places(source, query, doc))
 
 
-def _read_all(source: TextSource, layout: Layout) -> Columns:
+def _read_all(source: TextFile, layout: Layout) -> Columns:
     parts = [_read(piece, layout) for piece in source.pieces()]
     if not any(len(part.number) for part in parts):
         raise _empty(source, layout)
@@ -210,7 +210,7 @@ def _by_hand(piece: Piece, layout: Layout) -> Columns:
             raise KaratError(
                 "there is a NUL byte in this line",
                 where=where(),
-                mend="This is binary data, or UTF-16: TREC files are text in UTF-8.",
+                hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
             )
         if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
             raise _wrong_columns(tokens, layout, where())
@@ -224,7 +224,7 @@ def _text(token: bytes, where: Callable[[], str]) -> str:
     try:
         return token.decode()
     except UnicodeDecodeError:
-        raise KaratError(f"{shown(token)} is not UTF-8", where=where(), mend="Save the file as UTF-8.") from None
+        raise KaratError(f"{shown(token)} is not UTF-8", where=where(), hint="Save the file as UTF-8.") from None
 
 
 def _number(tokens: list[bytes], at: int, layout: Layout, where: Callable[[], str]) -> float:
@@ -237,7 +237,7 @@ def _number(tokens: list[bytes], at: int, layout: Layout, where: Callable[[], st
     if not good:
         text = token.decode(errors="replace")
         raise KaratError(
-            f"{layout.number} {shown(text)} is not a number", where=where(), mend=layout.mend + _if_json(tokens)
+            f"{layout.number} {shown(text)} is not a number", where=where(), hint=layout.hint + _if_json(tokens)
         )
     return number
 
@@ -250,15 +250,15 @@ def _if_json(tokens: list[bytes]) -> str:
 
 
 def _wrong_columns(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
-    count, mend = len(tokens), layout.mend + _if_json(tokens)
+    count, hint = len(tokens), layout.hint + _if_json(tokens)
     if layout is QRELS and count >= len(RUN.columns):
-        mend += " This looks like a run: are truth and run in the wrong order?"
+        hint += " This looks like a run: are truth and run in the wrong order?"
     elif layout is RUN and count == len(QRELS.columns):
-        mend += " This looks like a truth: are truth and run in the wrong order?"
-    return KaratError(f"{count} column{'s' if count != 1 else ''}", where=where, mend=mend)
+        hint += " This looks like a truth: are truth and run in the wrong order?"
+    return KaratError(f"{count} column{'s' if count != 1 else ''}", where=where, hint=hint)
 
 
-def _places(source: TextSource, query: str, doc: str) -> str:
+def _places(source: TextFile, query: str, doc: str) -> str:
     """The first two lines that hold this query and document: `run.trec:3 and 7`."""
     wanted = query.encode(), doc.encode()
     lines: list[int] = []
@@ -273,5 +273,5 @@ def _places(source: TextSource, query: str, doc: str) -> str:
     return source.name
 
 
-def _empty(source: TextSource, layout: Layout) -> KaratError:
-    return KaratError(f"the {layout.kind} is empty", where=source.name, mend=layout.mend)
+def _empty(source: TextFile, layout: Layout) -> KaratError:
+    return KaratError(f"the {layout.kind} is empty", where=source.name, hint=layout.hint)

@@ -8,9 +8,11 @@ from typing import Any
 
 from karat.answers import Answers, Gold
 from karat.components.sharing import shared
-from karat.inputs import all_text, check_equal_lengths, check_lengths, gold_answers, predicted_answer
+from karat.documents.answer import gold_answers, predicted_answer
+from karat.documents.document import all_text
 from karat.judged import Floats
 from karat.scores import Scores
+from karat.sources.lists import check_equal_lengths, check_lengths
 
 GoldAnswers = Sequence[Gold]
 """For each question one gold answer, or several of which any is right; None where nobody knows one."""

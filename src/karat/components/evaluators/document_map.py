@@ -6,9 +6,8 @@ from typing import Literal, get_args
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.errors import KaratError, shown
-from karat.matching.choice import Match
-from karat.names import did_you_mean
+from karat.errors import KaratError, did_you_mean, shown
+from karat.matching.matchers import Match
 
 Convention = Literal["found", "standard"]
 _MEASURES = {"found": "AP(norm=found, credit=rank)", "standard": "AP"}
@@ -38,7 +37,7 @@ class DocumentMAPEvaluator(DocumentMeasureEvaluator):
         if convention not in get_args(Convention):
             near = did_you_mean(str(convention), get_args(Convention))
             raise KaratError(
-                f"convention {shown(convention)} is not one of {', '.join(get_args(Convention))}", mend=near
+                f"convention {shown(convention)} is not one of {', '.join(get_args(Convention))}", hint=near
             )
         super().__init__(_MEASURES[convention], document_comparison_field, match)
         self.convention = convention

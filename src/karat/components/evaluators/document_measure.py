@@ -7,10 +7,10 @@ from typing import Any
 from karat.components.component import component
 from karat.components.evaluators.documents import judged
 from karat.components.serialization import Described
-from karat.document import check_field
+from karat.documents.document import check_field
 from karat.errors import KaratError, shown
-from karat.matching.choice import Match, Matcher, Own, Same, matcher_of
 from karat.matching.lists import DocumentLists
+from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
 from karat.measures import Measure, parse
 from karat.scores import Scores
 
@@ -44,15 +44,15 @@ class DocumentMeasureEvaluator(Described):
         chosen = measure.check() if isinstance(measure, Measure) else parse(str(measure))
         if chosen.definition.takes != "judged":
             answers = chosen.definition.takes == "answers"
-            mend = "Take AnswerMeasureEvaluator." if answers else "Call evaluate() with them instead."
-            raise KaratError(f"{chosen} takes {chosen.definition.takes}", mend=mend)
+            hint = "Take AnswerMeasureEvaluator." if answers else "Call evaluate() with them instead."
+            raise KaratError(f"{chosen} takes {chosen.definition.takes}", hint=hint)
         self.measure = str(chosen)
         if match is not None and document_comparison_field != "content":
             field = shown(document_comparison_field)
             raise KaratError(f"match={shown(match)} and document_comparison_field={field} both say what is compared",
-                             mend="Give one of them; a matcher takes field=, as chunk(field=meta.text).")  # fmt: skip
+                             hint="Give one of them; a matcher takes field=, as chunk(field=meta.text).")  # fmt: skip
         chosen_match = None if match is None else matcher_of(match)
-        self.match = match if isinstance(chosen_match, Own | None) else str(chosen_match)
+        self.match = match if isinstance(chosen_match, FunctionMatcher | None) else str(chosen_match)
 
     @property
     def _matcher(self) -> Matcher:
@@ -73,8 +73,8 @@ class DocumentMeasureEvaluator(Described):
     def to_dict(self) -> dict[str, Any]:
         """`{"type", "init_parameters"}`, which `from_dict` reads; a function cannot be saved."""
         data = super().to_dict()
-        if isinstance(self._matcher, Own):
-            raise KaratError(f"the function {self._matcher} cannot be saved", mend="Match by a name, such as chunk.")
+        if isinstance(self._matcher, FunctionMatcher):
+            raise KaratError(f"the function {self._matcher} cannot be saved", hint="Match by a name, such as chunk.")
         if self.match is None:
             # What is not said is as Haystack would have it.
             del data["init_parameters"]["match"]

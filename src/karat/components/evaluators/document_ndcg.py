@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.matching.choice import Match
+from karat.matching.matchers import Match
 
 
 @component

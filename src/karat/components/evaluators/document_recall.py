@@ -6,9 +6,8 @@ from enum import Enum
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.errors import KaratError, shown
-from karat.matching.choice import Match
-from karat.names import did_you_mean
+from karat.errors import KaratError, did_you_mean, shown
+from karat.matching.matchers import Match
 
 
 class RecallMode(Enum):
@@ -29,8 +28,8 @@ class RecallMode(Enum):
             if mode.value == string:
                 return mode
         names = [mode.value for mode in RecallMode]
-        mend = f"{did_you_mean(str(string), names)} The modes are {', '.join(names)}.".strip()
-        raise KaratError(f"{shown(string)} is no recall mode", mend=mend)
+        hint = f"{did_you_mean(str(string), names)} The modes are {', '.join(names)}.".strip()
+        raise KaratError(f"{shown(string)} is no recall mode", hint=hint)
 
 
 _MEASURES = {RecallMode.SINGLE_HIT: "Success", RecallMode.MULTI_HIT: "R"}

@@ -6,10 +6,10 @@ import logging
 
 from karat.components.sharing import shared
 from karat.evaluation.lists import match_documents, warnings
-from karat.inputs import check_lists
 from karat.judged import Judged
-from karat.matching.choice import Matcher
 from karat.matching.lists import DocumentLists, Matched
+from karat.matching.matchers import Matcher
+from karat.sources.lists import check_lists
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
 _log = logging.getLogger(__name__)

@@ -45,9 +45,9 @@ class SASEvaluator(Described):
         if isinstance(model, os.PathLike):
             model = os.fspath(model)
         if not isinstance(model, str) or not model.strip():
-            raise KaratError(f"model={shown(model)} is not the name of a model", mend="Give its name, or its folder.")
+            raise KaratError(f"model={shown(model)} is not the name of a model", hint="Give its name, or its folder.")
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise KaratError(f"batch_size={shown(batch_size)} is no number of texts", mend="Give 1 or more.")
+            raise KaratError(f"batch_size={shown(batch_size)} is no number of texts", hint="Give 1 or more.")
         self.model = model
         self.batch_size = batch_size
         self.device = _device_name(device)
@@ -73,8 +73,8 @@ class SASEvaluator(Described):
     def to_dict(self) -> dict[str, Any]:
         """`{"type", "init_parameters"}`, which `from_dict` reads; a token is a secret, and is not saved."""
         if self.token is not None and not isinstance(self.token, Mapping):
-            mend = "Leave it out and set HF_TOKEN where it runs."
-            raise KaratError("a token is not written to a file", mend=mend)
+            hint = "Leave it out and set HF_TOKEN where it runs."
+            raise KaratError("a token is not written to a file", hint=hint)
         return super().to_dict()
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ def _device_name(device: Any) -> str | None:
             pass
     if type(device).__module__.partition(".")[0] == "torch":
         return str(device)
-    raise KaratError(f"device={shown(device)} is no device", mend='Give its name, such as "cpu" or "cuda:0".')
+    raise KaratError(f"device={shown(device)} is no device", hint='Give its name, such as "cpu" or "cuda:0".')
 
 
 def _described(token: Any) -> Any:
@@ -115,7 +115,7 @@ def _secret(token: Any) -> str | None:
     names = _variables(described)
     found = next((os.environ[name] for name in names if os.environ.get(name)), None)
     if found is None and described.get("strict"):
-        raise KaratError(f"there is no token in the environment: {' or '.join(names)}", mend="Set it.")
+        raise KaratError(f"there is no token in the environment: {' or '.join(names)}", hint="Set it.")
     return found
 
 
@@ -123,5 +123,5 @@ def _variables(token: Any) -> list[str]:
     """The variables of the environment that a token is said to be in. A token itself is never saved as a mapping."""
     names = token.get("env_vars") if isinstance(token, Mapping) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or "token" in token:
-        raise KaratError("this is no token", mend=_GIVE_IT)
+        raise KaratError("this is no token", hint=_GIVE_IT)
     return names

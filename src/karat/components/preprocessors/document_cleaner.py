@@ -13,9 +13,8 @@ from unicodedata import normalize
 from karat.components.component import component
 from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import Described
-from karat.document import Document, DocumentLike, as_document
-from karat.errors import KaratError, shown
-from karat.names import did_you_mean
+from karat.documents.document import Document, DocumentLike, as_document
+from karat.errors import KaratError, did_you_mean, shown
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Step = Callable[[str], str]
@@ -160,14 +159,14 @@ def _is_list(thing: object) -> bool:
 
 def _is_nested(documents: Sequence[Any]) -> bool:
     """Whether there is one list per question; either all are lists, or none is."""
-    mend = "Give a list of documents, or one list of documents per question."
+    hint = "Give a list of documents, or one list of documents per question."
     if not _is_list(documents):
-        raise KaratError(f"{shown(documents)} is not a list", where="documents", mend=mend)
+        raise KaratError(f"{shown(documents)} is not a list", where="documents", hint=hint)
     nested = bool(documents) and _is_list(documents[0])
     for at, each in enumerate(documents):
         if _is_list(each) != nested:
             what = f"{shown(each)} is {'no list' if nested else 'a list'}, unlike what comes before it"
-            raise KaratError(what, where=f"documents[{at}]", mend=mend)
+            raise KaratError(what, where=f"documents[{at}]", hint=hint)
     return nested
 
 
@@ -181,8 +180,8 @@ def _check_substrings(given: Any) -> None:
 
 def _check_form(given: object) -> None:
     if given is not None and given not in (forms := get_args(UnicodeForm)):
-        mend = f"{did_you_mean(str(given), forms)} The forms are {', '.join(forms)}.".strip()
-        raise _error("unicode_normalization", f"{shown(given)} is no Unicode normal form", mend)
+        hint = f"{did_you_mean(str(given), forms)} The forms are {', '.join(forms)}.".strip()
+        raise _error("unicode_normalization", f"{shown(given)} is no Unicode normal form", hint)
 
 
 def _check_length(given: object) -> None:
@@ -207,9 +206,9 @@ def _check_regex(pattern: object, replacement: object, parameter: str) -> None:
         wrong = replacement
         compiled.sub(replacement, "")  # reads the replacement, whether or not there is something to replace
     except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
-        mend = "Patterns and replacements are those of Python's re; re.escape makes a pattern of plain text."
-        raise _error(parameter, f"{shown(wrong)} cannot be used: {error}", mend) from None
+        hint = "Patterns and replacements are those of Python's re; re.escape makes a pattern of plain text."
+        raise _error(parameter, f"{shown(wrong)} cannot be used: {error}", hint) from None
 
 
-def _error(parameter: str, what: str, mend: str) -> KaratError:
-    return KaratError(what, where=f"DocumentCleaner, {parameter}", mend=mend)
+def _error(parameter: str, what: str, hint: str) -> KaratError:
+    return KaratError(what, where=f"DocumentCleaner, {parameter}", hint=hint)

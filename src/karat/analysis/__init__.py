@@ -1,0 +1,1 @@
+"""What looks behind a score: evidence, explain, diff, bounds and slices."""

@@ -1,0 +1,329 @@
+"""What counts as a hit: one choice, by name or as an object, for every measure.
+
+Keys are exact and cheap, and taken where documents are read. Pairs compare texts, query by query.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol
+
+from karat.documents.document import DocumentLike, check_field
+from karat.documents.key import Key, WholeDocument
+from karat.documents.normalization import Folds, folds_of, folds_text, normalized
+from karat.errors import KaratError, did_you_mean, shown
+from karat.matching.containment import ContainmentComparer, unwrapped
+from karat.matching.coverage import OverlapComparer, coverage
+from karat.matching.function import Function, FunctionComparer, name_of
+from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, percentage, ratio
+from karat.registry.names import spelled, spelling, unquoted, value_text
+from karat.registry.parameters import Help, Parameter
+
+
+class Comparer(Protocol):
+    """Compares what one query retrieved with its golds, query after query."""
+
+    def pairs(self, texts: Sequence[Any], golds: Sequence[Any]) -> Iterator[tuple[int, int]]:
+        """Which of the texts is which of the golds, by their places in both lists."""
+
+
+class Matcher(ABC):
+    """What all choices share: a name with parameters, which reads back as itself, and the key of a document."""
+
+    name: ClassVar[str] = ""
+    of_texts: ClassVar[bool] = False
+    """Whether it compares the texts of documents, and normalises them itself."""
+
+    field: str
+    normalize: Folds
+
+    def __post_init__(self) -> None:
+        check_field(self.field)
+        object.__setattr__(self, "normalize", folds_of(self.normalize))
+
+    def __str__(self) -> str:
+        given = (
+            (each.name, folds_text(value) if each.name == "normalize" else value)
+            for each in fields(self)  # type: ignore[arg-type]  # every choice is a dataclass
+            if (value := getattr(self, each.name)) != each.default
+        )
+        return spelled(self.name, given)
+
+    @property
+    def key(self) -> Key:
+        """What is read of a document."""
+        return Key(self.field, () if self.of_texts else self.normalize)
+
+    @property
+    def gold_key(self) -> Key:
+        """What is read of a gold document."""
+        return self.key
+
+    def comparer(self) -> Comparer | None:
+        """What compares texts, if this is not a matter of keys alone."""
+        return None
+
+    @abstractmethod
+    def how(self, retrieved: DocumentLike, gold: DocumentLike) -> str:
+        """In words, why a retrieved document is a hit of a gold; both are keys, or whole documents for a function."""
+
+
+@dataclass(frozen=True)
+class Same(Matcher):
+    """The same id, content or field: `id`, `content`, `meta.source`, and `content(normalize=case+space)`.
+
+    `meta.source_id(gold=id)` compares the source of what was retrieved with the id of a gold document.
+    """
+
+    field: str = "id"
+    normalize: Folds = ()
+    gold: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gold is not None:
+            check_field(self.gold)
+
+    def __str__(self) -> str:
+        normalize = [("normalize", folds_text(self.normalize))] if self.normalize else []
+        field = value_text(self.field) if "(" in self.field else self.field
+        return spelled(field, [*normalize, *([("gold", self.gold)] if self.gold else [])])
+
+    @property
+    def gold_key(self) -> Key:
+        return Key(self.gold or self.field, self.normalize)
+
+    def how(self, retrieved: str, gold: str) -> str:  # noqa: ARG002  # nothing else makes a hit
+        field = f"{self.field} is its {self.gold}" if self.gold else f"same {self.field}"
+        return field + (f", {folds_text(self.normalize)} folded" if self.normalize else "")
+
+
+@dataclass(frozen=True)
+class Prefix(Matcher):
+    """An id that begins with the gold's and a separator belongs to the gold: `doc17::chunk-3` to `doc17`.
+
+    >>> from karat import evaluate
+    >>> evaluate({"q": ["doc17"]}, {"q": ["doc4::0", "doc17::3"]}, "RR", match="prefix")["RR"]
+    0.5
+    """
+
+    name: ClassVar[str] = "prefix"
+
+    separator: str = "::"
+    field: str = "id"
+    normalize: Folds = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.separator, str) or not self.separator:
+            raise KaratError(f"prefix: separator={shown(self.separator)} separates nothing", hint='Write "::" or "#".')
+        if any("\ud800" <= character <= "\udfff" for character in self.separator):
+            raise KaratError("prefix: the separator is half a character", hint="Write the whole one.")
+        if {"'", '"'} <= set(self.separator):
+            raise KaratError(
+                "prefix: a separator cannot have both kinds of quotation marks", hint="Match by a function."
+            )
+        if not self.folded_separator:
+            raise KaratError(
+                f"prefix: normalize={folds_text(self.normalize)} leaves nothing of the separator",
+                hint="Fold other things.",
+            )
+
+    @property
+    def folded_separator(self) -> str:
+        """The separator as it is in normalised ids, between two other characters."""
+        return normalized(f"x{self.separator}x", self.normalize)[1:-1]
+
+    def how(self, retrieved: str, gold: str) -> str:
+        return f"same {self.field}" if retrieved == gold else "belongs to it"
+
+
+@dataclass(frozen=True)
+class Chunk(Matcher):
+    """A chunk is a hit of every gold document that contains it, as `is_chunk_from_original` has it.
+
+    `normalize=space` tolerates other line breaks; `threshold=90` takes nearly the same text as well (see `fuzzy`).
+
+    >>> from karat import evaluate
+    >>> evaluate({"q": ["Gold is soft. It melts at 1064 °C."]}, {"q": ["It melts"]}, "R", match="chunk")["R"]
+    1.0
+    """
+
+    name: ClassVar[str] = "chunk"
+    of_texts: ClassVar[bool] = True
+
+    normalize: Folds = ()
+    threshold: float | None = None
+    field: str = "content"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", percentage(self.name, self.threshold))
+
+    def comparer(self) -> ContainmentComparer:
+        return ContainmentComparer(self.normalize, self.threshold)
+
+    def how(self, retrieved: str, gold: str) -> str:
+        how = self.comparer().how(retrieved, gold)
+        return how or _partial(unwrapped(retrieved), gold, self.normalize or FUZZY_FOLDS)
+
+
+@dataclass(frozen=True)
+class Fuzzy(Matcher):
+    """Nearly the same text: rapidfuzz's partial ratio reaches the threshold, from 0 to 100, and a run of 12 is shared.
+
+    The ratio says how much of the shorter text is in the best matching piece of the longer one. Both are normalised
+    first, and must share 12 characters in a row, or be equal.
+    """
+
+    name: ClassVar[str] = "fuzzy"
+    of_texts: ClassVar[bool] = True
+
+    threshold: float = 90.0
+    normalize: Folds = FUZZY_FOLDS
+    field: str = "content"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "threshold", percentage(self.name, self.threshold))
+
+    def comparer(self) -> FuzzyComparer:
+        return FuzzyComparer(self.threshold, self.normalize)
+
+    def how(self, retrieved: str, gold: str) -> str:
+        return _partial(retrieved, gold, self.normalize)
+
+
+@dataclass(frozen=True)
+class Overlap(Matcher):
+    """A chunk is a hit of a gold passage if it covers this share of its words: for chunks that cut a passage in two.
+
+    >>> from karat import evaluate
+    >>> halves = ["… the price rose. Gold is soft,", "soft, and it melts at 1064 °C. Silver …"]
+    >>> evaluate({"q": ["Gold is soft, and it melts at 1064 °C."]}, {"q": halves}, "P@2", match="overlap")["P@2"]
+    0.5
+    """
+
+    name: ClassVar[str] = "overlap"
+    of_texts: ClassVar[bool] = True
+
+    threshold: float = 0.5
+    normalize: Folds = ("unicode", "case")
+    field: str = "content"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        share = Parameter("threshold", float, None, help=Help("", low=0, high=1))
+        object.__setattr__(self, "threshold", share.value(self.threshold, self.name))
+        if not self.threshold:
+            raise KaratError("overlap: a threshold of 0 would make everything a hit", hint="Take a larger one.")
+
+    def comparer(self) -> OverlapComparer:
+        return OverlapComparer(self.threshold, self.normalize)
+
+    def how(self, retrieved: str, gold: str) -> str:
+        share = coverage(normalized(retrieved, self.normalize), normalized(gold, self.normalize))
+        return f"covers {100 * share:.0f}% of its words" if share >= self.threshold else "the same text"
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionMatcher(Matcher):
+    """Whatever a function of yours says: it takes a retrieved and a gold document as they were given."""
+
+    function: Function
+    field: str = "id"
+    normalize: Folds = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionMatcher) and self.function is other.function
+
+    def __hash__(self) -> int:
+        return hash((FunctionMatcher, id(self.function)))
+
+    def __str__(self) -> str:
+        return name_of(self.function)
+
+    @property
+    def key(self) -> Key:
+        return WholeDocument()
+
+    def comparer(self) -> FunctionComparer:
+        return FunctionComparer(self.function)
+
+    def how(self, retrieved: DocumentLike, gold: DocumentLike) -> str:  # noqa: ARG002  # only the function knows
+        return f"{self} says so"
+
+
+Match = str | Matcher | Callable[[Any, Any], bool]
+"""A matcher, its name, or a function `(retrieved, gold) -> bool`."""
+
+_MATCHERS: dict[str, type[Prefix | Chunk | Fuzzy | Overlap]] = {
+    each.name: each for each in (Prefix, Chunk, Fuzzy, Overlap)
+}
+_HINT = (
+    "A match is id, content, meta.name, prefix, chunk, fuzzy(threshold=90), overlap(threshold=0.5),"
+    " or a function of a retrieved and a gold document."
+)
+
+
+def matcher_of(match: Match) -> Matcher:
+    """The matcher that is meant by a name, such as `chunk(normalize=space)`, by a function, or by itself.
+
+    >>> str(matcher_of("fuzzy(threshold=85.0, normalize=none)")), matcher_of("meta.source") == Same("meta.source")
+    ('fuzzy(threshold=85, normalize=none)', True)
+    """
+    if isinstance(match, Matcher):
+        return match
+    if isinstance(match, str):
+        return _named(match)
+    if isinstance(match, type) and match in (Same, *_MATCHERS.values()):
+        # match=chunk instead of match=chunk().
+        return match()
+    if callable(match):
+        return FunctionMatcher(match)
+    raise KaratError(f"{shown(match)} says not what counts as a hit", hint=_HINT)
+
+
+def _named(text: str) -> Matcher:
+    # The name of a field may hold nearly anything: it is what follows it that is taken apart.
+    shape = re.fullmatch(r"""\s*("[^"]*"|'[^']*'|[^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)?""", text, re.DOTALL)
+    name, parameters = shape.groups() if shape else (text, None)
+    name = unquoted(name)
+    if parameters is None:
+        return _MATCHERS[name]() if name in _MATCHERS else _same(name)
+    try:
+        _, given, cutoff = spelling(f"match{parameters}")
+    except KaratError:
+        raise KaratError(f"{shown(text)} says not what counts as a hit", hint=_HINT) from None
+    takes = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]
+    if cutoff is not None:
+        raise KaratError(f"{shown(text)}: a match takes no cut-off", hint=_HINT)
+    for parameter in given:
+        if parameter not in takes:
+            near = did_you_mean(parameter, takes) or did_you_mean(name, _MATCHERS)
+            raise KaratError(
+                f"match {name} has no parameter {shown(parameter)}",
+                hint=f"{near} It takes {', '.join(takes)}.".strip(),
+            )
+    # Every choice converts what it is given.
+    return _MATCHERS[name](**given) if name in _MATCHERS else _same(name, **given)  # type: ignore[arg-type]
+
+
+def _same(field: str, normalize: Folds = (), gold: str | None = None) -> Same:
+    try:
+        check_field(field)
+    except KaratError:
+        near = did_you_mean(field, [*_MATCHERS, "content", "id", f"meta.{field}"])
+        raise KaratError(f"{shown(field)} says not what counts as a hit", hint=f"{near} {_HINT}".strip()) from None
+    return Same(field, normalize, gold)
+
+
+def _partial(retrieved: str, gold: str, folds: Folds) -> str:
+    one, other = normalized(retrieved, folds), normalized(gold, folds)
+    if one == other:
+        return "the same text"
+    return "contained" if one in other or other in one else f"partial ratio {ratio(one, other):.1f}"

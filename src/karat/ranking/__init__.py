@@ -1,0 +1,5 @@
+"""Order, ties and duplicates: a truth and a run become Judged."""
+
+from karat.ranking.kernel import Observations, Rules, judge
+
+__all__ = ["Observations", "Rules", "judge"]

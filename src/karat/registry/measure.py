@@ -1,0 +1,182 @@
+"""A measure: what is known of it, its parameters set, and its values computed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from karat.errors import KaratError, did_you_mean, shown
+from karat.registry.names import Value, spelled
+from karat.registry.parameters import REQUIRED, Parameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Combine = Literal["mean", "sum", "geometric"]
+Takes = Literal["judged", "spans", "answers"]
+Effect = Literal["monotone", "normalised"]
+Function = Callable[..., "NDArray[Any]"]
+
+_TAKEN: dict[str, str] = {
+    "judged": "judged documents",
+    "spans": "spans, (document, start, end)",
+    "answers": "answers",
+}
+
+
+class Data(Protocol):
+    """What measures are computed from: Judged, Spans or Answers."""
+
+    @property
+    def kind(self) -> Takes:
+        """Which of them it is."""
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The ids of the queries."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """All there is to know about a measure, whatever its parameters are set to."""
+
+    name: str
+    function: Function
+    parameters: Mapping[str, Parameter]
+    at: str | None = None
+    formula: str = ""
+    reference: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    combine: Combine = "mean"
+    graded: bool = False
+    takes: Takes = "judged"
+    aliases: tuple[str, ...] = ()
+    synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
+    example_at: str = "10"
+    forbids: Callable[[Measure], str | None] = lambda _: None
+    unjudged: Callable[[Measure], Effect | None] = lambda _: None
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def details(self) -> str:
+        """What the docstring says after its first line and before its example."""
+        rest = (inspect.getdoc(self.function) or "").partition("\n")[2]
+        return rest.partition(">>>")[0].strip()
+
+    @property
+    def example(self) -> str:
+        """The example of the docstring, which runs as a test."""
+        doc = inspect.getdoc(self.function) or ""
+        start = doc.find(">>>")
+        return doc[start:].strip() if start >= 0 else ""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters set. Its text is its name everywhere, and reads back as itself.
+
+    >>> from karat.measures import AP, parse
+    >>> str(AP(rel=2) @ 100), parse("AP(rel=2)@100") == AP(rel=2) @ 100
+    ('AP(rel=2)@100', True)
+    """
+
+    name: str
+    settings: tuple[tuple[str, Value], ...] = ()
+    definition: Definition = field(compare=False, repr=False, kw_only=True)
+
+    def __str__(self) -> str:
+        at = self.definition.at
+        cutoff = dict(self.settings).get(at) if at else None
+        return spelled(self.name, [(key, value) for key, value in self.settings if key != at or cutoff is None], cutoff)
+
+    def __repr__(self) -> str:
+        return f"Measure({str(self)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled and copied by its name, and by the module that registers it."""
+        from karat.registry.registry import restored
+
+        return restored, (self.name, self.settings, self.definition.function.__module__)
+
+    def __call__(self, **settings: object) -> Measure:
+        """The same measure with these parameters set."""
+        return measure_of(self.definition, {**dict(self.settings), **settings})
+
+    def __matmul__(self, cutoff: float) -> Measure:
+        """The same measure with a cut-off: `nDCG @ 10`."""
+        if self.definition.at is None:
+            raise KaratError(f"{self.name} takes no cut-off")
+        return self(**{self.definition.at: cutoff})
+
+    @property
+    def cutoff(self) -> int | None:
+        """The rank at which this measure stops reading, if it does."""
+        k = dict(self.settings).get("k")
+        return k if isinstance(k, int) else None
+
+    def get(self, parameter: str) -> Value:
+        """The value of a parameter: as set, or its default; None where the measure has no such one."""
+        known = self.definition.parameters.get(parameter)
+        default = None if known is None or known.default is REQUIRED else known.default
+        return dict(self.settings).get(parameter, default)
+
+    def check(self) -> Measure:
+        """This measure, if nothing it needs is left open and its parameters go together."""
+        for parameter in self.definition.parameters.values():
+            if parameter.default is REQUIRED and parameter.name not in dict(self.settings):
+                at = parameter.name == self.definition.at
+                example = f"{self.name}@{self.definition.example_at}" if at else f"{parameter.name}=..."
+                raise KaratError(f"{self.name} needs {'a cut-off' if at else parameter.name}", hint=f"Write {example}.")
+        wrong = self.definition.forbids(self)
+        if wrong:
+            raise KaratError(f"{self}: {wrong}")
+        return self
+
+    def compute(self, data: Data) -> NDArray[np.float64]:
+        """One value per query; NaN where a value is null."""
+        import numpy as np
+
+        takes = self.definition.takes
+        if takes != data.kind:
+            raise KaratError(f"{self.name} takes {_TAKEN[takes]}; it was given {_TAKEN[data.kind]}")
+        values = np.asarray(self.check().definition.function(data, **dict(self.settings)), np.float64)
+        if values.shape != (len(data.queries),):
+            raise KaratError(
+                f"{self} returned an array of shape {values.shape} for {len(data.queries)} queries",
+                hint="A measure returns one value per query.",
+            )
+        return values
+
+
+def measure_of(definition: Definition, settings: Mapping[str, object]) -> Measure:
+    """A measure from its settings: checked, converted, defaults left out, in the order declared."""
+    values: dict[str, Value] = {}
+    for key, given in settings.items():
+        if key == "cutoff" and definition.at and key not in definition.parameters:
+            key = definition.at
+        if key in definition.synonyms and key not in definition.parameters:
+            choices = definition.synonyms[key]
+            if str(given) not in choices:
+                raise KaratError(f"{definition.name}: {key}={given} is not one of {', '.join(choices)}")
+            key, given = choices[str(given)]
+        parameter = definition.parameters.get(key)
+        if parameter is None:
+            takes = ", ".join(definition.parameters) or "no parameters"
+            near = did_you_mean(key, definition.parameters)
+            raise KaratError(
+                f"{definition.name} has no parameter {shown(key)}", hint=f"{near} It takes {takes}.".strip()
+            )
+        values[key] = parameter.value(given, definition.name)
+    ordered = tuple(
+        (key, values[key]) for key, parameter in definition.parameters.items()
+        if key in values and values[key] != parameter.default
+    )  # fmt: skip
+    return Measure(definition.name, ordered, definition=definition)

@@ -1,0 +1,97 @@
+"""The grammar of measure names, `name(parameter=value, ...)@cutoff`, and what is near a wrong name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from karat.errors import KaratError, shown
+
+Value = str | int | float | bool | None
+
+_SHAPE = re.compile(
+    r"\s*(?P<name>[^\s()@,=]+)\s*"
+    r"""(?:\((?P<parameters>(?:[^()'"]|'[^']*'|"[^"]*")*)\))?\s*"""
+    r"(?:@\s*(?P<cutoff>[^\s()@,=]+))?\s*"
+)
+_COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")
+_NAME = re.compile(r"""[^\s,(]+(?:\((?:[^)'"]|'[^']*'|"[^"]*"|['"])*\)?)?[^\s,]*""")
+_SPECIAL = re.compile(r"[\s(),=@'\"]")
+_HINT = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
+
+
+class Spelling(NamedTuple):
+    """A measure's name taken apart, before anyone asks whether there is such a measure."""
+
+    name: str
+    parameters: dict[str, str]
+    cutoff: str | None
+
+
+def spelling(text: str) -> Spelling:
+    """Take a name apart.
+
+    >>> spelling("nDCG(gain=exp, discount='jk')@10")
+    Spelling(name='nDCG', parameters={'gain': 'exp', 'discount': 'jk'}, cutoff='10')
+    """
+    shape = _SHAPE.fullmatch(text)
+    if shape is None:
+        raise KaratError(f"{shown(text)} is not the name of a measure", hint=_HINT)
+    parameters: dict[str, str] = {}
+    inside = shape["parameters"]
+    for part in _COMMA.split(inside) if inside and inside.strip() else []:
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        value = unquoted(value)
+        if not (name and equals and value):
+            raise KaratError(f"{shown(text)}: {shown(part.strip())} is not parameter=value", hint=_HINT)
+        if name in parameters:
+            raise KaratError(f"{shown(text)} gives {name} twice", hint=_HINT)
+        parameters[name] = value
+    return Spelling(shape["name"], parameters, shape["cutoff"])
+
+
+def spelled(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = None) -> str:
+    """Put a name together; the inverse of `spelling`.
+
+    >>> spelled("AP", [("rel", 2.0)], 100)
+    'AP(rel=2)@100'
+    """
+    inside = ", ".join(f"{key}={value_text(value)}" for key, value in parameters)
+    return name + (f"({inside})" if inside else "") + ("" if cutoff is None else f"@{value_text(cutoff)}")
+
+
+def value_text(value: Value) -> str:
+    """A parameter's value as it is written: whole numbers without a fraction, the rest as it reads back.
+
+    >>> value_text(90.0), value_text("::"), value_text(", ")
+    ('90', '::', '", "')
+    """
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    text = str(value)
+    if not _SPECIAL.search(text):
+        return text
+    return f'"{text}"' if '"' not in text else f"'{text}'"
+
+
+def split_names(text: str) -> list[str]:
+    """Several names in one string, separated by commas or spaces outside of parentheses.
+
+    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P.5,10")
+    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P.5', 'P.10']
+    """
+    names: list[str] = []
+    for name in _NAME.findall(text):
+        # trec_eval lists cut-offs after a dot: P.5,10 is P.5 and P.10.
+        stem = names[-1].rpartition(".")[0] if names else ""
+        names.append(f"{stem}.{name}" if stem and re.fullmatch(r"[\d.]+", name) else name)
+    return names
+
+
+def unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    return value

@@ -1,0 +1,127 @@
+"""The parameters of a measure: read off its function's signature, checked when they are set."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from karat.errors import KaratError
+from karat.registry.names import Value, value_text
+
+REQUIRED: Any = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a parameter is for and which values it takes; rides on the annotation of the parameter."""
+
+    text: str
+    low: float | None = None
+    high: float | None = None
+    exclusive: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a measure: its type, its default and a line of help."""
+
+    name: str
+    kind: type
+    default: Any
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    help: Help = Help("")
+
+    def value(self, given: object, measure: str) -> Value:
+        """The value meant by text or by a Python object, or an error that says what would do."""
+        if self.optional and (given is None or given == "none"):
+            return None
+        try:
+            value = self._converted(given)
+        except (ValueError, TypeError, OverflowError, KeyError):
+            raise KaratError(f"{measure}: {self.name}={given} is not {self._wanted()}") from None
+        if self.choices and str(value).lower() in self.choices:
+            value = str(value).lower()
+        if self.choices and value not in self.choices:
+            raise KaratError(f"{measure}: {self.name}={value} is not {self._wanted()}")
+        if isinstance(value, int | float) and not self._within(value):
+            raise KaratError(f"{measure}: {self.name}={value_text(value)} is not {self._wanted()}")
+        return value
+
+    def _converted(self, given: object) -> Value:
+        if self.kind is bool:
+            return {"true": True, "false": False}[str(given).lower()]
+        if self.kind is str:
+            if given is None:
+                raise ValueError
+            text = value_text(given) if isinstance(given, bool) else str(given)
+            quotable = text.strip() == text and not ('"' in text and "'" in text)
+            if not quotable or text == "none" or not text:
+                raise ValueError
+            return text
+        if isinstance(given, bool) or (isinstance(given, str) and "_" in given):
+            raise ValueError
+        number = float(given)  # type: ignore[arg-type]  # what float cannot read is caught by the caller
+        if self.kind is int:
+            if not number.is_integer():
+                raise ValueError
+            return int(number)
+        return number
+
+    def _within(self, value: float) -> bool:
+        low, high = self.help.low, self.help.high
+        if value != value or value in (float("inf"), float("-inf")):
+            return False
+        if self.help.exclusive:
+            return (low is None or value > low) and (high is None or value < high)
+        return (low is None or value >= low) and (high is None or value <= high)
+
+    def _wanted(self) -> str:
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is str:
+            return "a text: not empty, no blanks at its ends, and not both kinds of quotes in it"
+        noun = "a whole number" if self.kind is int else "a number"
+        low, high = self.help.low, self.help.high
+        if low is not None and high is not None:
+            between = "strictly between" if self.help.exclusive else "between"
+            return f"{noun} {between} {value_text(low)} and {value_text(high)}"
+        if low is not None:
+            return f"{noun} {'above' if self.help.exclusive else 'from'} {value_text(low)}" + (
+                "" if self.help.exclusive else " up"
+            )
+        return noun
+
+
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """The keyword parameters of a measure's function; its first argument is the data."""
+    hints = get_type_hints(function, include_extras=True) if function.__annotations__ else {}
+    found = {}
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            raise KaratError(f"{function.__name__}: {name} must be a keyword parameter", hint="Put a * before it.")
+        hint = hints.get(name, type(parameter.default) if parameter.default is not REQUIRED else str)
+        found[name] = _parameter(name, hint, parameter.default)
+    return MappingProxyType(found)
+
+
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    help_ = Help("")
+    optional = False
+    while True:
+        if get_origin(hint) is Annotated:
+            hint, *notes = get_args(hint)
+            help_ = next((note for note in notes if isinstance(note, Help)), help_)
+        elif get_origin(hint) in (Union, UnionType):
+            optional = NoneType in get_args(hint)
+            (hint,) = (part for part in get_args(hint) if part is not NoneType)
+        else:
+            break
+    if get_origin(hint) is Literal:
+        return Parameter(name, str, default, get_args(hint), optional, help_)
+    return Parameter(name, hint, default, (), optional, help_)

@@ -1,0 +1,118 @@
+"""Scores as tables: one row per system, per measure or per query, the best marked, and what was noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from karat.output.tables import Cell, Table
+from karat.scores import Scores
+from karat.scores.combining import higher_is_better, way
+
+
+def summary(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+    """One system: a row per measure. Several: a row per system, a column per measure, the best marked."""
+    return by_measure(runs, level) if len(runs) == 1 else by_system(runs, level)
+
+
+def by_system(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+    """A row per system and a column per measure."""
+    columns = _columns(runs, level)
+    rows = tuple((Cell(system), *(column[system] for column in columns.values())) for system in runs)
+    return Table(("run", *columns), rows, _footer(runs, level))
+
+
+def by_measure(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+    """A row per measure and system, for one system and for narrow terminals."""
+    columns = _columns(runs, level)
+    if len(runs) == 1:
+        (system,) = runs
+        rows = tuple((Cell(name), column[system]) for name, column in columns.items())
+        return Table(("measure", system or "score"), rows, _footer(runs, level))
+    several = tuple(
+        (Cell(name if at == 0 else ""), Cell(system), column[system])
+        for name, column in columns.items()
+        for at, system in enumerate(runs)
+    )
+    return Table(("measure", "run", "score"), several, _footer(runs, level), labels=2)
+
+
+def by_query(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+    """A row per query (and system, if there are several), the combined values last."""
+    columns = _columns(runs, level)
+    several = len(runs) > 1
+    rows = []
+    for system, scores in runs.items():
+        for query, values in scores.per_query.items():
+            cells = (Cell(cell_text(values.get(name), name)) for name in columns)
+            rows.append((*([Cell(system)] if several else []), Cell(query), *cells))
+    for system in runs:
+        combined = (column[system] for column in columns.values())
+        rows.append((*([Cell(system)] if several else []), Cell("all"), *combined))
+    header = (*(["run"] if several else []), "query", *columns)
+    return Table(header, tuple(rows), _footer(runs, level), labels=2 if several else 1)
+
+
+def cell_text(value: float | None, measure: str) -> str:
+    """A value as people read it: four digits, counts whole, a dash for none."""
+    if value is None:
+        return "–"
+    # The ends of an interval are whole but for rounding.
+    if way(measure) == "sum" and round(float(value), 9).is_integer():
+        return f"{value:,.0f}"
+    return f"{round(value, 4) + 0.0:.4f}"  # and no minus before a zero
+
+
+def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:
+    """A cell for each measure and system."""
+    intervals = {system: {} if level is None else scores.intervals(level) for system, scores in runs.items()}
+    columns = {}
+    for name in dict.fromkeys(name for scores in runs.values() for name in scores.measures):
+        values = {system: scores.combined(name) if name in scores.values else None for system, scores in runs.items()}
+        best = _best(values, name, runs)
+        columns[name] = {
+            system: Cell(_with_interval(value, intervals[system].get(name), name), best is not None and value == best)
+            for system, value in values.items()
+        }
+    return columns
+
+
+def _with_interval(value: float | None, interval: tuple[float, float] | None, name: str) -> str:
+    text = cell_text(value, name)
+    return text if interval is None else f"{text} [{cell_text(interval[0], name)}, {cell_text(interval[1], name)}]"
+
+
+def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scores]) -> float | None:
+    """The best of several values; none where they are all the same, or where what is missing would win."""
+    known = [value for value in values.values() if value is not None]
+    if len(set(known)) < 2:
+        return None
+    if higher_is_better(name):
+        return max(known)
+    missing = any(finding.code == "missing-queries" for scores in runs.values() for finding in scores.findings)
+    return None if missing else min(known)
+
+
+def notes(runs: Mapping[str, Scores]) -> list[str]:
+    """What was noticed, said once where it holds for every system."""
+    of_system = {system: [*map(str, scores.findings), *_nulls(scores)] for system, scores in runs.items()}
+    said = []
+    for text in dict.fromkeys(text for texts in of_system.values() for text in texts):
+        systems = [system for system, texts in of_system.items() if text in texts]
+        whose = "" if len(systems) == len(runs) else f"{', '.join(systems)}: "
+        said.append(f"note: {whose}{text}")
+    return said
+
+
+def _footer(runs: Mapping[str, Scores], level: float | None) -> tuple[str, ...]:
+    """How many queries, how sure, and what was noticed."""
+    counts = sorted({len(scores.queries) for scores in runs.values()})
+    queries = " to ".join(f"{count:,}" for count in (counts[0], counts[-1])[: len(counts)])
+    intervals = f", with {100 * level:g}% confidence intervals" if level is not None else ""
+    return (f"{queries} quer{'y' if counts == [1] else 'ies'}{intervals}", *notes(runs))
+
+
+def _nulls(scores: Scores) -> list[str]:
+    counts: dict[int, list[str]] = {}
+    for name in scores.measures:
+        counts.setdefault(scores.nulls(name), []).append(name)
+    return [f"{count:,} without a value for {', '.join(names)}, left out." for count, names in counts.items() if count]
