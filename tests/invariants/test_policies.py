@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -132,11 +133,20 @@ def test_the_lists_name_every_folder_and_nothing_that_is_not_imported() -> None:
     assert listed == used
 
 
-def test_folders_do_not_import_each_other_in_a_circle() -> None:
+def test_the_architecture_page_shows_these_lists_and_names_files_that_exist() -> None:
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
+    table = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", page, re.MULTILINE)
+    shown = {name: set(allowed.split()) for name, allowed in table}
+    assert shown == {name: set(allowed.split()) for name, allowed in MAY_IMPORT.items() if "__" not in name}
+    for name in re.findall(r"`(\w+/[\w/]+\.\w+)`", page):
+        assert any((folder / name).exists() for folder in (SOURCE, SOURCE.parents[1])), name
+
+
+def test_folders_do_not_import_each_other_in_a_cycle() -> None:
     list(TopologicalSorter({name: allowed.split() for name, allowed in MAY_IMPORT.items()}).static_order())
 
 
-def test_modules_do_not_import_each_other_in_a_circle() -> None:
+def test_modules_do_not_import_each_other_in_a_cycle() -> None:
     graph = {
         module_name(path): {found.module for found in imports(path) if found.when == "imported"} for path in modules()
     }
