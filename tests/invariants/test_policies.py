@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "evaluation": "analysis answers documents errors judged matching options output ranking registry scores sources"
     " spans",
     "comparison": "errors judged options output registry scores stats",
-    "gating": "comparison errors matching measures options output registry scores sources",
+    "gating": "comparison errors matching measures options output registry scores sources stats",
     "testing": "errors gating options scores",
     "pooled": "errors evaluation matching measures scores sources",
     "components": "answers documents errors evaluation judged matching measures scores sources",

@@ -20,7 +20,7 @@ from karat.errors import KaratError, did_you_mean, list_hint, shown
 from karat.judged import Floats, Ints
 from karat.output.tables import Cell, Table, Tabular
 from karat.registry.names import value_text
-from karat.scores.combining import after_mean, before_mean, higher_is_better, way
+from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
 from karat.scores.summary import cell_text, notes
 from karat.stats import weak_group
 
@@ -89,7 +89,7 @@ class Slices(Tabular):
     def _weakest(self, name: str) -> float | None:
         """The weakest value of a column; none where all are the same, and of sums, which grow with their group."""
         known = {value for scores in self.groups.values() if (value := scores.combined(name)) is not None}
-        if len(known) < 2 or way(name) == "sum":
+        if len(known) < 2 or combination(name) == "sum":
             return None
         return min(known) if higher_is_better(name) else max(known)
 
@@ -105,9 +105,9 @@ class Slices(Tabular):
 
     def _weakness(self, alpha: float) -> list[str]:
         """What can be said of the first measure that is no sum: which group is weak, if that is more than chance."""
-        name = next((name for name in self.whole if way(name) != "sum"), "")
+        name = next((name for name in self.whole if combination(name) != "sum"), "")
         columns = [scores.column(name) for scores in self.groups.values()] if name else []
-        columns = [before_mean(column[~np.isnan(column)], way(name)) for column in columns]
+        columns = [before_mean(column[~np.isnan(column)], combination(name)) for column in columns]
         found = weak_group([column if higher_is_better(name) else -column for column in columns], _LEAST)
         if found is None:
             return []
@@ -115,7 +115,9 @@ class Slices(Tabular):
         if p > alpha:
             return [f"{name}: no group of {_LEAST} queries or more is weaker than chance may make one (p = {p:.2g})"]
         others = np.concatenate(columns[:at] + columns[at + 1 :])
-        value, against = (after_mean(math.fsum(of) / len(of), way(name), len(of)) for of in (columns[at], others))
+        value, against = (
+            after_mean(math.fsum(of) / len(of), combination(name), len(of)) for of in (columns[at], others)
+        )
         return [
             f"weak on {name}: {self.by} {list(self.groups)[at]} with {cell_text(value, name)}"
             f" ({len(columns[at]):,} queries), against {cell_text(against, name)} of the others"

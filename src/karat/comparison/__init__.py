@@ -16,8 +16,8 @@ from karat.comparison.result import Comparison, ComparisonRow
 from karat.options import Correction, Family, Queries, Test
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.combining import before_mean, unknown_directions, way
-from karat.scores.intervals import Interval, Mean, intervals
+from karat.scores.combining import before_mean, combination, unknown_directions
+from karat.scores.intervals import CombinedValue, Interval, intervals
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED, corrected
 
 __all__ = ["Comparison", "ComparisonRow", "Method", "compare", "compared"]
@@ -74,12 +74,12 @@ def compared(
         known_system(names, baseline, "baseline")
     measured = next(iter(aligned.systems.values())).measures
     columns = [
-        Values(name, tuple(before_mean(scores.values[name], way(name)) for scores in aligned.systems.values()))
+        Values(name, tuple(before_mean(scores.values[name], combination(name)) for scores in aligned.systems.values()))
         for name in measured
     ]
     chosen = _pairs(len(names), None if baseline is None else names.index(baseline))
     pairs = [Pair(column, *pair, among_all=method.test == "tukey") for column in columns for pair in chosen]
-    means = [Mean(of_system, column.way) for column in columns for of_system in column.columns]
+    means = [CombinedValue(of_system, column.combination) for column in columns for of_system in column.columns]
     sure = _intervals([*means, *pairs], method) if with_intervals else [None] * (len(means) + len(pairs))
     found = p_values(pairs, method)
     tested = list(zip(pairs, sure[len(means) :], found, _corrected(pairs, found, method), strict=True))
@@ -100,7 +100,7 @@ def compared(
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
 
 
-def _intervals(members: Sequence[Mean | Pair], method: Method) -> list[Interval | None]:
+def _intervals(members: Sequence[CombinedValue | Pair], method: Method) -> list[Interval | None]:
     """The interval of each; of one query alone there is none."""
     found = intervals(members, method.level, method.resamples, method.seed)
     return [interval if member.rows.sum() > 1 else None for interval, member in zip(found, members, strict=True)]
@@ -156,7 +156,7 @@ def _against(
 def _power(pair: Pair, method: Method, family: int, systems: int) -> Power:
     """What so many queries could show, from the spread of their differences and not from what was observed."""
     # A spread of logarithms says nothing of a difference, nor does a sum grow with its queries in a way known here.
-    spread = pair.spread if way(pair.values.measure) == "mean" else None
+    spread = pair.spread if combination(pair.values.measure) == "mean" else None
     # Holm's and Bonferroni's first step; Benjamini and Hochberg's last, and Tukey's test, take alpha itself.
     strict = method.test != "tukey" and method.correction in ("holm", "bonferroni")
     orders = {"randomization": 2, "wilcoxon": 2, "tukey": math.factorial(systems)}.get(method.test)

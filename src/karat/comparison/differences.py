@@ -11,9 +11,10 @@ import numpy as np
 from karat.comparison.method import Method
 from karat.judged import Bools, Floats
 from karat.registry import Combine
-from karat.scores.combining import after_mean, differences, outcomes, way
+from karat.scores.combining import after_mean, combination, differences, wins_ties_losses
 from karat.scores.intervals import Interval
 from karat.stats import (
+    ROUNDING,
     bca_interval,
     bootstrap_test,
     effect_size,
@@ -27,7 +28,6 @@ from karat.stats import (
 
 # So many comparisons share the random signs: memory alone depends on it.
 _AT_ONCE = 64
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class Values:
     columns: tuple[Floats, ...]
 
     @property
-    def way(self) -> Combine:
-        return way(self.measure)
+    def combination(self) -> Combine:
+        return combination(self.measure)
 
     @cached_property
     def complete(self) -> Bools:
@@ -93,18 +93,18 @@ class Pair:
         """How much more the system has than the baseline, over the queries that both have a value for."""
         if not self.n:
             return None
-        if self.values.way != "geometric":
+        if self.values.combination != "geometric":
             # A sum of differences keeps the digits that a difference of sums loses.
-            return after_mean(float(self.each.mean()), self.values.way, self.n)
-        mine, theirs = (after_mean(float(column.mean()), self.values.way, self.n) for column in self.both)
+            return after_mean(float(self.each.mean()), self.values.combination, self.n)
+        mine, theirs = (after_mean(float(column.mean()), self.values.combination, self.n) for column in self.both)
         return mine - theirs
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """Where the difference would be for other queries of this kind, from the means of resampled ones."""
         mine, theirs = means
-        if self.values.way != "geometric":
+        if self.values.combination != "geometric":
             low, high = bca_interval(self.each, mine - theirs, level)
-            return after_mean(low, self.values.way, self.n), after_mean(high, self.values.way, self.n)
+            return after_mean(low, self.values.combination, self.n), after_mean(high, self.values.combination, self.n)
         # What each query adds to the difference of two geometric means, to the first order.
         influence = np.full(self.n, self.difference)
         for column, sign in zip(self.both, (1, -1), strict=True):
@@ -114,7 +114,7 @@ class Pair:
     @cached_property
     def wins(self) -> tuple[int, int, int]:
         """For how many queries the system is better, the same, and worse."""
-        return outcomes(self.each, self.values.measure)
+        return wins_ties_losses(self.each, self.values.measure)
 
     @property
     def contrary(self) -> bool:
@@ -122,7 +122,7 @@ class Pair:
         if not self.n:
             return False
         mean = float(self.each.mean())
-        direction = 0.0 if abs(mean) <= _ROUNDING * np.abs(self.each).max() else np.sign(mean)
+        direction = 0.0 if abs(mean) <= ROUNDING * np.abs(self.each).max() else np.sign(mean)
         ranks = np.sign(rank_sum(self.each))
         return bool(ranks != 0 and ranks != direction)
 

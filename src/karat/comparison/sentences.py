@@ -7,7 +7,7 @@ import math
 from karat.comparison.power import POWER, Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.scores.combining import higher_is_better, known_range
-from karat.stats import EXACT
+from karat.stats import MAX_EXACT
 
 _NOTHING = 1e-9
 CORRECTED = {"holm": "Holm-corrected", "bonferroni": "Bonferroni-corrected", "bh": "Benjamini-Hochberg-corrected"}
@@ -84,7 +84,7 @@ def _least_drawn(comparison: Comparison, power: Power) -> float:
     method = comparison.method
     if method.test == "bootstrap":
         return 1 / (method.resamples + 1)
-    sampled = method.test == "tukey" or (method.test == "randomization" and power.differing > EXACT)
+    sampled = method.test == "tukey" or (method.test == "randomization" and power.differing > MAX_EXACT)
     return 1 / (method.permutations + 1) if sampled else 0.0
 
 

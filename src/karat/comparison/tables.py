@@ -10,7 +10,7 @@ from karat.errors import printable
 from karat.output.tables import Cell, Table, latex_text
 from karat.scores.combining import higher_is_better
 from karat.scores.summary import cell_text, notes
-from karat.stats import EXACT
+from karat.stats import MAX_EXACT
 
 # More sentences than these are read by nobody: then those of the first measure are said, and of too many the number.
 _SENTENCES = 12
@@ -127,10 +127,10 @@ def _drawn(comparison: Comparison) -> str:
     if method.test not in ("randomization", "tukey"):
         return ""
     permutations = f"{method.permutations:,} permutations"
-    exact = [power.differing <= EXACT for power in comparison.powers.values()]
+    exact = [power.differing <= MAX_EXACT for power in comparison.powers.values()]
     if method.test == "tukey" or not any(exact):
         return f" ({permutations})"
-    return " (exact)" if all(exact) else f" ({permutations}; exact where at most {EXACT} queries differ)"
+    return " (exact)" if all(exact) else f" ({permutations}; exact where at most {MAX_EXACT} queries differ)"
 
 
 def latex(comparison: Comparison) -> str:

@@ -15,7 +15,7 @@ from karat.gating.outcomes import Gate, Outcome, Worst
 from karat.gating.rules import Rule, refuse_unusable
 from karat.options import Correction, Queries, Test
 from karat.scores import Scores
-from karat.scores.combining import before_mean, higher_is_better, way
+from karat.scores.combining import before_mean, combination, higher_is_better
 from karat.scores.summary import cell_text, notes
 
 _WORST = 5
@@ -147,7 +147,7 @@ def _furthest(rule: Rule, scores: Scores) -> tuple[Worst, ...]:
     column = scores.column(rule.measure)
     outwards = column if rule.kind == "min" else -column
     # A sum is over its limit by all queries together.
-    limit = np.inf if way(rule.measure) == "sum" else rule.limit if rule.kind == "min" else -rule.limit
+    limit = np.inf if combination(rule.measure) == "sum" else rule.limit if rule.kind == "min" else -rule.limit
     wrong = [at for at in np.argsort(outwards, kind="stable").tolist() if outwards[at] < limit]
     return tuple(Worst(scores.queries[at], float(column[at])) for at in wrong[:_WORST])
 
@@ -176,7 +176,7 @@ def _losses(pair: _Pair, name: str, sign: int) -> tuple[Worst, ...]:
     """The queries that lost most, largest losses first."""
     now, before = pair.scores.column(name), pair.baseline.column(name)
     # As they are averaged: a geometric mean owes most to what fell to nothing.
-    change = sign * (before_mean(now, way(name)) - before_mean(before, way(name)))
+    change = sign * (before_mean(now, combination(name)) - before_mean(before, combination(name)))
     lost = [at for at in np.argsort(change, kind="stable").tolist() if change[at] < 0]
     return tuple(Worst(pair.scores.queries[at], float(now[at]), float(before[at])) for at in lost[:_WORST])
 

@@ -7,9 +7,8 @@ from karat.gating.rules import Rule
 from karat.options import Correction
 from karat.scores.combining import higher_is_better
 from karat.scores.summary import cell_text
+from karat.stats import ROUNDING
 
-# Values that are the same but for rounding are the same: a drop of 0.010000000000000009 is one of 0.01.
-_ROUNDING = 1e-12
 _DIGITS = (4, 6, 8, 10, 12)
 
 
@@ -19,7 +18,7 @@ def exceeds(value: float, limit: float) -> bool:
     >>> exceeds(0.31 - 0.3, 0.01), exceeds(0.0101, 0.01)
     (False, True)
     """
-    return value - limit > _ROUNDING * max(1.0, abs(value))
+    return value - limit > ROUNDING * max(1.0, abs(value))
 
 
 def number(value: float, limit: float, measure: str) -> str:

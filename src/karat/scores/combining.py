@@ -10,13 +10,13 @@ import numpy as np
 from karat.judged import Floats
 from karat.measures import meanings
 from karat.registry import Combine, Definition
+from karat.stats import ROUNDING
 
 # The geometric mean takes no value for less than this, as in trec_eval: one 0 would make all of it 0.
 _LEAST = 0.00001
-_ROUNDING = 1e-12
 
 
-def way(name: str) -> Combine:
+def combination(name: str) -> Combine:
     """How a column is combined; one whose measure is not registered here is averaged."""
     definition = _definition(name)
     return "mean" if definition is None else definition.combine
@@ -45,11 +45,11 @@ def differences(mine: Floats, theirs: Floats) -> Floats:
     """mine − theirs; values that are the same but for rounding differ by nothing."""
     found = np.asarray(mine - theirs)
     size = np.maximum(1, np.maximum(np.abs(mine), np.abs(theirs)))
-    found[np.abs(found) <= _ROUNDING * size] = 0
+    found[np.abs(found) <= ROUNDING * size] = 0
     return found
 
 
-def outcomes(differences: Floats, name: str) -> tuple[int, int, int]:
+def wins_ties_losses(differences: Floats, name: str) -> tuple[int, int, int]:
     """For how many queries a difference is for the better, nothing, and for the worse; NaN is none of them."""
     more, same, less = (int(count.sum()) for count in (differences > 0, differences == 0, differences < 0))
     return (more, same, less) if higher_is_better(name) else (less, same, more)

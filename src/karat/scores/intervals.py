@@ -16,7 +16,7 @@ from karat.stats import bca_interval, bootstrap_means
 Interval = tuple[float, float]
 
 
-class Resampled(Protocol):
+class Statistic(Protocol):
     """What has an interval: columns, with a value per query that is averaged, and the queries that count."""
 
     @property
@@ -32,7 +32,7 @@ class Resampled(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Mean:
+class CombinedValue:
     """A column of a measure, as its values are averaged; NaN is null."""
 
     column: Floats
@@ -53,7 +53,7 @@ class Mean:
         return after_mean(low, self.combine, len(values)), after_mean(high, self.combine, len(values))
 
 
-def intervals(members: Sequence[Resampled], level: float, resamples: int, seed: int) -> list[Interval | None]:
+def intervals(members: Sequence[Statistic], level: float, resamples: int, seed: int) -> list[Interval | None]:
     """The interval of each; None where no query counts."""
     together: dict[bytes, list[int]] = {}
     for at, member in enumerate(members):

@@ -15,9 +15,9 @@ from karat.errors import KaratError, did_you_mean, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure, meanings
 from karat.options import check_level
-from karat.scores.combining import after_mean, before_mean, way
+from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.finding import Finding
-from karat.scores.intervals import Mean, intervals
+from karat.scores.intervals import CombinedValue, intervals
 from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Scores:
         values = self._present(name)
         if not len(values):
             return None
-        total = math.fsum(before_mean(values, way(name)))
-        return total if way(name) == "sum" else after_mean(total / len(values), way(name), len(values))
+        total = math.fsum(before_mean(values, combination(name)))
+        return total if combination(name) == "sum" else after_mean(total / len(values), combination(name), len(values))
 
     @property
     def means(self) -> dict[str, float | None]:
@@ -142,7 +142,9 @@ class Scores:
         if resamples < 1:
             raise KaratError(f"{resamples} resamples are too few", hint="Take at least one; 10,000 is the default.")
         names = list(self.values) if measures is None else [self._name(measure) for measure in measures]
-        members = [Mean(before_mean(self.values[name], way(name)), way(name)) for name in names]
+        members = [
+            CombinedValue(before_mean(self.values[name], combination(name)), combination(name)) for name in names
+        ]
         return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 
     def explain(self, query: str, k: int = 20) -> Explanation:

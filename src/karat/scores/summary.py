@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from karat.output.tables import Cell, Table
 from karat.scores import Scores
-from karat.scores.combining import higher_is_better, way
+from karat.scores.combining import combination, higher_is_better
 
 
 def summary(runs: Mapping[str, Scores], level: float | None = None) -> Table:
@@ -57,7 +57,7 @@ def cell_text(value: float | None, measure: str) -> str:
     if value is None:
         return "–"
     # The ends of an interval are whole but for rounding.
-    if way(measure) == "sum" and round(float(value), 9).is_integer():
+    if combination(measure) == "sum" and round(float(value), 9).is_integer():
         return f"{value:,.0f}"
     return f"{round(value, 4) + 0.0:.4f}"  # and no minus before a zero
 

@@ -1,15 +1,16 @@
 """How sure a number is, and a difference: resampling, tests, corrections and power. Only here is scipy used."""
 
-from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, SEED, bca_interval, bootstrap_means
+from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bca_interval, bootstrap_means
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
-from karat.stats.significance import EXACT, bootstrap_test, randomization, rank_sum, t_test, tukey, wilcoxon
+from karat.stats.significance import MAX_EXACT, bootstrap_test, randomization, rank_sum, t_test, tukey, wilcoxon
 
 __all__ = [
-    "EXACT",
+    "MAX_EXACT",
     "PERMUTATIONS",
     "RESAMPLES",
+    "ROUNDING",
     "SEED",
     "bca_interval",
     "bootstrap_means",

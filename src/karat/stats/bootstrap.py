@@ -11,6 +11,8 @@ from karat.judged import Floats
 SEED = 20_260_101
 RESAMPLES = 10_000
 PERMUTATIONS = 100_000
+# The rounding tolerance: values that differ by at most this share of their size are equal.
+ROUNDING = 1e-12
 _CELLS_AT_ONCE = 1 << 22
 
 
@@ -41,7 +43,7 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
         return observed, observed
     normal = NormalDist()
     # Resamples with the same mean differ from it by rounding, and half of them are below it.
-    rounding = 1e-12 * float(np.abs(values).max())
+    rounding = ROUNDING * float(np.abs(values).max())
     above = np.count_nonzero(means > observed + rounding)
     below = (np.count_nonzero(means < observed - rounding) + len(means) - above) / (2 * len(means))
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))

@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from karat.judged import Floats
+from karat.stats.bootstrap import ROUNDING
 
-# Differences that vary by less than this share of the largest one vary by rounding alone.
-_ROUNDING = 1e-12
 # Beyond this noncentrality scipy's noncentral t distribution is not to be trusted.
 _FAR = 30.0
 # More queries than this cannot be told as a float.
@@ -21,7 +20,7 @@ def spread_of(differences: Floats) -> float:
 
     It takes two differences or more.
     """
-    if np.ptp(differences) <= _ROUNDING * np.abs(differences).max():
+    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
         return 0.0
     return float(differences.std(ddof=1))
 

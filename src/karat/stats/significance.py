@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.judged import Floats
-from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, SEED, bootstrap_means
+from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bootstrap_means
 from karat.stats.power import spread_of
 
-# Sums that are equal by right may differ in rounding: by less than this share of what was summed.
-_ROUNDING = 1e-12
 # Up to so many differences all sign patterns are counted: two halves of 2^19 sums, in some hundredths of a second.
-EXACT = 38
+MAX_EXACT = 38
 # Permutations at once. The random numbers depend on it, so it never depends on the data.
 _BLOCK = 1 << 16
 # Groups of 8 queries, and columns, at once: memory alone depends on them.
@@ -46,7 +44,7 @@ def randomization(differences: Floats, permutations: int = PERMUTATIONS, seed: i
     for at in range(len(p)):
         column = differences[:, at]
         changed = column[column != 0]
-        if len(changed) <= EXACT:
+        if len(changed) <= MAX_EXACT:
             p[at] = _exact(changed)
         else:
             sampled.append(at)
@@ -70,7 +68,7 @@ def _exact(values: Floats) -> float:
 
 def _threshold(values: Floats) -> float:
     values = np.ascontiguousarray(values)  # a strided sum rounds in another order
-    return float(abs(values.sum()) - _ROUNDING * np.abs(values).sum())
+    return float(abs(values.sum()) - ROUNDING * np.abs(values).sum())
 
 
 def _signed_sums(sizes: Floats) -> Floats:
@@ -171,7 +169,7 @@ def rank_sum(differences: Floats) -> float:
 def _levels(differences: Floats) -> Floats:
     """The differences that are not zero, by the order of their sizes: 1, −2, 2, …; the same but for rounding is one."""
     sizes = np.abs(differences)
-    nearly = _ROUNDING * sizes.max(initial=0.0)
+    nearly = ROUNDING * sizes.max(initial=0.0)
     kept = sizes > nearly
     rising, where = np.unique(sizes[kept], return_inverse=True)
     steps = np.cumsum(np.diff(rising, prepend=0.0) > nearly)
@@ -192,10 +190,10 @@ def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = 
     centred /= np.abs(centred).max()
     mean, square = bootstrap_means(np.column_stack([centred, centred**2]), resamples, seed).T
     variance = square - mean**2
-    none = variance <= _ROUNDING * square
+    none = variance <= ROUNDING * square
     resampled = np.abs(mean) / np.sqrt(np.where(none, 1.0, variance) / (len(differences) - 1))
-    resampled[none] = np.where(np.abs(mean[none]) <= _ROUNDING, 0.0, np.inf)
-    reached = np.count_nonzero(resampled >= abs(t) * (1 - _ROUNDING))
+    resampled[none] = np.where(np.abs(mean[none]) <= ROUNDING, 0.0, np.inf)
+    reached = np.count_nonzero(resampled >= abs(t) * (1 - ROUNDING))
     return (reached + 1) / (resamples + 1)
 
 
@@ -208,10 +206,10 @@ def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) ->
     """
     systems = values.shape[1]
     # Centred, a query without differences adds nothing, and sums round less.
-    changed = values[np.ptp(values, axis=1) > _ROUNDING * np.maximum(1, np.abs(values).max(axis=1, initial=0.0))]
+    changed = values[np.ptp(values, axis=1) > ROUNDING * np.maximum(1, np.abs(values).max(axis=1, initial=0.0))]
     changed = changed - changed.mean(axis=1, keepdims=True)
     totals = changed.sum(axis=0)
-    least = np.abs(totals[:, None] - totals) - _ROUNDING * np.abs(changed).sum()
+    least = np.abs(totals[:, None] - totals) - ROUNDING * np.abs(changed).sum()
     reached = np.zeros((systems, systems), dtype=np.int64)
     random = np.random.default_rng(seed)
     step = max(1, _CELLS // systems)

@@ -18,7 +18,7 @@ from karat.measures import meanings
 from karat.output.tables import Table, Tabular
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.combining import differences, higher_is_better, outcomes
+from karat.scores.combining import differences, higher_is_better, wins_ties_losses
 
 _LABEL = 10_000
 
@@ -109,7 +109,7 @@ class Diff(Tabular):
     @cached_property
     def counts(self) -> tuple[int, int, int]:
         """How many queries are better, the same, and worse."""
-        return outcomes(self.differences, self.measure)
+        return wins_ties_losses(self.differences, self.measure)
 
     @property
     def cannot(self) -> str | None:
