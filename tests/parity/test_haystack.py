@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import copy
 import inspect
 import json
+import pickle
 import subprocess
 import sys
 import threading
@@ -297,10 +299,45 @@ def test_a_component_is_saved_under_its_own_name_with_all_of_its_parameters(name
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_component_takes_the_parameters_of_karats_own(name: str) -> None:
-    ours = inspect.signature(getattr(karat.components.evaluators, name)).parameters.values()
-    _, *inside = inspect.signature(getattr(karat.integrations.haystack, name).__init__).parameters.values()
-    assert [(each.name, each.default) for each in inside] == [(each.name, each.default) for each in ours]
+def test_a_component_has_the_signature_and_the_docstring_of_the_evaluator(name: str) -> None:
+    evaluator, inside = getattr(karat.components.evaluators, name), getattr(karat.integrations.haystack, name)
+    assert inspect.signature(inside) == inspect.signature(evaluator)
+    _, *parameters = inspect.signature(inside.__init__).parameters.values()
+    assert parameters == list(inspect.signature(evaluator).parameters.values())
+    assert inside.__doc__ == evaluator.__doc__
+    assert inside.run.__doc__ == evaluator.run.__doc__
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_component_declares_the_types_of_haystack(name: str) -> None:
+    kind = list[list[haystack.Document]] if name.startswith("Document") else list[str]
+    evaluator = getattr(karat.integrations.haystack, name)(**PARAMETERS[name])
+    assert [socket.type for socket in evaluator.__haystack_input__._sockets_dict.values()] == [kind] * 2
+    assert [each.annotation for each in inspect.signature(evaluator.run).parameters.values()] == [kind] * 2
+    score = int if name == "AnswerExactMatchEvaluator" else float
+    outputs = {each: socket.type for each, socket in evaluator.__haystack_output__._sockets_dict.items()}
+    assert outputs == {"score": float, "individual_scores": list[score]}  # type: ignore[valid-type]  # computed
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_component_is_a_karat_evaluator_that_can_be_copied_and_pickled(name: str) -> None:
+    kind = getattr(karat.integrations.haystack, name)
+    evaluator = kind(**PARAMETERS[name])
+    assert isinstance(evaluator, getattr(karat.components.evaluators, name))
+    assert (kind.__module__, kind.__qualname__) == ("karat.integrations.haystack", name)
+    inputs = [GOLD, FOUND] if name.startswith("Document") else list(ANSWERS.values())
+    for again in (copy.deepcopy(evaluator), pickle.loads(pickle.dumps(evaluator))):
+        assert type(again) is kind
+        assert again.to_dict() == evaluator.to_dict()
+        assert again.run(*inputs) == evaluator.run(*inputs)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_haystacks_own_functions_save_and_load_a_component(name: str) -> None:
+    evaluator = getattr(karat.integrations.haystack, name)(**PARAMETERS[name])
+    saved = haystack.default_to_dict(evaluator, **PARAMETERS[name])
+    assert saved == evaluator.to_dict()
+    assert haystack.default_from_dict(type(evaluator), saved).to_dict() == saved
 
 
 def test_a_mistake_says_both_lengths(

@@ -92,8 +92,13 @@ def takes_anything(instance: object) -> bool:
 
 
 def outputs_of(instance: object) -> dict[str, Any]:
-    """The outputs of a component and their types, as declared; empty where nothing was declared."""
-    return dict(getattr(_run(type(instance)), _OUTPUTS, {}))
+    """The outputs of a component and their types, as declared; empty if none are declared."""
+    return declared_outputs(_run(type(instance)))
+
+
+def declared_outputs(run: Callable[..., Any]) -> dict[str, Any]:
+    """The outputs that `component.output_types` declared for a method `run`, with their types."""
+    return dict(getattr(run, _OUTPUTS, {}))
 
 
 @cache

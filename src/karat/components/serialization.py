@@ -67,7 +67,7 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     return cls(**parameters)
 
 
-class Described:
+class SerializableComponent:
     """A component that is described by the parameters of its constructor, each kept under its own name."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from typing import Any
 
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
-from karat.components.serialization import Described
+from karat.components.serialization import SerializableComponent
 from karat.evaluation import chosen_measures
 from karat.measures import Measure, parse
 
 
 @component
-class AnswerMeasureEvaluator(Described):
+class AnswerMeasureEvaluator(SerializableComponent):
     """Any measure of answers: `AnswerMeasureEvaluator(measure="RougeL")`.
 
     A gold answer is a text, or a list of texts of which any is right; then the best counts.

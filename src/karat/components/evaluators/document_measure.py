@@ -6,7 +6,7 @@ from typing import Any
 
 from karat.components.component import component
 from karat.components.evaluators.documents import judged
-from karat.components.serialization import Described
+from karat.components.serialization import SerializableComponent
 from karat.documents.document import check_field
 from karat.errors import KaratError, shown
 from karat.matching.lists import DocumentLists
@@ -16,7 +16,7 @@ from karat.scores import Scores
 
 
 @component
-class DocumentMeasureEvaluator(Described):
+class DocumentMeasureEvaluator(SerializableComponent):
     """Any measure, with any cut-off, on lists of documents: `DocumentMeasureEvaluator(measure="nDCG@10")`.
 
     Documents are compared by their content, or by `document_comparison_field`: `id`, or `meta.name`. Where something

@@ -10,7 +10,7 @@ from karat.answers.models import BATCH, DEFAULT_MODEL, Model, loaded
 from karat.answers.similarity import similarity
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
-from karat.components.serialization import Described
+from karat.components.serialization import SerializableComponent
 from karat.errors import KaratError, shown
 
 _GIVE_IT = "Give it as text, or leave it out and set HF_TOKEN."
@@ -18,7 +18,7 @@ _ENVIRONMENT = {"type": "env_var", "env_vars": ["HF_API_TOKEN", "HF_TOKEN"], "st
 
 
 @component
-class SASEvaluator(Described):
+class SASEvaluator(SerializableComponent):
     """Semantic answer similarity: the cosine of a bi-encoder, or the score of a cross-encoder. `SAS` here.
 
     `model` is a model of sentence-transformers (extra `karat[sas]`), by its name on the Hugging Face hub or its folder;

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from karat.components.component import component
 from karat.components.preprocessors.headers import without_headers_and_footers
-from karat.components.serialization import Described
+from karat.components.serialization import SerializableComponent
 from karat.documents.document import Document, DocumentLike, as_document
 from karat.errors import KaratError, did_you_mean, shown
 
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @component
-class DocumentCleaner(Described):
+class DocumentCleaner(SerializableComponent):
     r"""Cleans the texts of documents, so that what differs only in blanks, accents or headers is found to be the same.
 
     What is switched on is done in this order: `unicode_normalization`, `ascii_only`, `remove_extra_whitespaces` (two
