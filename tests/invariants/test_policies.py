@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "testing": "errors gating options scores",
     "pooled": "errors evaluation matching measures scores sources",
     "components": "answers documents errors evaluation judged matching measures scores sources",
-    "integrations": "answers components matching measures",
+    "integrations": "components",
     "demo": "",
     "cli": "analysis answers comparison demo errors evaluation gating matching measures options output registry scores"
     " sources",
