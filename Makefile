@@ -1,17 +1,18 @@
-# make demo    evaluate three systems on the data set that comes with karat
-# make test    every test, against the real peers
-# make test-sas    the tests that need torch and sentence-transformers, in an environment of their own
-# make lint    ruff and mypy
-# make bench   karat and its peers, side by side
+# make demo        evaluate three systems on the demo data
+# make test        run every test, including comparisons with other libraries
+# make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
+# make lint        run ruff and mypy, and check that generated files are up to date
+# make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
+# make bench       benchmark karat against other libraries
 
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-sas lint bench clean
+.PHONY: demo test test-sas lint docs bench clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
-	@echo '(karat is in .venv: . .venv/bin/activate puts it on your path)'
+	@echo '(karat is installed in .venv: run ". .venv/bin/activate" to put it on your PATH)'
 
 test: .venv/tested
 	@$(BIN)/python tests/parity/install_peers.py
@@ -29,6 +30,13 @@ lint: .venv/linted
 	@$(BIN)/python scripts/draw_answers.py --check
 	@$(BIN)/python scripts/draw_differences.py --check
 
+# Pictures come last: draw_answers.py reads the numbers that paste_outputs.py writes.
+docs: .venv/tested
+	@$(BIN)/python scripts/paste_outputs.py
+	@$(BIN)/python scripts/draw_hits.py
+	@$(BIN)/python scripts/draw_answers.py
+	@$(BIN)/python scripts/draw_differences.py
+
 bench: .venv-bench/installed
 	@.venv-bench/bin/python benchmarks/run.py
 
@@ -36,8 +44,8 @@ clean:
 	rm -rf .venv .venv-bench .venv-sas .peers benchmarks/.data
 
 .venv/pip:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "karat needs Python 3.11 or newer: make PYTHON=python3.12")'
-	@echo "setting up .venv"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "karat needs Python 3.11 or newer, for example: make PYTHON=python3.12")'
+	@echo "creating .venv"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
@@ -47,7 +55,7 @@ clean:
 	@touch $@
 
 .venv/tested: .venv/installed
-	@echo "installing what the tests need"
+	@echo "installing test dependencies"
 	@$(BIN)/python -m pip install --quiet --group test
 	@touch $@
 
@@ -57,13 +65,14 @@ clean:
 	@touch $@
 
 .venv-bench/installed: pyproject.toml benchmarks/install.py
-	@echo "setting up .venv-bench with karat and its peers"
+	@echo "creating .venv-bench with karat and the libraries it is compared with"
 	@$(PYTHON) benchmarks/install.py .venv-bench
 	@touch $@
 
-# torch first, and by itself: what needs it would bring a build for graphics cards along, of several gigabytes.
+# torch is installed first and on its own. As a dependency of sentence-transformers, pip would choose a build with GPU
+# support, which takes several gigabytes.
 .venv-sas/installed: pyproject.toml
-	@echo "setting up .venv-sas with torch, sentence-transformers and a model"
+	@echo "creating .venv-sas with torch, sentence-transformers and a model"
 	@$(PYTHON) -m venv .venv-sas
 	@.venv-sas/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	@.venv-sas/bin/python -m pip install --quiet --group torch

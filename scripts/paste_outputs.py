@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Run the examples of README.md and docs/*.md and paste what they print below them.
+
+- A ``python`` block runs in the root folder of the repository. Its output goes into the ``text`` block right below it,
+  if there is one.
+- Each ``$ command`` of a ``console`` block runs in a copy of the demo data (``src/karat/demo``), which all commands of
+  a page share. Its output replaces the lines below the command.
+- A block whose first line is ``'''toml karat.toml`` (with backticks) is written to that file in the copy.
+- A block whose first line ends with ``not-run`` is left as it is. Markdown renderers do not show that word.
+
+Usage::
+
+    python scripts/paste_outputs.py            # update the pages
+    python scripts/paste_outputs.py --check    # write nothing; exit 1 if a page is not up to date
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from up_to_date import main
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ROOT / "src" / "karat" / "demo"
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+NOT_RUN = "not-run"
+BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```\n(?:(\n```text\n).*?^```\n)?", re.DOTALL | re.MULTILINE)
+SHOWN_FOLDER = "site-packages/karat/demo"
+
+
+def pasted(page: Path) -> str:
+    """The text of a page with the outputs of its examples as they are now."""
+    with tempfile.TemporaryDirectory() as folder:
+        demo = shutil.copytree(DEMO, Path(folder) / "demo")
+        return BLOCK.sub(lambda block: with_output(block, demo), page.read_text("utf-8"))
+
+
+def with_output(block: re.Match[str], demo: Path) -> str:
+    language, note, content, text_fence = block.groups()
+    if note == NOT_RUN:
+        return block[0]
+    if language == "python":
+        done = run([sys.executable, "-c", content], ROOT, stderr=subprocess.PIPE)
+        if done.returncode:
+            raise RuntimeError(f"an example failed:\n{content}\n{done.stderr}")
+        return f"```python\n{content}```\n" + (f"{text_fence}{done.stdout}```\n" if text_fence else "")
+    if language == "console":
+        return block[0].replace(content, with_outputs_of_commands(content, demo), 1)
+    if note:
+        (demo / note).write_text(content, "utf-8")
+    return block[0]
+
+
+def with_outputs_of_commands(content: str, demo: Path) -> str:
+    lines, status = [], 0
+    for line in content.splitlines(keepends=True):
+        if line.startswith("$ "):
+            # `echo $?` shows the exit status of the command before it, as in a shell.
+            done = run(["bash", "-c", f"(exit {status}); {line[2:]}"], demo, stderr=subprocess.STDOUT)
+            status = done.returncode
+            if "Traceback" in done.stdout or status == 127:
+                raise RuntimeError(f"{line}{done.stdout}")
+            lines += [line, done.stdout.replace(str(DEMO), SHOWN_FOLDER)]
+    return "".join(lines)
+
+
+def run(command: list[str], folder: Path, stderr: int) -> subprocess.CompletedProcess[str]:
+    """Run a command with its output in a pipe, and without colour."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "GITHUB_ACTIONS")}
+    environment |= {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where the karat command is
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "PYTHONUNBUFFERED": "1",  # standard output and standard error in the order in which they were written
+    }
+    return subprocess.run(
+        command,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        encoding="utf-8",
+        cwd=folder,
+        env=environment,
+    )
+
+
+if __name__ == "__main__":
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        sys.exit(main(__file__, "Paste the outputs of examples.", zip(PAGES, threads.map(pasted, PAGES), strict=True)))
