@@ -7,7 +7,7 @@ from typing import Any
 
 from karat.components.component import Input, inputs_of, takes_anything
 from karat.components.graph import Graph
-from karat.components.types import misfit, type_text
+from karat.components.types import find_mismatch, type_text
 from karat.errors import KaratError, did_you_mean, list_hint, shown
 
 _FORM = "Inputs go as {component: {input: value}}."
@@ -35,11 +35,10 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
 
 
 def check_input(value: object, socket: Input, name: str, component: str) -> None:
-    """Refuse a value that is not of its input's type; the error names the part of it that is not."""
-    if value is not socket.default and (found := misfit(value, socket.type)):
-        path, part, wanted = found
-        hint = f"It must be {type_text(wanted)}. {list_hint(part)}".strip()
-        raise KaratError(f"{name}{path} is {shown(part)}", where=f"component {component}", hint=hint)
+    """Reject a value of the wrong type; the error names the part of the value that is wrong."""
+    if value is not socket.default and (found := find_mismatch(value, socket.type)):
+        hint = f"It must be {type_text(found.wanted)}. {list_hint(found.part)}".strip()
+        raise KaratError(f"{name}{found.path} is {shown(found.part)}", where=f"component {component}", hint=hint)
 
 
 def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
