@@ -17,7 +17,7 @@ from karat.matching.lists import DocumentLists
 from karat.matching.matchers import Match, matcher_of
 from karat.measures import parse
 from karat.scores import Scores
-from karat.sources.lists import check_lists
+from karat.sources.list_checks import check_document_lists
 
 __all__ = ["RetrievalNDCGAny", "RetrievalRecall", "RetrievalRecallAll", "is_chunk_from_original"]
 
@@ -56,7 +56,7 @@ class _Pooled:
             raise KaratError(f"{which} of retrieved_docs and retrieved_chunks was given", hint="Give one of them.")
         retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
         depths = _depths(k_list)
-        check_lists(dict(zip(_NAMES, (gold_docs, retrieved), strict=True)))
+        check_document_lists(dict(zip(_NAMES, (gold_docs, retrieved), strict=True)))
         matched = match_documents(gold_docs, retrieved, self.match, _NAMES)
         judged = matched.binary
         said = warnings(matched, self.match)

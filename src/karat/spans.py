@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.judged import Bools, Floats, Ints
 
-LARGEST = 2**62
+MAX_POSITION = 2**62
 """The last position there is. The distance of any two fits into 64 bits."""
 
 _HALF = 31

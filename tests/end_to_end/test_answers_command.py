@@ -410,7 +410,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "broken predictions": (["gold.json", "broken.json"], "broken.json: not JSON"),
     "binary data": (["gold.json", "binary"], "binary"),
     "a number as an answer": (["gold.json", "number.json"], "number.json, question nine: 9 is not text"),
-    "a number as a gold answer": (["number.json", "good.json"], "number.json, question nine: 9 is no gold answer"),
+    "a number as a gold answer": (["number.json", "good.json"], "number.json, question nine: 9 is not a gold answer"),
     "several predicted answers": (["gold.json", "gold.json"], "Give one predicted answer per question"),
     "a document measure": (["gold.json", "good.json", "-m", "nDCG@10"], "nDCG@10 is a measure of documents"),
     "one document measure": (["gold.json", "good.json", "-m", "EM,AP"], "`karat evaluate`"),

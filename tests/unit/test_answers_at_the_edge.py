@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from karat import KaratError, evaluate, evaluate_answers, evaluate_results
-from karat.sources.answers import read_golds, read_predicted
+from karat.sources.answers import read_gold_answers, read_predicted_answers
 
 D: dict[str, Any] = {"query": "q", "truth": ["a"], "retrieved": ["a"]}
 A: dict[str, Any] = {"query": "q", "gold_answers": ["x"], "answer": "x"}
@@ -47,21 +47,21 @@ def test_the_half_of_a_part_that_is_not_measured_is_noticed(record: dict[str, An
 def test_a_column_twice_is_an_error(data: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text(data)
     with pytest.raises(KaratError):
-        read_golds(tmp_path / "t")
+        read_gold_answers(tmp_path / "t")
 
 
 def test_a_column_twice_in_arrow_is_an_error() -> None:
     with pytest.raises(KaratError):
-        read_golds(pa.table([["q"], ["a"], ["b"]], names=["id", "answer", "answer"]))
+        read_gold_answers(pa.table([["q"], ["a"], ["b"]], names=["id", "answer", "answer"]))
 
 
 def test_a_first_record_without_an_answer_is_like_any_other_without() -> None:
-    assert read_predicted([{"id": "q1"}, {"id": "q2", "answer": "x"}], {}) == {"q1": None, "q2": "x"}
+    assert read_predicted_answers([{"id": "q1"}, {"id": "q2", "answer": "x"}], {}) == {"q1": None, "q2": "x"}
 
 
 def test_a_first_record_with_null_inside_of_an_object() -> None:
     records = [{"id": "q1", "y": {"z": None}}, {"id": "q2", "y": {"z": "a"}}]
-    assert read_golds(records, {"gold_answers": "y.z"}) == {"q1": None, "q2": ("a",)}
+    assert read_gold_answers(records, {"gold_answers": "y.z"}) == {"q1": None, "q2": ("a",)}
 
 
 def test_scores_with_f_and_token_f1_do_not_guess_what_f1_is() -> None:
@@ -76,7 +76,7 @@ def test_the_name_of_scores_is_the_one_given_whatever_is_measured() -> None:
 
 def test_a_tsv_after_a_blank_line_is_a_tsv(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("\nquery\tanswer\nq\ta\n")
-    assert read_golds(tmp_path / "t") == {"q": ("a",)}
+    assert read_gold_answers(tmp_path / "t") == {"q": ("a",)}
 
 
 @pytest.mark.parametrize("fields", ["query", ["query"]])
@@ -95,18 +95,18 @@ def test_answers_nested_in_text_without_end() -> None:
     for _ in range(3000):
         deep = {"text": deep}
     with pytest.raises(KaratError):
-        read_golds({"q": deep})
+        read_gold_answers({"q": deep})
 
 
 def test_arrow_with_bytes_that_are_no_text() -> None:
     buffers = [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
     with pytest.raises(KaratError):
-        read_golds(pa.table({"query": ["q"], "answer": pa.Array.from_buffers(pa.string(), 1, buffers)}))
+        read_gold_answers(pa.table({"query": ["q"], "answer": pa.Array.from_buffers(pa.string(), 1, buffers)}))
 
 
 def test_arrow_with_dates_beyond_pythons() -> None:
     with pytest.raises(KaratError):
-        read_golds(pa.table({"query": ["q"], "answer": pa.array([2**62], pa.timestamp("s"))}))
+        read_gold_answers(pa.table({"query": ["q"], "answer": pa.array([2**62], pa.timestamp("s"))}))
 
 
 def test_unknown_fields_are_refused_for_mappings_too() -> None:
@@ -132,16 +132,16 @@ def test_a_missing_part_is_named_by_its_field_beside_f1_too(record: Any, measure
 def test_half_a_character_in_a_file_is_placed_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "t").write_text('{"\\ud800": "a"}')
     with pytest.raises(KaratError) as caught:
-        read_golds(tmp_path / "t")
+        read_gold_answers(tmp_path / "t")
     assert str(tmp_path) in (caught.value.where or "")
 
 
 @pytest.mark.parametrize("source", [{"1": "a", 1: "b"}, pd.Series(["a"])])
 def test_every_error_has_a_mend(source: Any) -> None:
     with pytest.raises(KaratError) as caught:
-        read_golds(source)
+        read_gold_answers(source)
     assert caught.value.hint
 
 
 def test_squads_data_set_is_read_from_memory_as_from_a_file() -> None:
-    assert read_golds({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}]}]}]}) == {"1": ("",)}
+    assert read_gold_answers({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}]}]}]}) == {"1": ("",)}

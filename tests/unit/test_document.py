@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import Document, KaratError
-from karat.documents.document import check_field, key, keys, scores
+from karat.documents.fields import check_field, document_key, document_keys, document_scores
 
 NAMES = st.text() | st.sampled_from("content id meta score text page_content metadata id_ doc_id blob".split())
 META = st.dictionaries(NAMES, st.integers() | st.text() | st.none() | st.lists(st.text()), max_size=3)
@@ -65,11 +65,11 @@ def test_meta_that_holds_itself_gives_no_id_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("fields", "match"),
     [
-        ({"content": 5}, "the content of a document is text, not 5"),
-        ({"id": 5}, "the id of a document is text, not 5"),
-        ({"meta": "x"}, "the meta of a document is a dictionary, not 'x'"),
-        ({"score": "0.5"}, "the score of a document is a number, not '0.5'"),
-        ({"score": np.array([1.0, 2.0])}, "the score of a document is a number"),
+        ({"content": 5}, "the content of a document must be text, not 5"),
+        ({"id": 5}, "the id of a document must be text, not 5"),
+        ({"meta": "x"}, "the meta of a document must be a dictionary, not 'x'"),
+        ({"score": "0.5"}, "the score of a document must be a number, not '0.5'"),
+        ({"score": np.array([1.0, 2.0])}, "the score of a document must be a number"),
     ],
 )
 def test_a_field_of_another_type_is_refused(fields: dict[str, Any], match: str) -> None:
@@ -142,7 +142,7 @@ def test_documents_are_compared_by_content_id_or_metadata(field: str) -> None:
 
 @pytest.mark.parametrize("field", ["contents", "meta", "meta.", "meta..a", ".meta", "", "score", None, 5])
 def test_other_fields_are_refused(field: Any) -> None:
-    with pytest.raises(KaratError, match="no field to compare documents by"):
+    with pytest.raises(KaratError, match="documents cannot be compared by the field"):
         check_field(field)
 
 
@@ -160,29 +160,29 @@ def test_other_fields_are_refused(field: Any) -> None:
     ],
 )
 def test_the_content_of_any_kind_of_document_is_found(document: object) -> None:
-    assert key(document, "content", "here") == "Paris"
-    assert keys([document, "x"], "content", "here") == ["Paris", "x"]
-    assert keys((document,), "content", "here") == ["Paris"]
+    assert document_key(document, "content", "here") == "Paris"
+    assert document_keys([document, "x"], "content", "here") == ["Paris", "x"]
+    assert document_keys((document,), "content", "here") == ["Paris"]
 
 
 @pytest.mark.parametrize("name", ["id", "id_", "doc_id"])
 def test_the_id_of_any_kind_of_document_is_found(name: str) -> None:
-    assert key(SimpleNamespace(**{name: "p1"}), "id", "here") == "p1"
-    assert key({name: "p1"}, "id", "here") == "p1"
+    assert document_key(SimpleNamespace(**{name: "p1"}), "id", "here") == "p1"
+    assert document_key({name: "p1"}, "id", "here") == "p1"
 
 
 def test_a_document_without_an_id_is_known_by_its_content() -> None:
-    assert key(SimpleNamespace(id=None, page_content="Paris"), "id", "here") == "Paris"
+    assert document_key(SimpleNamespace(id=None, page_content="Paris"), "id", "here") == "Paris"
 
 
 def test_fields_of_metadata_are_found_at_any_depth_and_under_both_names() -> None:
-    assert key({"meta": {"a": {"b": "x"}}}, "meta.a.b", "here") == "x"
-    assert key(SimpleNamespace(metadata={"a": {"b": "x"}}), "meta.a.b", "here") == "x"
+    assert document_key({"meta": {"a": {"b": "x"}}}, "meta.a.b", "here") == "x"
+    assert document_key(SimpleNamespace(metadata={"a": {"b": "x"}}), "meta.a.b", "here") == "x"
 
 
 def test_the_names_inside_of_metadata_are_taken_as_they_are() -> None:
-    assert key(Document("x", meta={"text": "y"}), "meta.content", "here") is None
-    assert key(Document("x", meta={"title": "y"}), "meta.title.upper", "here") is None
+    assert document_key(Document("x", meta={"text": "y"}), "meta.content", "here") is None
+    assert document_key(Document("x", meta={"title": "y"}), "meta.title.upper", "here") is None
 
 
 @pytest.mark.parametrize(
@@ -198,18 +198,18 @@ def test_the_names_inside_of_metadata_are_taken_as_they_are() -> None:
     ],
 )
 def test_a_number_matches_its_digits_and_other_values_their_text(value: object, text: str) -> None:
-    assert key(Document("x", meta={"field": value}), "meta.field", "here") == text
+    assert document_key(Document("x", meta={"field": value}), "meta.field", "here") == text
 
 
 @pytest.mark.parametrize("value", [None, "", float("nan")])
 def test_what_is_empty_matches_nothing(value: object) -> None:
-    assert key(Document("x", meta={"field": value}), "meta.field", "here") is None
+    assert document_key(Document("x", meta={"field": value}), "meta.field", "here") is None
 
 
 @pytest.mark.parametrize("value", [["a"], {"a": 1}, b"a", object(), ("a",), np.arange(2000)])
 def test_what_is_neither_text_nor_number_cannot_be_matched_by(value: object) -> None:
-    with pytest.raises(KaratError, match=r"here: a document has .* for its meta\.field"):
-        key(Document("x", meta={"field": value}), "meta.field", "here")
+    with pytest.raises(KaratError, match=r"here: the meta\.field of a document is .*, which is neither"):
+        document_key(Document("x", meta={"field": value}), "meta.field", "here")
 
 
 def test_haystack_s_import_of_document_works() -> None:
@@ -226,22 +226,26 @@ def test_metadata_named_like_a_field_of_another_framework_stays_metadata() -> No
 
 def test_a_path_leads_to_metadata_and_never_to_attributes() -> None:
     document = Document("a", meta={"x": 1})
-    assert keys([document], "meta.__doc__", "here") == keys([document], "meta.__class__.__name__", "here") == [None]
+    assert (
+        document_keys([document], "meta.__doc__", "here")
+        == document_keys([document], "meta.__class__.__name__", "here")
+        == [None]
+    )
 
 
 @pytest.mark.parametrize("value", [pd.NaT, pd.NA, np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN")])
 def test_missing_values_match_nothing(value: object) -> None:
-    assert key(Document("a", meta={"p": value}), "meta.p", "here") is None
+    assert document_key(Document("a", meta={"p": value}), "meta.p", "here") is None
 
 
 def test_content_goes_before_what_a_method_returns() -> None:
     both = SimpleNamespace(content="raw", get_content=lambda: "rich")
-    assert keys([both, both], "content", "here") == ["raw", "raw"]
-    assert keys([both, "x"], "content", "here") == ["raw", "x"]
+    assert document_keys([both, both], "content", "here") == ["raw", "raw"]
+    assert document_keys([both, "x"], "content", "here") == ["raw", "x"]
 
 
 def test_a_number_too_large_for_a_float_is_compared_as_it_is() -> None:
-    assert key(Document("a", meta={"p": Fraction(10**400, 3)}), "meta.p", "here") == f"{10**400}/3"
+    assert document_key(Document("a", meta={"p": Fraction(10**400, 3)}), "meta.p", "here") == f"{10**400}/3"
 
 
 def test_a_field_of_metadata_written_otherwise_is_suggested() -> None:
@@ -251,24 +255,24 @@ def test_a_field_of_metadata_written_otherwise_is_suggested() -> None:
 
 @pytest.mark.parametrize("thing", [object(), 5.5, True, {"a": 1}, ["a"]])
 def test_what_is_no_document_is_refused(thing: object) -> None:
-    with pytest.raises(KaratError, match="is no document"):
-        key(thing, "content", "here")
+    with pytest.raises(KaratError, match="is not a document"):
+        document_key(thing, "content", "here")
 
 
 def test_a_pair_of_document_and_score_is_taken_apart_by_the_caller() -> None:
     with pytest.raises(KaratError, match="Take it out of the pair"):
-        key((Document("a"), 0.5), "content", "here")
+        document_key((Document("a"), 0.5), "content", "here")
 
 
 @given(documents=st.lists(DOCUMENTS | st.text() | st.none() | st.builds(lambda text: {"content": text}, st.text())))
 def test_many_keys_are_the_keys_of_each(documents: list[Any]) -> None:
     for field in ("content", "id", "meta.a"):
-        together = keys(documents, field, "here")
-        assert [each or None for each in together] == [key(each, field, "here") for each in documents]
+        together = document_keys(documents, field, "here")
+        assert [each or None for each in together] == [document_key(each, field, "here") for each in documents]
 
 
 def test_scores_are_read_where_there_are_any() -> None:
-    assert scores([Document("a", score=0.5), Document("b")], "here") == [0.5, None]
-    assert scores(["a", {"content": "b", "score": 2}], "here") == [None, 2]
+    assert document_scores([Document("a", score=0.5), Document("b")], "here") == [0.5, None]
+    assert document_scores(["a", {"content": "b", "score": 2}], "here") == [None, 2]
     with pytest.raises(KaratError, match="here: score 'high' is not a number"):
-        scores([{"content": "b", "score": "high"}], "here")
+        document_scores([{"content": "b", "score": "high"}], "here")

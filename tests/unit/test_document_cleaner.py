@@ -244,12 +244,12 @@ def test_tuples_are_lists_as_well(given_as: Any) -> None:
         (None, "documents: None is not a list. Give"),
         ({"content": "a"}, "documents: {'content': 'a'} is not a list. Give"),
         (Document("a"), "documents: Document(content='a') is not a list. Give"),
-        (["a", None], "documents[1]: None is no document. A document is a text, or"),
-        ([["a"], ["b", 7]], "documents[1][1]: 7 is no document. A document is"),
-        ([{"d1": 0.5}], "documents[0]: {'d1': 0.5} is no document. A document is"),
-        ([{"content": "a", "meta": 3}], "documents[0]: the meta of a document maps names to values, and is not 3"),
+        (["a", None], "documents[1]: None is not a document. A document is a text, or"),
+        ([["a"], ["b", 7]], "documents[1][1]: 7 is not a document. A document is"),
+        ([{"d1": 0.5}], "documents[0]: {'d1': 0.5} is not a document. A document is"),
+        ([{"content": "a", "meta": 3}], "documents[0]: the meta of a document must be a mapping, not 3"),
         ([{"content": "a", "score": "high"}], "documents[0]: score 'high' is not a number"),
-        ([{"content": b"a"}], "documents[0]: the content of a document is text, not b'a'"),
+        ([{"content": b"a"}], "documents[0]: the content of a document must be text, not b'a'"),
     ],
 )
 def test_what_is_no_list_of_documents_is_refused_with_its_place(mixed: Any, message: str) -> None:

@@ -22,7 +22,7 @@ Record = dict[str, Any]
 
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
 COMPARE = "Compare the ids of the questions in both: are they written alike, and in the same field?"
-AS_TEXT = "Answers are text: write it in quotes, or convert it with str(...)."
+AS_TEXT = "Answers are text: put it in quotes, or convert it with str(...)."
 SAID: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
 
@@ -303,7 +303,7 @@ UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
     "another object": ({"answer": {"n": 1, "said": "a"}}, "{'n': 1, 'said': 'a'} is not text", "answer",
                        INSIDE.format("answer", "said")),
     "a number among gold answers": ({"gold_answers": ["x", 7]}, "7 is not text", "gold_answers[1]", AS_TEXT),
-    "an object as gold answer": ({"gold_answers": {"is": "x"}}, "{'is': 'x'} is no gold answer", "gold_answers",
+    "an object as gold answer": ({"gold_answers": {"is": "x"}}, "{'is': 'x'} is not a gold answer", "gold_answers",
                                  INSIDE.format("gold_answers", "is")),
 }  # fmt: skip
 

@@ -288,8 +288,8 @@ def test_where_nothing_at_all_is_found_the_warning_names_the_match_for_chunks(ca
         ([["a"]], [iter("a")], r"retrieved_documents, query 0: .* is not a list. Wrap it in list\(\.\.\.\)"),
         ([["a"]], np.array([["a"]]), r"retrieved_documents: .* is not a list. Call \.tolist\(\) on it"),
         ([["a"]], [pd.DataFrame({"content": ["a"]})], "retrieved_documents, query 0: .* is not a list"),
-        ([["a"], [object()]], [["a"], ["b"]], "ground_truth_documents, query 1: .* is no document"),
-        ([["a"]], [[5.5]], "retrieved_documents, query 0: 5.5 is no document"),
+        ([["a"], [object()]], [["a"], ["b"]], "ground_truth_documents, query 1: .* is not a document"),
+        ([["a"]], [[5.5]], "retrieved_documents, query 0: 5.5 is not a document"),
     ],
 )
 def test_lists_that_do_not_fit_are_refused_with_their_place(

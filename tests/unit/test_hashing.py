@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.sources.arrays import texts
+from karat.sources.arrays import text_column
 from karat.sources.containers import ScoredRows
-from karat.sources.hashing import pair_hashes, query_hashes, repeats, row_hashes, text_hashes
+from karat.sources.hashing import pair_hashes, query_hashes, repeated_rows, row_hashes, text_hashes
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -17,7 +17,7 @@ def table(rows: list[tuple[str, str]]) -> ScoredRows:
     """Rows of query and document, each row a stretch of its own unless the query goes on."""
     starts = [at for at, row in enumerate(rows) if at == 0 or row[0] != rows[at - 1][0]]
     offsets = np.array([*starts, len(rows)], np.int64)
-    docs = texts([doc for _, doc in rows])
+    docs = text_column([doc for _, doc in rows])
     return ScoredRows(
         [rows[at][0] for at in starts], offsets, docs, np.zeros(len(rows)), lambda query, doc: f"{query} {doc}"
     )
@@ -25,19 +25,21 @@ def table(rows: list[tuple[str, str]]) -> ScoredRows:
 
 @given(st.lists(ids, max_size=20))
 def test_texts_have_one_hash_exactly_if_they_are_one_text(values: list[str]) -> None:
-    hashes = text_hashes(texts(values)).tolist()
+    hashes = text_hashes(text_column(values)).tolist()
     assert len(set(hashes)) == len(set(values))
-    assert dict(zip(values, hashes, strict=True)) == {value: int(text_hashes(texts([value]))[0]) for value in values}
+    assert dict(zip(values, hashes, strict=True)) == {
+        value: int(text_hashes(text_column([value]))[0]) for value in values
+    }
 
 
 @given(st.lists(ids, min_size=1, max_size=20), st.data())
 def test_a_slice_of_a_column_has_the_hashes_of_its_texts(values: list[str], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(values) - 1))
-    assert text_hashes(texts(values)[start:]).tolist() == text_hashes(texts(values)).tolist()[start:]
+    assert text_hashes(text_column(values)[start:]).tolist() == text_hashes(text_column(values)).tolist()[start:]
 
 
 def test_queries_and_documents_that_share_their_ids_do_not_collide() -> None:
-    names = texts([str(number) for number in range(400)])
+    names = text_column([str(number) for number in range(400)])
     queries, docs = query_hashes(names), text_hashes(names)
     grid = pair_hashes(np.repeat(queries, 400), np.tile(docs, 400))
     assert len(np.unique(grid)) == 400 * 400
@@ -49,9 +51,9 @@ pairs_of_ids = st.tuples(st.sampled_from(["q", "r", "qq"]), st.sampled_from(["a"
 @given(st.lists(pairs_of_ids, max_size=25).map(lambda rows: sorted(rows, key=lambda row: row[0])))
 def test_repeats_are_the_rows_of_a_query_that_hold_one_document_more_than_once(rows: list[tuple[str, str]]) -> None:
     expected = [at for at, row in enumerate(rows) if rows.count(row) > 1]
-    assert repeats(table(rows), row_hashes(table(rows))).tolist() == expected
+    assert repeated_rows(table(rows), row_hashes(table(rows))).tolist() == expected
 
 
 def test_hashes_that_collide_are_told_apart_as_texts() -> None:
     rows = table([("q", "a"), ("q", "b"), ("q", "a")])
-    assert repeats(rows, np.zeros(3, np.uint64)).tolist() == [0, 2]
+    assert repeated_rows(rows, np.zeros(3, np.uint64)).tolist() == [0, 2]

@@ -484,7 +484,7 @@ def functional(scores: Scores) -> Found:
     assert scores.evidence is not None
     judged, truth = scores.evidence.judged, scores.evidence.truth
     rows = zip(judged.hit_query.tolist(), judged.hit_rank.tolist(), judged.hit_gold.tolist(), strict=True)
-    golds = truth.given(range(len(judged.gold_grade)))
+    golds = truth.original_documents(range(len(judged.gold_grade)))
     hits = [(judged.queries[query], rank, golds[gold]) for query, rank, gold in rows]
     return sorted(hits, key=lambda hit: (hit[0], hit[1], str(hit[2])))
 

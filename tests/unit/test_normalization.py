@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
-from karat.documents.normalization import FOLDS, Folds, folds_of, folds_text, normalized
+from karat.documents.normalization import FOLDS, Folds, format_folds, normalized, parse_folds
 
 SUBSETS: list[Folds] = [chosen for size in range(len(FOLDS) + 1) for chosen in combinations(FOLDS, size)]
 ANY_FOLDS = st.sampled_from(SUBSETS)
@@ -99,7 +99,7 @@ def test_a_fold_is_not_asked_for_in_vain_nor_done_unasked(text: str, folds: Fold
     ],
 )
 def test_what_each_fold_alone_does(fold: str, text: str, folded: str) -> None:
-    assert normalized(text, folds_of(fold)) == folded
+    assert normalized(text, parse_folds(fold)) == folded
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_each_fold_alone_does(fold: str, text: str, folded: str) -> None:
     ],
 )
 def test_what_folds_do_together(folds: str, text: str, folded: str) -> None:
-    assert normalized(text, folds_of(folds)) == folded
+    assert normalized(text, parse_folds(folds)) == folded
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_long_text_is_folded_in_no_time() -> None:
 
 @given(folds=ANY_FOLDS)
 def test_folds_read_back_from_their_text(folds: Folds) -> None:
-    assert folds_of(folds_text(folds)) == folds
-    assert folds_of(list(reversed(folds))) == folds
-    assert folds_of(" + ".join(reversed(folds))) == folds
+    assert parse_folds(format_folds(folds)) == folds
+    assert parse_folds(list(reversed(folds))) == folds
+    assert parse_folds(" + ".join(reversed(folds))) == folds
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_folds_read_back_from_their_text(folds: Folds) -> None:
     ],
 )  # fmt: skip
 def test_folds_are_given_in_any_way(given_: Any, folds: Folds) -> None:
-    assert folds_of(given_) == folds
+    assert parse_folds(given_) == folds
 
 
 def test_all_and_none_are_said_in_a_word() -> None:
-    assert folds_text(FOLDS) == "all"
-    assert folds_text(()) == "none"
-    assert folds_text(("case", "space")) == "case+space"
+    assert format_folds(FOLDS) == "all"
+    assert format_folds(()) == "none"
+    assert format_folds(("case", "space")) == "case+space"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_all_and_none_are_said_in_a_word() -> None:
 )
 def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, hint: str) -> None:
     with pytest.raises(KaratError, match="there is no fold") as raised:
-        folds_of(given_)
+        parse_folds(given_)
     assert hint in str(raised.value)
 
 
@@ -184,5 +184,5 @@ def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, hint: str)
 )
 def test_a_fold_makes_a_hit_where_it_is_asked_for_only(fold: str, one: str, other: str) -> None:
     for folds in SUBSETS:
-        match = f"content(normalize={folds_text(folds)})"
+        match = f"content(normalize={format_folds(folds)})"
         assert evaluate([[one]], [[other]], "R", match=match)["R"] == (fold in folds)

@@ -315,8 +315,8 @@ def test_documents_are_welcome_where_texts_are(metric: type[Any]) -> None:
         ([["a"]], {"a": ["a"]}, "retrieved_docs: .* is not a list"),
         ([["a"]], [{"a": 1}], r"retrieved_docs, query 0: .* is not a list"),
         ([["a"]], [{"a"}], r"retrieved_docs, query 0: .* is not a list"),
-        ([["a"]], [[5.5]], "retrieved_docs, query 0: 5.5 is no document"),
-        ([[object()]], [["a"]], "gold_docs, query 0: .* is no document"),
+        ([["a"]], [[5.5]], "retrieved_docs, query 0: 5.5 is not a document"),
+        ([[object()]], [["a"]], "gold_docs, query 0: .* is not a document"),
     ],
 )
 def test_lists_that_do_not_fit_are_refused(metric: type[Any], golds: Any, retrieved: Any, wrong: str) -> None:

@@ -19,7 +19,7 @@ from karat import KaratError, Scores, evaluate
 from karat.judged import Judged
 from karat.matching import matcher_of, overlap, prefix, same
 from karat.options import Ties
-from tests.cutting import pieces_of
+from tests.block_size import block_size
 
 Says = Callable[[str, str], bool]
 Golds = dict[str, dict[str, float]]
@@ -128,7 +128,7 @@ def test_ids_that_belong_to_a_gold_are_found_in_every_form_at_the_same_rank(
         truth, run = trec(folder, golds, ranked)
         assert_same(evaluate(truth, run, "R", match=match, ties=ties), first)
         assert_same(evaluate(golds, run, "R", match=match, ties=ties), first)
-        with pieces_of(40):
+        with block_size(40):
             assert_same(evaluate(truth, run, "R", match=match, ties=ties), first)
 
 
@@ -159,7 +159,7 @@ def test_folded_ids_are_found_in_every_form_at_the_same_rank(
     assert_same(evaluate(frame(golds, "grade"), frame(ranked, "score"), "R", match=match, ties=ties), first)
     with tempfile.TemporaryDirectory() as folder:
         truth, run = trec(folder, golds, ranked)
-        with pieces_of(40):
+        with block_size(40):
             assert_same(evaluate(truth, run, "R", match=match, ties=ties), first)
 
 
@@ -249,7 +249,7 @@ def test_chunks_scattered_over_a_file_are_brought_together(tmp_path: Path) -> No
     first = evaluate(golds, ranked, "R", match="prefix")
     assert found(first) == expected(golds, ranked, belongs("::"), "trec")
     for path in (tmp_path / "run", tmp_path / "run.gz"):
-        with pieces_of(100):
+        with block_size(100):
             assert_same(evaluate(golds, path, "R", match="prefix"), first)
 
 

@@ -19,7 +19,7 @@ from karat.options import Ties
 from karat.ranking import Rules, judge
 from karat.ranking.ties import _FEW_STEPS
 from karat.sources import read_run, read_truth
-from tests.cutting import pieces_of
+from tests.block_size import block_size
 
 Data = Mapping[str, Mapping[str, float]]
 Ranks = dict[str, dict[str, int]]
@@ -63,7 +63,7 @@ def found_ranks(truth: Data, run: Data, ties: Ties, form: str, path: Path, ignor
         path.write_text("".join(f"{query} Q0 {doc} 0 {score!r} t\n" for query, doc, score in rows), "utf-8")
         source = path
     known = read_truth(truth)
-    with pieces_of(16 if form == "file in pieces" else 1 << 23):
+    with block_size(16 if form == "file in pieces" else 1 << 23):
         judged, _ = judge(known, read_run(source, known), Rules(ties, "error", ignore_identical_ids), Same())
     ranks: Ranks = {query: {} for query in truth}
     for query, rank, gold in zip(judged.hit_query, judged.hit_rank, judged.hit_gold, strict=True):
@@ -246,7 +246,7 @@ def test_results_do_not_depend_on_threads_or_pieces(
     for threads in (1, 16):
         monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
         for size in (300, 5_000, 1 << 23):
-            with pieces_of(size):
+            with block_size(size):
                 found.append(karat.evaluate(truths, path, ties=ties).to_json())
     assert len(set(found)) == 1
 
@@ -255,5 +255,5 @@ def test_a_run_read_many_times_gives_the_same_bytes_each_time(tmp_path: Path) ->
     truth, run = long_lists(seed=11, levels=3, in_order=True)
     path = tmp_path / "run.trec"
     path.write_text("".join(f"{query} Q0 {doc} 0 {score!r} t\n" for query, doc, score in rows_of(run)))
-    with pieces_of(300):
+    with block_size(300):
         assert len({karat.evaluate(truth, path).to_json() for _ in range(10)}) == 1

@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
-from karat.sources.answers import Golds, Predicted, read_golds, read_predicted
+from karat.sources.answers import GoldAnswers, PredictedAnswers, read_gold_answers, read_predicted_answers
 from karat.sources.text_file import TextFile
 
 Write = Callable[..., str]
@@ -73,7 +73,7 @@ def gold_rows() -> list[tuple[str, str]]:
     return [(query, gold) for query, golds in GOLD.items() for gold in golds]
 
 
-def in_a_table(golds: Mapping[str, Sequence[str] | None]) -> Golds:
+def in_a_table(golds: Mapping[str, Sequence[str] | None]) -> GoldAnswers:
     """What is left of gold answers in CSV: there, nothing cannot be told from an empty text, and is nothing."""
     return {query: tuple(text for text in texts or () if text) or None for query, texts in golds.items()}
 
@@ -84,8 +84,8 @@ def error_of(read: Callable[..., Any], *args: Any, **options: Any) -> KaratError
     return caught.value
 
 
-def predicted(source: Any, fields: Mapping[str, str] | None = None) -> Predicted:
-    return read_predicted(source, GOLD, fields)
+def predicted(source: Any, fields: Mapping[str, str] | None = None) -> PredictedAnswers:
+    return read_predicted_answers(source, GOLD, fields)
 
 
 # The same answers in every form that Python holds.
@@ -123,7 +123,7 @@ GOLDS_IN_PYTHON: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("form", GOLDS_IN_PYTHON)
 def test_gold_answers_are_the_same_in_every_form_of_python(form: str) -> None:
-    golds = read_golds(GOLDS_IN_PYTHON[form]())
+    golds = read_gold_answers(GOLDS_IN_PYTHON[form]())
     assert list(golds.items()) == list(GOLD.items())
     assert evaluate_answers(GOLDS_IN_PYTHON[form](), PREDICTED, MEASURES).per_query == SCORED
 
@@ -151,18 +151,22 @@ def test_a_relation_of_duckdb_is_a_table() -> None:
     connection = duckdb.connect()
     connection.execute("create table answers (query text, answer text)")
     connection.executemany("insert into answers values (?, ?)", gold_rows())
-    assert read_golds(connection.sql("select * from answers")) == GOLD
+    assert read_gold_answers(connection.sql("select * from answers")) == GOLD
 
 
 def test_the_questions_of_lists_are_counted_from_zero_and_matched_by_position() -> None:
     golds = [list(texts) for texts in GOLD.values()]
-    assert read_golds(golds) == dict(zip("0123", GOLD.values(), strict=True))
+    assert read_gold_answers(golds) == dict(zip("0123", GOLD.values(), strict=True))
     scores = evaluate_answers(golds, list(PREDICTED.values()), MEASURES)
     assert scores.per_query == dict(zip("0123", SCORED.values(), strict=True))
 
 
 def test_a_list_is_matched_with_the_questions_of_a_mapping_by_position() -> None:
-    assert read_predicted(["x", None, "y"], {"b": ("x",), "a": None, "c": ("y",)}) == {"b": "x", "a": None, "c": "y"}
+    assert read_predicted_answers(["x", None, "y"], {"b": ("x",), "a": None, "c": ("y",)}) == {
+        "b": "x",
+        "a": None,
+        "c": "y",
+    }
 
 
 def test_predictions_may_come_in_another_order_than_the_questions() -> None:
@@ -173,7 +177,7 @@ def test_predictions_may_come_in_another_order_than_the_questions() -> None:
 
 
 def test_the_gold_answers_of_a_set_are_sorted_and_those_of_a_list_stay_in_order() -> None:
-    assert read_golds({"set": {"b", "c", "a"}, "frozen": frozenset({"b", "a"}), "list": ["b", "c", "a"]}) == {
+    assert read_gold_answers({"set": {"b", "c", "a"}, "frozen": frozenset({"b", "a"}), "list": ["b", "c", "a"]}) == {
         "set": ("a", "b", "c"),
         "frozen": ("a", "b"),
         "list": ("b", "c", "a"),
@@ -181,12 +185,12 @@ def test_the_gold_answers_of_a_set_are_sorted_and_those_of_a_list_stay_in_order(
 
 
 def test_a_gold_answer_that_is_listed_twice_is_one() -> None:
-    assert read_golds({"q": ["b", "a", "b"]}) == {"q": ("b", "a")}
+    assert read_gold_answers({"q": ["b", "a", "b"]}) == {"q": ("b", "a")}
 
 
 @pytest.mark.parametrize("nothing", [[], (), set(), {"text": []}, {"text": [], "answer_start": []}, "", [""]])
 def test_no_gold_answer_at_all_means_that_the_right_answer_is_empty(nothing: Any) -> None:
-    assert read_golds({"q": nothing}) == {"q": ("",)}
+    assert read_gold_answers({"q": nothing}) == {"q": ("",)}
 
 
 NULLS: dict[str, Any] = {
@@ -205,14 +209,14 @@ NULLS: dict[str, Any] = {
 @pytest.mark.parametrize("form", NULLS)
 def test_null_is_no_gold_answer_known_and_no_answer_predicted(form: str) -> None:
     names = {"0": "q", "1": "r"} if form == "a list" else {}
-    golds = {names.get(query, query): texts for query, texts in read_golds(NULLS[form]).items()}
+    golds = {names.get(query, query): texts for query, texts in read_gold_answers(NULLS[form]).items()}
     assert golds == {"q": ("a",), "r": None}
-    assert read_predicted(NULLS[form], {"q": ("a",), "r": ("b",)}) == {"q": "a", "r": None}
+    assert read_predicted_answers(NULLS[form], {"q": ("a",), "r": ("b",)}) == {"q": "a", "r": None}
 
 
 def test_a_column_of_lists_may_have_a_null_and_an_empty_list_and_they_differ() -> None:
     frame = pl.DataFrame({"query": ["q", "r", "s"], "gold_answers": [["a", "b"], None, []]})
-    assert read_golds(frame) == {"q": ("a", "b"), "r": None, "s": ("",)}
+    assert read_gold_answers(frame) == {"q": ("a", "b"), "r": None, "s": ("",)}
 
 
 def test_a_column_of_nothing_but_nulls_predicts_nothing() -> None:
@@ -221,13 +225,13 @@ def test_a_column_of_nothing_but_nulls_predicts_nothing() -> None:
 
 def test_a_frame_longer_than_is_read_at_a_time_is_read_whole() -> None:
     queries = [f"q{at}" for at in range(25_000)]
-    golds = read_golds(pa.table({"query": queries, "answer": [f"a{at}" for at in range(25_000)]}))
+    golds = read_gold_answers(pa.table({"query": queries, "answer": [f"a{at}" for at in range(25_000)]}))
     assert golds == {f"q{at}": (f"a{at}",) for at in range(25_000)}
 
 
 @pytest.mark.parametrize("name", ["query", "id", "query_id", "question_id", "qid", "question"])
 def test_the_question_goes_by_many_names(name: str) -> None:
-    assert read_golds([{name: "q", "gold_answers": "a"}]) == {"q": ("a",)}
+    assert read_gold_answers([{name: "q", "gold_answers": "a"}]) == {"q": ("a",)}
 
 
 @pytest.mark.parametrize(
@@ -236,7 +240,7 @@ def test_the_question_goes_by_many_names(name: str) -> None:
     " gold".split(),
 )
 def test_gold_answers_go_by_many_names(name: str) -> None:
-    assert read_golds([{"query": "q", name: ["a", "b"]}]) == {"q": ("a", "b")}
+    assert read_gold_answers([{"query": "q", name: ["a", "b"]}]) == {"q": ("a", "b")}
 
 
 @pytest.mark.parametrize(
@@ -248,7 +252,7 @@ def test_predicted_answers_go_by_many_names(name: str) -> None:
 
 def test_one_record_may_hold_both_the_gold_answers_and_the_predicted_one() -> None:
     records = [{"query": "why?", "id": 3, "question": "x", "answers": ["a"], "answer": "b", "prediction": "c"}]
-    assert read_golds(records) == {"why?": ("a",)}
+    assert read_gold_answers(records) == {"why?": ("a",)}
     assert predicted(records) == {"why?": "b"}
 
 
@@ -256,7 +260,7 @@ def test_the_names_of_fields_are_those_given() -> None:
     records = [{"query": "no", "answer": "no", "gold": "no", "key": {"id": "q1"}, "labels": ["a"], "said": "b"}]
     fields = {"query": "key.id", "gold_answers": "labels", "answer": "said"}
     for source in (records, pa.Table.from_pylist(records), pl.DataFrame(records)):
-        assert read_golds(source, fields) == {"q1": ("a",)}
+        assert read_gold_answers(source, fields) == {"q1": ("a",)}
         assert predicted(source, fields) == {"q1": "b"}
     assert evaluate_answers(records, records, "EM", fields=fields).per_query == {"q1": {"EM": 0.0}}
 
@@ -265,8 +269,8 @@ def test_the_names_of_fields_may_be_given_for_files(write: Write) -> None:
     fields = {"query": "key", "gold_answers": "labels"}
     record = {"key": "q", "labels": "a", "query": "no", "answer": "no"}
     for data in (lines([record]), lines([record, {**record, "key": "r"}]), json.dumps([record])):
-        assert read_golds(write(data), fields)["q"] == ("a",)
-    assert read_golds(write(table([record, record.values()], "\t")), fields) == {"q": ("a",)}
+        assert read_gold_answers(write(data), fields)["q"] == ("a",)
+    assert read_gold_answers(write(table([record, record.values()], "\t")), fields) == {"q": ("a",)}
 
 
 # Files.
@@ -317,7 +321,7 @@ def test_gold_answers_are_the_same_in_every_form_of_file(form: str, how: str, wr
     path = write(WRITTEN[how](TEXTS[form]()))
     is_table = form.endswith("SV")
     expected = in_a_table(GOLD) if is_table else GOLD
-    assert list(read_golds(path).items()) == list(expected.items())
+    assert list(read_gold_answers(path).items()) == list(expected.items())
     scored = {query: values for query, values in SCORED.items() if query != "7" or not is_table}
     assert evaluate_answers(path, PREDICTED, MEASURES).per_query == scored
 
@@ -331,13 +335,13 @@ def test_lines_may_end_as_they_do_on_windows(form: str, write: Write) -> None:
     else:
         text = text.replace("\n", "\r\n").replace("}, ", "},\r\n")
     assert text.count("\r\n") > 2 or form == "a JSON mapping"
-    assert read_golds(write(text)) == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
+    assert read_gold_answers(write(text)) == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
 
 
 @pytest.mark.parametrize("form", TEXTS)
 def test_gold_answers_come_from_standard_input(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXTS[form]().encode())))
-    assert read_golds("-") == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
+    assert read_gold_answers("-") == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
 
 
 def test_predictions_come_from_a_pipe(write: Write) -> None:
@@ -371,7 +375,7 @@ def test_predictions_are_the_same_in_every_form_of_file(form: str, how: str, wri
 
 def test_paths_may_be_of_any_kind(write: Write) -> None:
     path = write(json.dumps(GOLD))
-    assert read_golds(path) == read_golds(Path(path)) == read_golds(TextFile(path)) == GOLD
+    assert read_gold_answers(path) == read_gold_answers(Path(path)) == read_gold_answers(TextFile(path)) == GOLD
 
 
 def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:
@@ -381,13 +385,13 @@ def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:
 
 
 def test_one_record_with_null_for_its_answer_is_a_record(write: Write) -> None:
-    assert read_golds(write('{"query": "q", "gold_answers": null}')) == {"q": None}
+    assert read_gold_answers(write('{"query": "q", "gold_answers": null}')) == {"q": None}
     assert predicted(write('{"query": "q1", "answer": null}')) == {"q1": None}
 
 
 def test_one_record_in_a_file_obeys_the_names_of_fields(write: Write) -> None:
     path = write('{"nr": "q", "labels": {"texts": ["a", "b"]}, "said": {"text": "b"}}')
-    assert read_golds(path, {"query": "nr", "gold_answers": "labels.texts"}) == {"q": ("a", "b")}
+    assert read_gold_answers(path, {"query": "nr", "gold_answers": "labels.texts"}) == {"q": ("a", "b")}
     assert predicted(path, {"query": "nr", "answer": "said.text"}) == {"q": "b"}
 
 
@@ -408,33 +412,33 @@ def test_a_misspelt_field_of_one_record_in_a_file_is_an_error(fields: dict[str, 
 
 
 def test_one_object_with_a_query_and_an_answer_is_a_record(write: Write) -> None:
-    assert read_golds(write('{"query": "q", "answer": "a"}')) == {"q": ("a",)}
+    assert read_gold_answers(write('{"query": "q", "answer": "a"}')) == {"q": ("a",)}
     assert predicted(write('{"id": "q1", "prediction_text": "a"}')) == {"q1": "a"}
 
 
 def test_a_mapping_may_have_a_question_of_the_name_of_a_field(write: Write) -> None:
-    assert read_golds(write('{"query": "a", "q": "b"}')) == {"query": ("a",), "q": ("b",)}
+    assert read_gold_answers(write('{"query": "a", "q": "b"}')) == {"query": ("a",), "q": ("b",)}
     assert predicted(write('{"data": "a", "answer": "b"}')) == {"data": "a", "answer": "b"}
 
 
 def test_blank_lines_do_not_matter_and_are_counted(write: Write) -> None:
     text = '\n{"query": "q", "answer": "a"}\n \n\n{"query": "r", "answer": "b"}\n\n'
-    assert read_golds(write(text)) == {"q": ("a",), "r": ("b",)}
-    assert error_of(read_golds, write(text.replace('"b"', "1"))).where == write(text.replace('"b"', "1")) + ":5"
-    assert read_golds(write("\n\nquery,answer\n\nq,a\n\n")) == {"q": ("a",)}
+    assert read_gold_answers(write(text)) == {"q": ("a",), "r": ("b",)}
+    assert error_of(read_gold_answers, write(text.replace('"b"', "1"))).where == write(text.replace('"b"', "1")) + ":5"
+    assert read_gold_answers(write("\n\nquery,answer\n\nq,a\n\n")) == {"q": ("a",)}
 
 
 def test_quotes_inside_of_a_text_need_no_quotes_around_it(write: Write) -> None:
-    assert read_golds(write('query\tanswer\nq\t5" or 6"\n')) == {"q": ('5" or 6"',)}
+    assert read_gold_answers(write('query\tanswer\nq\t5" or 6"\n')) == {"q": ('5" or 6"',)}
 
 
 def test_commas_are_no_columns_where_the_header_has_tabs(write: Write) -> None:
-    assert read_golds(write("query\tanswer\nq\ta, b\n")) == {"q": ("a, b",)}
+    assert read_gold_answers(write("query\tanswer\nq\ta, b\n")) == {"q": ("a, b",)}
 
 
 def test_an_empty_cell_is_no_answer_in_a_file_as_in_a_frame_that_was_made_of_it(write: Write) -> None:
     golds, said = write("query,answer\nq,Paris\nr,\n", "golds"), write("query,answer\nq,\nr,Rome\n", "said")
-    assert read_golds(golds) == read_golds(pd.read_csv(golds)) == {"q": ("Paris",), "r": None}
+    assert read_gold_answers(golds) == read_gold_answers(pd.read_csv(golds)) == {"q": ("Paris",), "r": None}
     assert predicted(said) == predicted(pd.read_csv(said)) == {"q": None, "r": "Rome"}
 
 
@@ -443,7 +447,7 @@ def test_records_of_one_question_add_up_their_gold_answers() -> None:
         {"query": "q", "answers": ["a"]}, {"query": "r", "answers": None}, {"query": "q", "answers": "b"},
         {"query": "q", "answers": None}, {"query": "q", "answers": ["a", "c"]},
     ]  # fmt: skip
-    assert read_golds(records) == {"q": ("a", "b", "c"), "r": None}
+    assert read_gold_answers(records) == {"q": ("a", "b", "c"), "r": None}
 
 
 def test_a_question_that_is_answered_twice_names_both_places(write: Write) -> None:
@@ -454,14 +458,14 @@ def test_a_question_that_is_answered_twice_names_both_places(write: Write) -> No
 
 def test_an_answer_may_have_a_million_characters(write: Write) -> None:
     long = "é" * 1_000_000
-    assert read_golds({"q": long}) == {"q": (long,)}
+    assert read_gold_answers({"q": long}) == {"q": (long,)}
     for text in (json.dumps({"q": long}), lines([{"query": "q", "answer": long}, {"query": "r", "answer": "a"}])):
-        assert read_golds(write(text))["q"] == (long,)
+        assert read_gold_answers(write(text))["q"] == (long,)
     assert evaluate_answers({"q": long}, {"q": long}, "EM")["EM"] == 1
 
 
 def test_an_answer_of_a_table_may_be_as_long_as_pythons_csv_allows(write: Write) -> None:
-    assert read_golds(write(f"query,answer\nq,{'x' * 131_072}\n")) == {"q": ("x" * 131_072,)}
+    assert read_gold_answers(write(f"query,answer\nq,{'x' * 131_072}\n")) == {"q": ("x" * 131_072,)}
 
 
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -471,7 +475,7 @@ QUESTION = ANY.filter(lambda text: text not in FIELD)
 ANSWERS = st.one_of(st.none(), ANY, st.lists(ANY, unique=True))
 
 
-def as_read(golds: Mapping[str, Any]) -> Golds:
+def as_read(golds: Mapping[str, Any]) -> GoldAnswers:
     return {
         query: None if given is None else (given,) if isinstance(given, str) else tuple(given) or ("",)
         for query, given in golds.items()
@@ -490,8 +494,8 @@ def test_gold_answers_that_are_written_as_json_are_read_again(
         "\n".join(json.dumps(record, ensure_ascii=ascii_only) for record in records),
     ):
         path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-        assert list(read_golds(path).items()) == list(as_read(golds).items())
-    assert read_golds(golds) == read_golds(records) == as_read(golds)
+        assert list(read_gold_answers(path).items()) == list(as_read(golds).items())
+    assert read_gold_answers(golds) == read_gold_answers(records) == as_read(golds)
 
 
 @given(st.dictionaries(ANY.filter(bool), st.lists(ANY, unique=True, min_size=1), min_size=1), st.sampled_from(",\t;"))
@@ -501,8 +505,10 @@ def test_gold_answers_that_are_written_as_a_table_are_read_again(
     rows = [(query, gold) for query, texts in golds.items() for gold in texts]
     path = tmp_path_factory.getbasetemp() / "golds"
     path.write_bytes(table([("query", "answer"), *rows], delimiter, "\r\n").encode())
-    assert read_golds(path) == in_a_table(golds)
-    assert read_golds(pa.table({"query": [q for q, _ in rows], "answer": [g for _, g in rows]})) == as_read(golds)
+    assert read_gold_answers(path) == in_a_table(golds)
+    assert read_gold_answers(pa.table({"query": [q for q, _ in rows], "answer": [g for _, g in rows]})) == as_read(
+        golds
+    )
 
 
 @given(st.dictionaries(QUESTION, st.one_of(st.none(), ANY), min_size=1))
@@ -523,9 +529,9 @@ def test_predictions_that_are_written_are_read_again(
     ):
         path.write_bytes(text.encode())
         if expected:
-            assert read_predicted(path, answers) == expected
+            assert read_predicted_answers(path, answers) == expected
         else:
-            assert error_of(read_predicted, path, answers).what == "there are no predicted answers"
+            assert error_of(read_predicted_answers, path, answers).what == "there are no predicted answers"
 
 
 @given(st.binary(max_size=60))
@@ -542,7 +548,7 @@ def test_any_bytes_are_answers_or_an_error_of_ours(tmp_path_factory: pytest.Temp
     )
     for start in lead:
         path.write_bytes(start + junk)
-        for read in (read_golds, predicted):
+        for read in (read_gold_answers, predicted):
             with suppress(KaratError):
                 read(path)
 
@@ -560,7 +566,7 @@ JSON = st.recursive(
 
 @given(JSON.filter(lambda value: not isinstance(value, str)))
 def test_any_value_is_answers_or_an_error_of_ours(value: Any) -> None:
-    for read in (read_golds, predicted):
+    for read in (read_gold_answers, predicted):
         with suppress(KaratError):
             read(value)
 
@@ -606,16 +612,16 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "NaN in a line": (GOOD + '{"query": "q", "answer": NaN}', "NaN is no number", ":2", "Write null"),
     "Infinity": ('["a", -Infinity]', "-Infinity is no number", "", "Write null"),
     "a number too long": (f'{{"q": {"9" * 5000}}}', "thousands of digits", "", "Write it as text"),
-    "a number": ('{"q": 1889}', "1889 is no gold answer", ", question q", "write it in quotes"),
-    "true": ('{"q": true}', "True is no gold answer", ", question q", "write it in quotes"),
-    "an object": ('{"q": {"a": 1}}', r"\{'a': 1\} is no gold answer", ", question q", "write it in quotes"),
-    "a number in a list": ('{"q": ["a", 1889]}', "1889 is not text", ", question q[1]", "write it in quotes"),
-    "null in a list": ('{"q": ["a", null]}', "None is not text", ", question q[1]", "write it in quotes"),
-    "a list in a list": ('{"q": [["a"]]}', r"\['a'\] is not text", ", question q[0]", "write it in quotes"),
-    "a number by position": ('["a", 1889]', "1889 is no gold answer", "[1]", "write it in quotes"),
-    "a number in a record": ('[{"id": 1, "answer": 2.5}]', "2.5 is no gold answer", "[0]", "write it in quotes"),
-    "a number in a line": (GOOD + '{"query": "q", "answer": 7}', "7 is no gold answer", ":2", "write it in quotes"),
-    "a record among answers": ('["a", {"id": "q", "answer": "a"}]', "is no gold answer", "[1]", "write it in quotes"),
+    "a number": ('{"q": 1889}', "1889 is not a gold answer", ", question q", "put it in quotes"),
+    "true": ('{"q": true}', "True is not a gold answer", ", question q", "put it in quotes"),
+    "an object": ('{"q": {"a": 1}}', r"\{'a': 1\} is not a gold answer", ", question q", "put it in quotes"),
+    "a number in a list": ('{"q": ["a", 1889]}', "1889 is not text", ", question q[1]", "put it in quotes"),
+    "null in a list": ('{"q": ["a", null]}', "None is not text", ", question q[1]", "put it in quotes"),
+    "a list in a list": ('{"q": [["a"]]}', r"\['a'\] is not text", ", question q[0]", "put it in quotes"),
+    "a number by position": ('["a", 1889]', "1889 is not a gold answer", "[1]", "put it in quotes"),
+    "a number in a record": ('[{"id": 1, "answer": 2.5}]', "2.5 is not a gold answer", "[0]", "put it in quotes"),
+    "a number in a line": (GOOD + '{"query": "q", "answer": 7}', "7 is not a gold answer", ":2", "put it in quotes"),
+    "a record among answers": ('["a", {"id": "q", "answer": "a"}]', "is not a gold answer", "[1]", "put it in quotes"),
     "a record without a query": ('[{"answer": "a"}]', "no field for the query", "[0]", "fields are answer.*query=..."),
     "an empty record": ("[{}]", "no field for the query", "[0]", "Its fields are none"),
     "a record without an answer": ('[{"id": "q", "x": 1}]', "no field for the gold_answers", "[0]", "are id, x"),
@@ -636,7 +642,7 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
         '{"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": [{"text": 3}]}]}]}]}',
         "3 is not text",
         ", question 1[0]",
-        "write it in quotes",
+        "put it in quotes",
     ),
     "TSV without a header": ("q1\ta\nq2\tb\n", "no field for the query", ":2", "Its fields are q1, a. Name it"),
     "CSV without a header": ("q1,a\nq2,b\n", "no field for the query", ":2", "Its fields are q1, a. Name it"),
@@ -657,7 +663,7 @@ def test_a_bad_file_is_an_error_with_a_place_and_a_mend(
 ) -> None:
     data, what, where, hint = BAD_FILES[name]
     path = write(pack(data.encode() if isinstance(data, str) else data))
-    error = error_of(read_golds, path)
+    error = error_of(read_gold_answers, path)
     assert re.search(what, error.what)
     assert error.where == path + where
     assert re.search(hint, error.hint or "")
@@ -668,9 +674,9 @@ TWICE = r"^Keep one of them; several gold answers of a question are a list\."
 BAD_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
     "a list": ('{"q1": ["a"]}', r"\['a'\] is not text", ", question q1", "Give one predicted answer per question"),
     "a list in a line": (GOOD + '{"query": "q", "answer": []}', r"\[\] is not text", ":2", "Give one predicted answer"),
-    "a number": ('{"q1": 7}', "7 is not text", ", question q1", "write it in quotes"),
-    "false": ('{"q1": false}', "False is not text", ", question q1", "write it in quotes"),
-    "an object": ('[{"id": "q1", "answer": {"text": "a"}}]', "is not text", "[0]", "write it in quotes"),
+    "a number": ('{"q1": 7}', "7 is not text", ", question q1", "put it in quotes"),
+    "false": ('{"q1": false}', "False is not text", ", question q1", "put it in quotes"),
+    "an object": ('[{"id": "q1", "answer": {"text": "a"}}]', "is not text", "[0]", "put it in quotes"),
     "a question twice": (GOOD + GOOD, "question 'q0' is in .*answers:1 already", ":2", TWICE),
     "a question twice, as text and number": (
         '{"query": 1, "answer": "a"}\n{"query": "1", "answer": "a"}\n', "question '1' is in .*:1 already", ":2", TWICE,
@@ -699,7 +705,7 @@ def test_bad_predictions_are_an_error_with_a_place_and_a_mend(name: str, write: 
 @pytest.mark.parametrize("data", ["", "\n \r\n", "\ufeff", "{}", "[]", '{"data": []}', "query,answer\n"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[bytes], bytes], write: Write) -> None:
-    error = error_of(read_golds, write(pack(data.encode())))
+    error = error_of(read_gold_answers, write(pack(data.encode())))
     assert error.what == "there are no gold answers"
     assert error.where == write(pack(data.encode()))
     assert "lines of" in (error.hint or "")
@@ -707,7 +713,7 @@ def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[byte
 
 def test_a_file_that_is_not_there_is_named_with_the_nearest_one(write: Write) -> None:
     path = write("{}", "gold.json")
-    for read in (read_golds, predicted):
+    for read in (read_gold_answers, predicted):
         error = error_of(read, path.replace("gold.json", "gold.jsn"))
         assert error.what == "there is no such file"
         assert error.where == path.replace("gold.json", "gold.jsn")
@@ -720,7 +726,7 @@ def test_an_answer_in_place_of_a_mapping_is_taken_for_a_file_and_not_found() -> 
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    for read in (read_golds, predicted):
+    for read in (read_gold_answers, predicted):
         error = error_of(read, tmp_path)
         assert (error.what, error.where) == ("this is a folder, not a file", str(tmp_path))
         assert error.hint == "Name the file in it."
@@ -739,7 +745,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("left", [2, 9, 1000, -9, -1])
 def test_gzip_cut_short_is_an_error_of_the_whole_file(text: str, left: int, write: Write) -> None:
     path = write(gzip.compress(text.encode())[:left])
-    error = error_of(read_golds, path)
+    error = error_of(read_gold_answers, path)
     assert "damaged or cut short" in error.what
     assert error.where == path
     assert error.hint == "Pack or download it again."
@@ -748,7 +754,7 @@ def test_gzip_cut_short_is_an_error_of_the_whole_file(text: str, left: int, writ
 def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_line(write: Write) -> None:
     data = bytearray(gzip.compress(lines({"query": each, "answer": "a"} for each in INCOMPRESSIBLE).encode()))
     data[len(data) // 2 : len(data) // 2 + 4] = b"\0\0\0\0"
-    assert "damaged or cut short" in error_of(read_golds, write(bytes(data))).what
+    assert "damaged or cut short" in error_of(read_gold_answers, write(bytes(data))).what
 
 
 # Bad input in Python.
@@ -769,7 +775,7 @@ def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_li
     ids=["generator", "bytes", "None", "a number", "a set", "a view", "numpy", "a lazy frame"],
 )
 def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, hint: str) -> None:
-    error = error_of(read_golds, source)
+    error = error_of(read_gold_answers, source)
     assert "holds no answers" in error.what
     assert re.search(hint, error.hint or "")
     error = error_of(predicted, source)
@@ -779,7 +785,7 @@ def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, hint
 
 @pytest.mark.parametrize("empty", [{}, [], (), pd.DataFrame(), pd.DataFrame({"query": [], "answer": []})])
 def test_nothing_is_no_gold_answers(empty: Any) -> None:
-    error = error_of(read_golds, empty)
+    error = error_of(read_gold_answers, empty)
     assert (error.what, error.where) == ("there are no gold answers", "the truth")
     assert "Gold answers are" in (error.hint or "")
 
@@ -788,8 +794,8 @@ def test_nothing_is_no_gold_answers(empty: Any) -> None:
     "value", [1889, 2.5, float("nan"), True, b"a", {"a": "b"}, {"text": None}, object(), np.array(["a"]), iter("ab")]
 )
 def test_what_is_not_text_is_no_gold_answer_and_no_predicted_one(value: Any) -> None:
-    error = error_of(read_golds, {"q": "a", "r": value})
-    assert "is no gold answer" in error.what
+    error = error_of(read_gold_answers, {"q": "a", "r": value})
+    assert "is not a gold answer" in error.what
     assert error.where == "the truth, question r"
     assert "Answers are text" in (error.hint or "")
     error = error_of(predicted, {"q": "a", "r": value})
@@ -799,16 +805,16 @@ def test_what_is_not_text_is_no_gold_answer_and_no_predicted_one(value: Any) -> 
 
 
 def test_an_array_of_gold_answers_is_told_to_become_a_list() -> None:
-    assert "Call .tolist() on it." in (error_of(read_golds, {"q": np.array(["a"])}).hint or "")
-    assert "Wrap it in list(...)." in (error_of(read_golds, {"q": iter("ab")}).hint or "")
+    assert "Call .tolist() on it." in (error_of(read_gold_answers, {"q": np.array(["a"])}).hint or "")
+    assert "Wrap it in list(...)." in (error_of(read_gold_answers, {"q": iter("ab")}).hint or "")
 
 
 def test_a_cell_that_is_no_text_is_an_error_that_names_its_row() -> None:
     frame = pd.DataFrame({"id": [1, 2], "answer": [3, 4]})
-    assert error_of(read_golds, frame).where == "the truth, row 0"
+    assert error_of(read_gold_answers, frame).where == "the truth, row 0"
     assert error_of(predicted, frame).where == "the predictions, row 0"
     lists = pl.DataFrame({"id": [1, 2], "answer": [["a"], ["b", None]]})
-    assert error_of(read_golds, lists).where == "the truth, row 1[1]"
+    assert error_of(read_gold_answers, lists).where == "the truth, row 1[1]"
 
 
 @pytest.mark.parametrize("answers", [["a"], ["a"] * 5, [], ("a", "b")])
@@ -825,7 +831,7 @@ def test_a_file_of_another_length_is_an_error_that_names_it(write: Write) -> Non
 
 def test_a_question_that_is_there_as_text_and_as_a_number_is_an_error() -> None:
     both = {"1": "a", 1: "b"}
-    for read, where in ((read_golds, "the truth"), (predicted, "the predictions")):
+    for read, where in ((read_gold_answers, "the truth"), (predicted, "the predictions")):
         error = error_of(read, both)
         assert error.what == "question 1 comes twice, once as text and once as a number"
         assert error.where == where
@@ -833,7 +839,7 @@ def test_a_question_that_is_there_as_text_and_as_a_number_is_an_error() -> None:
 
 @pytest.mark.parametrize("question", [True, 1.0, None, b"q", ("q",)])
 def test_questions_are_text_or_whole_numbers(question: Any) -> None:
-    for read, where in ((read_golds, "the truth"), (predicted, "the predictions")):
+    for read, where in ((read_gold_answers, "the truth"), (predicted, "the predictions")):
         error = error_of(read, {question: "a"})
         assert error.what == f"{question!r} is not an id"
         assert error.where == where
@@ -847,9 +853,9 @@ def test_numbers_and_their_digits_are_the_same_question() -> None:
 
 def test_half_a_character_is_no_id(write: Write) -> None:
     for golds in ({"\ud800": "a"}, dict.fromkeys(("\ud83d", "\ude00"), "a"), write('{"\\ud800": "a"}')):
-        assert "an id is no Unicode text" in error_of(read_golds, golds).what
+        assert "an id is not valid Unicode" in error_of(read_gold_answers, golds).what
         error = error_of(predicted, golds)
-        assert "an id is no Unicode text" in error.what
+        assert "an id is not valid Unicode" in error.what
         assert error.hint == "Fix the ids."
 
 
@@ -860,7 +866,7 @@ def test_half_a_character_may_be_in_an_answer() -> None:
 
 def test_a_question_twice_in_a_list_of_records_has_several_gold_answers_and_not_several_predictions() -> None:
     records = [{"query": "q", "answer": "a"}, {"query": "r", "answer": "x"}, {"query": "q", "answer": "b"}]
-    assert read_golds(records) == {"q": ("a", "b"), "r": ("x",)}
+    assert read_gold_answers(records) == {"q": ("a", "b"), "r": ("x",)}
     error = error_of(predicted, records)
     assert (error.what, error.where) == ("question 'q' is in the predictions[0] already", "the predictions[2]")
     assert re.search(TWICE, error.hint or "")
@@ -882,34 +888,34 @@ def test_the_gold_answers_of_a_question_that_comes_twice_add_up_in_every_form(
 ) -> None:
     query = str(records[0]["query"])
     for source in (records, write(json.dumps(records), "list"), write(lines(records), "lines")):
-        assert read_golds(source)[query] == expected
+        assert read_gold_answers(source)[query] == expected
 
 
 def test_the_gold_answers_of_a_question_that_comes_twice_add_up_in_tables(write: Write) -> None:
     rows = [("query", "answer"), ("q", "b"), ("r", ""), ("q", ""), ("q", "a"), ("q", "b")]
     for delimiter in ",\t;":
-        assert read_golds(write(table(rows, delimiter))) == {"q": ("b", "a"), "r": None}
+        assert read_gold_answers(write(table(rows, delimiter))) == {"q": ("b", "a"), "r": None}
     queries, answers = map(list, zip(*rows[1:], strict=True))
     nulls = [answer or None for answer in answers]
     for frame in (pd.DataFrame, pl.DataFrame, pa.table):
-        assert read_golds(frame({"query": queries, "answer": nulls})) == {"q": ("b", "a"), "r": None}
+        assert read_gold_answers(frame({"query": queries, "answer": nulls})) == {"q": ("b", "a"), "r": None}
         # An empty text in a frame is one.
-        assert read_golds(frame({"query": queries, "answer": answers})) == {"q": ("b", "", "a"), "r": ("",)}
+        assert read_gold_answers(frame({"query": queries, "answer": answers})) == {"q": ("b", "", "a"), "r": ("",)}
 
 
 def test_a_gold_answer_that_is_no_text_is_placed_in_its_own_record_where_answers_add_up() -> None:
-    error = error_of(read_golds, [{"query": "q", "answer": "a"}, {"query": "q", "answer": 5}])
-    assert (error.what, error.where) == ("5 is no gold answer", "the truth[1]")
+    error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}, {"query": "q", "answer": 5}])
+    assert (error.what, error.where) == ("5 is not a gold answer", "the truth[1]")
 
 
 def test_the_mend_of_what_is_not_text_says_how_it_becomes_text() -> None:
-    for read in (read_golds, predicted):
-        assert error_of(read, {"q": 1889}).hint == "Answers are text: write it in quotes, or convert it with str(...)."
+    for read in (read_gold_answers, predicted):
+        assert error_of(read, {"q": 1889}).hint == "Answers are text: put it in quotes, or convert it with str(...)."
 
 
 def test_a_semicolon_is_no_column_where_the_header_has_commas(write: Write) -> None:
-    assert read_golds(write("query,answer\nq,a; b\n")) == {"q": ("a; b",)}
-    assert read_golds(write('query;answer\nq;"a; b, c"\n')) == {"q": ("a; b, c",)}
+    assert read_gold_answers(write("query,answer\nq,a; b\n")) == {"q": ("a; b",)}
+    assert read_gold_answers(write('query;answer\nq;"a; b, c"\n')) == {"q": ("a; b, c",)}
 
 
 def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
@@ -921,19 +927,19 @@ def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
 
 @pytest.mark.parametrize("name", ["", 3, None])
 def test_the_name_of_a_field_is_text(name: Any) -> None:
-    error = error_of(read_golds, [{"query": "q", "answer": "a"}], {"query": name})
+    error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"query": name})
     assert error.what == f"{name!r} is not the name of a field"
     assert error.hint == "Give the name of query as text."
 
 
 def test_a_field_that_is_named_and_not_there_is_an_error_even_where_one_has_a_known_name() -> None:
-    error = error_of(read_golds, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
+    error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
     assert (error.what, error.where) == ("there is no 'labels'", "the truth[0]")
     assert "Its fields are query, answer." in (error.hint or "")
 
 
 def test_a_file_that_comes_under_another_name_is_called_by_it() -> None:
-    error = error_of(read_golds, {"q": 1}, name="the gold")
+    error = error_of(read_gold_answers, {"q": 1}, name="the gold")
     assert error.where == "the gold, question q"
     error = error_of(evaluate_answers, GOLD, {"q1": 1}, name="gpt")
     assert error.where == "gpt, question q1"

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, demo
-from karat.sources.records import ROLES
+from karat.sources.records import FIELDS
 from karat.sources.results import Results, is_results, read_results
 from karat.sources.text_file import LONGEST_LINE, TextFile
 
@@ -193,10 +193,10 @@ def test_the_name_of_a_field_is_text(name: Any) -> None:
     assert "is not the name of a field" in error_of(RECORDS, {"retrieved": name}).what
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", FIELDS)
 def test_every_role_can_be_named(role: str) -> None:
     records = [{({"query": "q"}.get(name, name)): value for name, value in RECORDS[0].items()}]
-    fields = {"query": "q"} | ({role: "other"} if role in ROLES[3:] else {})
+    fields = {"query": "q"} | ({role: "other"} if role in FIELDS[3:] else {})
     assert read_results(records, fields).truth == {"q1": ["a", "b"]}
 
 
@@ -280,7 +280,7 @@ def test_half_a_character_is_refused_in_a_query_and_passes_in_texts(write: Write
     path = write(lines([{"query": "q", "truth": ["\ud800"], "retrieved": ["\udfff"]}], ascii_only=True))
     assert both(read_results(path)) == ({"q": ["\ud800"]}, {"q": ["\udfff"]})
     path = write(GOOD + lines([{"query": "q\ud800", "truth": [], "retrieved": []}], ascii_only=True))
-    assert str(error_of(path)).startswith(f"{path}:2: an id is no Unicode text: surrogates not allowed.")
+    assert str(error_of(path)).startswith(f"{path}:2: an id is not valid Unicode: surrogates not allowed.")
 
 
 # Documents.

@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.options import Ties
-from karat.sources import read_truth, trec
-from karat.sources import text_file as pieces
-from karat.sources.text_file import Piece, TextFile
-from tests.cutting import pieces_of
+from karat.sources import read_truth, text_file, trec
+from karat.sources.text_file import Block, TextFile
+from tests.block_size import block_size
 
 Grades = dict[str, dict[str, float]]
 Write = Callable[..., str]
@@ -103,14 +102,14 @@ FORMATTED: dict[str, Callable[[str], str | bytes]] = {
 @pytest.mark.parametrize("size", [1, 8, 40, 1 << 20])
 def test_another_way_to_write_the_same_file_gives_the_same_scores(name: str, size: int, write: Write) -> None:
     expected = per_query(TRUTH_MAPPING, RUN_MAPPING)
-    with pieces_of(size):
+    with block_size(size):
         assert per_query(write(FORMATTED[name](TRUTH), "t"), write(FORMATTED[name](RUN), "r")) == expected
 
 
 @pytest.mark.parametrize("size", [3, 16, 1 << 20])
 @pytest.mark.parametrize("name", ["run.trec.gz", "run.trec", "run"])
 def test_gzip_is_known_by_its_first_bytes_whatever_the_name(name: str, size: int, write: Write) -> None:
-    with pieces_of(size):
+    with block_size(size):
         found = per_query(
             write(gzip.compress(TRUTH.encode()), f"truth-{name}"), write(gzip.compress(RUN.encode()), name)
         )
@@ -120,7 +119,7 @@ def test_gzip_is_known_by_its_first_bytes_whatever_the_name(name: str, size: int
 @pytest.mark.parametrize("size", [3, 16, 1 << 20])
 def test_gzip_of_several_members_is_read_to_the_end(size: int, write: Write) -> None:
     members = b"".join(gzip.compress(line.encode()) for line in RUN.splitlines(keepends=True))
-    with pieces_of(size):
+    with block_size(size):
         assert per_query(TRUTH_MAPPING, write(members + gzip.compress(b""))) == per_query(TRUTH_MAPPING, RUN_MAPPING)
 
 
@@ -142,7 +141,7 @@ def test_words_after_the_tag_of_a_run_are_ignored_as_in_trec_eval(write: Write) 
 def test_queries_may_be_scattered_over_a_file(size: int, write: Write) -> None:
     run = "q1 Q0 x 1 3 t\nq2 Q0 c 1 1 t\nq1 Q0 a 2 2 t\n"
     truth = "q1 0 a 1\nq2 0 c 2\nq1 0 b 0\n"
-    with pieces_of(size):
+    with block_size(size):
         assert per_query(write(truth, "t"), write(run, "r")) == per_query(TRUTH_MAPPING, RUN_MAPPING)
 
 
@@ -179,13 +178,13 @@ def test_a_query_whose_id_begins_with_a_number_sign_is_a_comment_but_a_document_
 @pytest.mark.parametrize("size", [1, 10, 64, 1 << 20])
 def test_a_byte_order_mark_within_a_file_is_part_of_an_id_wherever_the_file_is_cut(size: int, write: Write) -> None:
     truth = "a 0 d 1\n\ufeffb 0 d 1\n\ufeffc 0 d 1\n"
-    with pieces_of(size):
+    with block_size(size):
         assert read_truth(write(truth)).queries == ("a", "\ufeffb", "\ufeffc")
 
 
 @pytest.mark.parametrize("size", [1, 10, 64, 1 << 20])
 def test_only_one_byte_order_mark_is_taken_off_a_file(size: int, write: Write) -> None:
-    with pieces_of(size):
+    with block_size(size):
         assert read_truth(write("\ufeff\ufeffa 0 d 1\n")).queries == ("\ufeffa",)
 
 
@@ -201,7 +200,7 @@ def test_only_one_byte_order_mark_is_taken_off_a_file(size: int, write: Write) -
 @pytest.mark.parametrize("comment", ["", "# slow way\n"])
 def test_a_score_is_a_double_in_any_notation(text: str, number: float, comment: str, write: Write) -> None:
     run = trec.TrecRun(TextFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")))
-    assert run.whole().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # it is a table
+    assert run.as_one_batch().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # it is a table
 
 
 def test_an_infinite_score_ranks_first_and_a_negatively_infinite_one_last(write: Write) -> None:
@@ -277,7 +276,7 @@ def test_a_file_written_in_any_way_gives_exactly_the_scores_of_the_mappings(
     (folder / "run").write_bytes(data.draw(texts(run, "{query}|Q0|{doc}|1|{number}|t")))
     ties = data.draw(st.sampled_from(TIES))
     expected = karat.evaluate(truth, run, MEASURES, ties=ties)
-    with pieces_of(data.draw(st.sampled_from([4, 7, 30, 100, 1 << 20]))):
+    with block_size(data.draw(st.sampled_from([4, 7, 30, 100, 1 << 20]))):
         found = karat.evaluate(folder / "truth", folder / "run", MEASURES, ties=ties)
     assert list(found.per_query.items()) == list(expected.per_query.items())
     assert set(found.findings) == set(expected.findings)
@@ -311,14 +310,14 @@ def rows_of(columns: trec.Columns) -> list[tuple[str, str, float]]:
 @example(b"\xef\xbb\xbfa Q0 b 1 1 t\n")
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
 def test_the_three_ways_of_reading_agree_wherever_they_answer(data: bytes) -> None:
-    piece = Piece(memoryview(data), TextFile("file"), 0)
-    by_hand = rows_of(trec._by_hand(piece, trec.RUN))
-    separator = trec._tidy(piece.data)
-    tidy = trec._by_arrow(piece.data, separator, trec.RUN) if separator else None
+    block = Block(memoryview(data), TextFile("file"), 0)
+    by_hand = rows_of(trec._by_hand(block, trec.RUN))
+    separator = trec._tidy(block.data)
+    tidy = trec._by_arrow(block.data, separator, trec.RUN) if separator else None
     squeezed = trec._by_arrow(trec._squeezed(data), " ", trec.RUN)
     assert tidy is None or rows_of(tidy) == by_hand
     assert squeezed is None or rows_of(squeezed) == by_hand
-    assert rows_of(trec._read(piece, trec.RUN)) == by_hand
+    assert rows_of(trec._read(block, trec.RUN)) == by_hand
 
 
 @pytest.mark.parametrize("size", [1, 5, 64, 1000, 1 << 20])
@@ -327,8 +326,8 @@ def test_the_three_ways_of_reading_agree_wherever_they_answer(data: bytes) -> No
 def test_the_pieces_of_a_file_are_the_file(size: int, end: str, packed: bool, write: Write) -> None:
     text = "".join(f"q{query} Q0 d{doc} 1 1 t{end}" for query in range(9) for doc in range(query * 3)).encode()
     source = TextFile(write(gzip.compress(text) if packed else text))
-    with pieces_of(size):
-        parts = list(source.pieces())
+    with block_size(size):
+        parts = list(source.blocks())
     assert b"".join(bytes(part.data) for part in parts) == text
     before = b""
     for part in parts:
@@ -457,17 +456,17 @@ def test_the_line_number_is_right_late_in_a_file(kind: str, size: int, packed: b
     lines = [b"\xef\xbb\xbf# a note", b"", *(good % at for at in range(30)), b"  # another", b" ", line, good % 99]
     data = end.encode().join(lines)
     path = write(gzip.compress(data) if packed else data)
-    with pieces_of(size):
+    with block_size(size):
         assert error_in(kind, path).where == f"{path}:35"
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_line_number_is_right_in_the_third_piece_of_a_real_size(packed: bool, write: Write) -> None:
     line = b"q%07d Q0 document 1 1.5 t\r\n"
-    lines = [line % at for at in range(2 * pieces.PIECE // len(line % 0) + 1000)]
+    lines = [line % at for at in range(2 * text_file.BLOCK_SIZE // len(line % 0) + 1000)]
     data = b"".join(lines)
     # Shift the text until a line end straddles the boundary at which lines are counted.
-    shift = (pieces.PIECE - 1 - data.rfind(b"\r", 0, pieces.PIECE)) % len(lines[0])
+    shift = (text_file.BLOCK_SIZE - 1 - data.rfind(b"\r", 0, text_file.BLOCK_SIZE)) % len(lines[0])
     data = b"#" * (shift - 2) + b"\r\n" + data if shift >= 2 else data
     expected = data.count(b"\n") + 1
     path = write((gzip.compress(data + b"oops\r\n", 1)) if packed else data + b"oops\r\n")
@@ -478,7 +477,7 @@ def test_the_first_bad_line_is_named_also_where_threads_read_ahead(write: Write)
     lines = [f"q{at} Q0 d 1 1 t" for at in range(400)]
     lines[150] = lines[350] = "oops"
     path = write("\n".join(lines))
-    with pieces_of(16):
+    with block_size(16):
         assert {error_of(TRUTH_MAPPING, path).where for _ in range(5)} == {f"{path}:151"}
 
 
@@ -624,7 +623,7 @@ def test_a_document_twice_in_a_query_is_an_error_that_names_both_lines(
     first, second = (3, 5) if grouped else (5, 6)
     data = end.join(lines).encode()
     path = write(gzip.compress(data) if packed else data)
-    with pieces_of(size):
+    with block_size(size):
         error = error_of(TRUTH_MAPPING, path)
     assert error.where == f"{path}:{first} and {second}"
     assert "document a" in error.what
@@ -639,7 +638,7 @@ def test_the_best_ranked_of_a_repeated_document_can_be_kept(size: int, grouped: 
     if not grouped:
         lines[2], lines[5] = lines[5], lines[2]
     path = write("\n".join(lines))
-    with pieces_of(size):
+    with block_size(size):
         scores = karat.evaluate(TRUTH_MAPPING, path, MEASURES, duplicates="first")
     expected = karat.evaluate(TRUTH_MAPPING, {"q1": {"a": 7, "b": 5}, "q2": {"c": 1}}, MEASURES)
     assert scores.per_query == expected.per_query
@@ -650,7 +649,7 @@ def test_the_best_ranked_of_a_repeated_document_can_be_kept(size: int, grouped: 
 @pytest.mark.parametrize("text", ["q1 0 a 1\nq1 0 b 1\nq1 0 a 1\n", "q1 0 a 1\nq2 0 a 1\nq1 0 a 0\n"])
 def test_a_document_judged_twice_is_an_error_that_names_both_lines(size: int, text: str, write: Write) -> None:
     path = write(text)
-    with pieces_of(size):
+    with block_size(size):
         error = error_of(path, RUN_MAPPING)
     assert error.where == f"{path}:1 and 3"
     assert error.hint
@@ -675,7 +674,7 @@ def test_ids_in_an_error_cannot_move_the_cursor(write: Write) -> None:
 @pytest.mark.parametrize("data", [RUN.encode(), gzip.compress(RUN.encode())], ids=["plain", "gzip"])
 def test_progress_counts_up_to_the_whole_file(data: bytes, write: Write) -> None:
     told: list[tuple[int, int]] = []
-    with pieces_of(8):
+    with block_size(8):
         karat.evaluate(TRUTH_MAPPING, write(data), "AP", progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (len(data), len(data))
     assert told == sorted(told)

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 from karat import Document, KaratError, evaluate, evaluate_results, evaluate_runs, parse
 from karat.measures import R, SpanIoU, SpanPrecision, SpanRecall, definitions
-from karat.sources.spans import Read, read_spans
+from karat.sources.spans import SpansWithDocuments, read_spans
 from karat.spans import Spans
 from tests.invariants.collections import judged_of
 
@@ -362,7 +362,7 @@ def test_the_overlapping_chunks_that_a_splitter_makes_cover_their_document_once(
 
 
 def read_all(truth: object, run: object) -> tuple[Any, ...]:
-    read: Read = read_spans(truth, run)
+    read: SpansWithDocuments = read_spans(truth, run)
     return read.spans.queries, read.gold_documents, read.retrieved_documents
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.documents.document import DocumentLike, keys
+from karat.documents.fields import DocumentLike, document_keys
 from karat.errors import KaratError, shown
 from karat.judged import Judged
 from karat.matching.joiner import Joiner
@@ -55,7 +55,7 @@ class Evidence:
         for make in self.run.batches():
             batch = make()
             for at, query in enumerate(batch.queries):
-                if query not in self.truth.place:
+                if query not in self.truth.positions:
                     continue
                 if isinstance(batch, RankedLists):
                     retrieved.setdefault(query, []).extend(batch.documents[at])
@@ -67,7 +67,7 @@ class Evidence:
     def _unjudged_twice(self, query: str, documents: list[DocumentLike]) -> str | None:
         where = f"{self.run.name}, query {query}"
         if self.rules.ignore_identical_ids:
-            names = keys(documents, "id", where)
+            names = document_keys(documents, "id", where)
             documents = [each for each, name in zip(documents, names, strict=True) if name != query]
         own = isinstance(self.match, FunctionMatcher)
         # To a function, documents are the same that are equal, as golds are.
@@ -76,7 +76,7 @@ class Evidence:
         if not repeated:
             return None
         first = {key: document for key, document in zip(read, documents, strict=True) if key in repeated}
-        place = self.truth.place[query]
+        place = self.truth.positions[query]
         batch = RankedLists([query], [list(first)], [list(first.values())])
         _, at, gold = Joiner(self.truth, self.match).in_lists(batch, np.array([place]))
         judged = set(at[self.truth.grades[gold] >= 0].tolist())
@@ -85,7 +85,7 @@ class Evidence:
 
     def look(self, query: str) -> tuple[list[DocumentLike], list[Hit]]:
         """What was retrieved for a query, in rank order, and the hits among it."""
-        place = self.truth.place[query]
+        place = self.truth.positions[query]
         listed: list[DocumentLike] = []
         scores: dict[str, float] = {}
         for make in self.run.batches():
@@ -100,7 +100,7 @@ class Evidence:
                         scores[doc] = score
         documents: list[DocumentLike] = listed or list(scores)
         if self.rules.ignore_identical_ids:
-            names = keys(documents, "id", self.run.name)
+            names = document_keys(documents, "id", self.run.name)
             documents = [each for each, name in zip(documents, names, strict=True) if name != query]
         if len(documents) != self.judged.retrieved[place]:
             raise self._changed()

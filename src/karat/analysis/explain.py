@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from karat.analysis.evidence import Evidence, Hit
 from karat.answers import Answers
-from karat.documents.document import Document, DocumentLike, key
+from karat.documents.document import Document
+from karat.documents.fields import DocumentLike, document_key
 from karat.errors import KaratError, did_you_mean, shown
 from karat.measures import meanings
 from karat.output.tables import Cell, Table
@@ -143,7 +144,7 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
         raise KaratError(f"there is no query {shown(query)} in the truth", hint=near or None)
     values = scores.per_query.get(query, {})
     found = Explanation(query, (), 0, values, "")
-    if scores.evidence is not None and query in scores.evidence.truth.place:
+    if scores.evidence is not None and query in scores.evidence.truth.positions:
         found = explain_documents(scores.evidence, query, values, k)
     if scores.answers is not None and query in answers:
         found = replace(found, answer=_explained_answer(scores.answers, query, list(scores.values)))
@@ -165,8 +166,8 @@ def _explained_answer(answers: Answers, query: str, columns: Iterable[str]) -> A
 def explain_documents(evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int) -> Explanation:
     """The same for documents alone."""
     documents, hits = evidence.look(query)
-    golds = evidence.truth.golds(evidence.truth.place[query])
-    names = {gold: label(given) for gold, given in zip(golds, evidence.truth.given(golds), strict=True)}
+    golds = evidence.truth.golds(evidence.truth.positions[query])
+    names = {gold: label(given) for gold, given in zip(golds, evidence.truth.original_documents(golds), strict=True)}
     at_rank: dict[int, list[Hit]] = {}
     for hit in hits:
         at_rank.setdefault(hit.rank, []).append(hit)
@@ -212,6 +213,6 @@ def short(text: str, width: int = _ANSWER) -> str:
 
 def _field(document: DocumentLike, field: str) -> str | None:
     try:
-        return key(document, field, "")
+        return document_key(document, field, "")
     except KaratError:
         return shown(document, _WIDTH) if field == "id" else None

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.documents.document import all_text
-from karat.documents.words import characters_apart
+from karat.documents.ids import all_text
+from karat.documents.words import separate_cjk_characters
 from karat.errors import KaratError, did_you_mean, list_hint, shown
 from karat.judged import Floats, Ints
 from karat.output.tables import Cell, Table, Tabular
@@ -187,7 +187,7 @@ def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
     for query, text in zip(queries, queries if texts is None else _one_each(queries, texts, "texts"), strict=True):
         if not isinstance(text, str | None):
             raise KaratError(f"{shown(text)} is not the text of a query", where=f"query {query}")
-        words = characters_apart(text or "").split()
+        words = separate_cjk_characters(text or "").split()
         lengths.append(None if text is None else float(sum(any(map(str.isalnum, word)) for word in words)))
     return lengths
 
@@ -200,7 +200,7 @@ def _relevant(scores: Scores) -> list[Value]:
     up_to = np.append(0.0, np.cumsum(truth.grades >= 1))
     counts = np.diff(up_to[truth.offsets]).tolist()
     # Queries that have answers only are not in the truth.
-    return [counts[truth.place[query]] if query in truth.place else None for query in scores.queries]
+    return [counts[truth.positions[query]] if query in truth.positions else None for query in scores.queries]
 
 
 def _one_each(queries: Sequence[str], given: Any, option: str) -> list[Value]:

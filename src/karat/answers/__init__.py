@@ -14,7 +14,7 @@ from karat.answers.overlap import EM, Contains, TokenF1, TokenPrecision, TokenRe
 from karat.answers.pairs import Answers
 from karat.answers.rouge import RougeL
 from karat.answers.similarity import SAS
-from karat.documents.answer import gold_answers, predicted_answer
+from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.registry import Measure
 
 __all__ = [
@@ -106,6 +106,6 @@ def sas(truth: Gold, predicted: str | None, model: str = DEFAULT_MODEL) -> float
 
 
 def _value(measure: Measure, truth: Gold, predicted: str | None) -> float:
-    golds = () if truth is None else gold_answers(truth, "the truth")
-    said = None if predicted is None else predicted_answer(predicted, "the predicted answer")
+    golds = () if truth is None else as_gold_answers(truth, "the truth")
+    said = None if predicted is None else as_predicted_answer(predicted, "the predicted answer")
     return float(measure.compute(Answers(("0",), (golds,), (said,)))[0])

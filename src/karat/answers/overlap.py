@@ -8,7 +8,7 @@ import numpy as np
 
 from karat.answers.folding import FOLDINGS, Normalize
 from karat.answers.pairs import Answers
-from karat.documents.words import characters_apart
+from karat.documents.words import separate_cjk_characters
 from karat.judged import Floats, Ints, share
 from karat.registry import register
 
@@ -120,4 +120,4 @@ def Contains(answers: Answers, *, normalize: Normalize = "true") -> Floats:
 
 def _spaced(words: list[str]) -> str:
     """Words with a blank on either side of each, so that no part of one is found; nothing, if there are none."""
-    return f" {characters_apart(' '.join(words))} " if words else ""
+    return f" {separate_cjk_characters(' '.join(words))} " if words else ""

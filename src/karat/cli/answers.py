@@ -51,7 +51,7 @@ def command(
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, chosen_measures, evaluate_answers
     from karat.registry.names import split_names
-    from karat.sources.answers import read_golds
+    from karat.sources.answers import read_gold_answers
 
     if not predictions:
         hint = "Name the file of predicted answers after it. Results that hold both go into `karat evaluate`."
@@ -65,7 +65,7 @@ def command(
     request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None, explain)
     refuse(request, paths)
     theirs = fields_named(fields or [])
-    golds = read_golds(truth, theirs)
+    golds = read_gold_answers(truth, theirs)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))
     scores = {
         name: evaluate_answers(golds, path, chosen, missing=missing, fields=theirs, name=name)

@@ -11,7 +11,7 @@ from karat.analysis.slices import Slices
 from karat.cli.output import Request, report
 from karat.errors import KaratError, shown
 from karat.scores import Scores
-from karat.sources.answer_rows import rows
+from karat.sources.answer_rows import read_answer_rows
 from karat.sources.text_file import TextFile
 
 _OWN = ("length", "relevant")
@@ -71,7 +71,7 @@ def _column(text: str, option: str) -> dict[str, Any]:
         raise KaratError(f"{option} {shown(text)} is nothing to group by", hint=hint)
     try:
         values: dict[str, Any] = {}
-        for place, query, value in rows(TextFile(file), "answer", {"answer": name}, file):
+        for place, query, value in read_answer_rows(TextFile(file), "answer", {"answer": name}, file):
             if values.setdefault(query, value) != value:
                 what = f"query {query} has {shown(value)} here and {shown(values[query])} before"
                 raise KaratError(what, where=place, hint="Give each query one value.")

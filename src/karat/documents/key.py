@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from karat.documents.document import DocumentLike, key, keys
+from karat.documents.fields import DocumentLike, document_key, document_keys
 from karat.documents.normalization import Folds, normalized
 
 Keys = list[str | None]
@@ -25,7 +25,7 @@ class Key:
 
     def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:
         """The key of each document; a text is its own."""
-        found = keys(documents, self.field, where)
+        found = document_keys(documents, self.field, where)
         return self.folded(found) if self.folds else found
 
     def of_retrieved(self, documents: Iterable[DocumentLike], where: str) -> Keys:
@@ -50,18 +50,18 @@ class WholeDocument(Key):
             place = next((place for place, other in alike if _equal(document, other)), at)
             if place == at:
                 alike.append((at, document))
-            places.append(None if is_nothing(document) else str(place))
+            places.append(None if is_empty(document) else str(place))
         return places
 
     def of_retrieved(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # as above
         """Whether there is anything: it is not by their keys that they are told apart."""
-        return [None if is_nothing(document) else _SOMETHING for document in documents]
+        return [None if is_empty(document) else _SOMETHING for document in documents]
 
 
 _SOMETHING = "\0"
 
 
-def is_nothing(document: object) -> bool:
+def is_empty(document: object) -> bool:
     """Whether there is nothing to match: None and the empty text never match, whoever is asked."""
     return document is None or (isinstance(document, str) and not document)
 
@@ -69,7 +69,7 @@ def is_nothing(document: object) -> bool:
 def _bucket(document: object) -> object:
     """Something that equal documents have in common, and most others have not."""
     try:
-        return key(document, "id", "")
+        return document_key(document, "id", "")
     except Exception:  # it is a document to the function alone
         return None
 

@@ -16,14 +16,14 @@ Folds = tuple[str, ...]
 
 FOLDS: Folds = ("unicode", "case", "punctuation", "space")
 
-REMEMBERED = 4_096
+CACHE_SIZE = 4_096
 """So many texts are remembered: those that several queries share are prepared once, and memory stays flat."""
 
 
-def folds_of(given: str | bool | Iterable[str] | None) -> Folds:
+def parse_folds(given: str | bool | Iterable[str] | None) -> Folds:
     """What to fold: `case+space`, a list of such names, `all` (or True), or `none`.
 
-    >>> folds_of("space+case"), folds_of("none"), folds_of(["unicode"])
+    >>> parse_folds("space+case"), parse_folds("none"), parse_folds(["unicode"])
     (('case', 'space'), (), ('unicode',))
     """
     if given in (None, False, "none", "false", ""):
@@ -42,7 +42,7 @@ def folds_of(given: str | bool | Iterable[str] | None) -> Folds:
     return tuple(fold for fold in FOLDS if fold in names)
 
 
-def folds_text(folds: Folds) -> str:
+def format_folds(folds: Folds) -> str:
     """The same as one word: `case+space`, `all` or `none`."""
     return "all" if folds == FOLDS else "+".join(folds) or "none"
 
@@ -67,7 +67,7 @@ def normalized(text: str, folds: Folds) -> str:
 
 def normalizer(folds: Folds) -> Callable[[str], str]:
     """The same as a function of texts that come again and again, as golds do: it remembers the last few thousand."""
-    return lru_cache(REMEMBERED)(lambda text: normalized(text, folds)) if folds else str
+    return lru_cache(CACHE_SIZE)(lambda text: normalized(text, folds)) if folds else str
 
 
 def _once(text: str, folds: Folds) -> str:

@@ -45,10 +45,10 @@ def words_and_symbols(text: str) -> list[str]:
     return tokens(text) if text.isascii() else _token_or_symbol().findall(text)
 
 
-def characters_apart(text: str) -> str:
+def separate_cjk_characters(text: str) -> str:
     """A text in which each Chinese or Japanese character stands between blanks: there, every one begins a word.
 
-    >>> characters_apart("その 金は gold")
+    >>> separate_cjk_characters("その 金は gold")
     'そ の 金 は gold'
     """
     return text if text.isascii() else " ".join(_CHARACTER.sub(r" \g<0> ", text).split())

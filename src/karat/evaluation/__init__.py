@@ -28,7 +28,7 @@ from karat.registry.selection import (
 from karat.scores import Finding, Scores
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.results import PARTS, read_results
-from karat.sources.spans import listed, read_spans
+from karat.sources.spans import materialized, read_spans
 from karat.sources.text_file import Progress
 from karat.spans import Spans
 
@@ -95,7 +95,7 @@ def _evaluated(
     matcher = matcher_of(how["match"])
     spans: Spans | None = None
     if _of_spans(chosen):
-        truth, run = listed(truth), listed(run)
+        truth, run = materialized(truth), materialized(run)
         read = read_spans(truth, run, ("the truth", name or "the run"), how["ignore_identical_ids"])
         spans = read.spans
         if matcher == Same():
@@ -107,7 +107,7 @@ def _evaluated(
     judged, noticed = judge(judgments, source, rules, matcher)
     _refuse_unknown_field(matcher, judged, noticed, source.name)
     graded = _with_scores(judged, judgments, any(measure.definition.graded for measure in chosen))
-    evidence = Evidence(graded, judgments, source.again(), rules, matcher)
+    evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher)
     kept = judged.answered
     skip = how["missing"] == "skip"
     if skip:
@@ -177,7 +177,7 @@ def evaluate_runs(
     how = complete_options(options)
     chosen = chosen_measures(measures, how["rel"])
     if _of_spans(chosen):
-        judgments = listed(truth)
+        judgments = materialized(truth)
     else:
         judgments = read_truth(truth, columns=truth_columns, key=matcher_of(how["match"]).gold_key)
         truth_columns = None

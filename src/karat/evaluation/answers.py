@@ -13,8 +13,8 @@ from karat.options import Missing, check_choice
 from karat.registry import Measure
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, chosen_measures
 from karat.scores import Scores
-from karat.sources.answer_rows import name_of
-from karat.sources.answers import read_golds, read_predicted
+from karat.sources.answer_rows import source_name
+from karat.sources.answers import read_gold_answers, read_predicted_answers
 
 
 def evaluate_answers(
@@ -43,9 +43,9 @@ def evaluate_answers(
     chosen = chosen_measures(measures, subjects=("answers",))
     if isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-":
         raise KaratError("standard input can be read once", hint="Give - for the truth or for the predictions.")
-    golds = read_golds(truth, fields)
-    where = name_of(predictions, name or "the predictions")
-    predicted = read_predicted(predictions, golds, fields, where)
+    golds = read_gold_answers(truth, fields)
+    where = source_name(predictions, name or "the predictions")
+    predicted = read_predicted_answers(predictions, golds, fields, where)
     return scored_answers(golds, predicted, chosen, missing, name, where)
 
 

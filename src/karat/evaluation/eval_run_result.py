@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from karat.documents.document import Document, identifier
+from karat.documents.document import Document
+from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, shown
 from karat.evaluation.row_alignment import align_rows, check_columns
 from karat.output.files import written

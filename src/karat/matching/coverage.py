@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from karat.documents.normalization import REMEMBERED, Folds, normalized
+from karat.documents.normalization import CACHE_SIZE, Folds, normalized
 from karat.documents.words import Occurrences, occurrences, tokens
 
 
@@ -20,7 +20,7 @@ class OverlapComparer:
 
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
-        self._words = lru_cache(REMEMBERED)(lambda text: occurrences(tokens(normalized(text, folds))))
+        self._words = lru_cache(CACHE_SIZE)(lambda text: occurrences(tokens(normalized(text, folds))))
         self._folds = folds
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.documents.key import is_nothing
+from karat.documents.key import is_empty
 from karat.errors import KaratError, shown
 
 Function = Callable[[Any, Any], bool]
@@ -32,7 +32,7 @@ class FunctionComparer:
         names, gold_names = [self._name(text) for text in texts], [self._name(gold) for gold in golds]
         for at, text in enumerate(texts):
             for which, gold in enumerate(golds):
-                if is_nothing(text) or is_nothing(gold):
+                if is_empty(text) or is_empty(gold):
                     continue
                 pair = names[at], gold_names[which]
                 if pair not in self._said:

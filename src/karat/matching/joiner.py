@@ -72,7 +72,7 @@ class Joiner:
             lists = [docs[start:stop] for start, stop in zip(batch.offsets[:-1], batch.offsets[1:], strict=True)]
             segments, at, golds = self._find(self._folded(lists), places)
             rows = batch.offsets[segments] + at
-        return rows, batch.docs.take(arrays.rows(rows)).to_pylist(), golds
+        return rows, batch.docs.take(arrays.row_indices(rows)).to_pylist(), golds
 
     @cached_property
     def _finder(self) -> Finder:
@@ -89,7 +89,7 @@ class Joiner:
         left = np.arange(len(batch.scores))
         if self._match.normalize:
             batch = replace(
-                batch, docs=arrays.texts([doc or "" for doc in self._match.key.folded(batch.docs.to_pylist())])
+                batch, docs=arrays.text_column([doc or "" for doc in self._match.key.folded(batch.docs.to_pylist())])
             )
         rows, golds = self._finder.find(batch, row_hashes(batch), places)
         all_rows, all_golds = [rows], [golds]
@@ -97,16 +97,16 @@ class Joiner:
         if separator:
             # What is longer than any gold belongs to none: an id may have any number of separators.
             longest = max(map(len, self._truth.docs), default=0)
-            batch = replace(batch, docs=arrays.up_to(batch.docs, longest + len(separator)))
+            batch = replace(batch, docs=arrays.truncate(batch.docs, longest + len(separator)))
         while separator and len(left):
-            has_one = arrays.holds(batch.docs, separator)
+            has_one = arrays.contains(batch.docs, separator)
             batch, left = batch.where(has_one), left[has_one]
-            batch = replace(batch, docs=arrays.before_last(batch.docs, separator))
+            batch = replace(batch, docs=arrays.text_before_last(batch.docs, separator))
             rows, golds = self._finder.find(batch, row_hashes(batch), places)
             all_rows.append(left[rows])
             all_golds.append(golds)
             # The next separator may overlap this one, as in a:::b.
-            batch = replace(batch, docs=arrays.followed_by(batch.docs, separator[:-1]))
+            batch = replace(batch, docs=arrays.append_text(batch.docs, separator[:-1]))
         return np.concatenate(all_rows), np.concatenate(all_golds)
 
     def _folded(self, lists: Sequence[list[str]]) -> Sequence[Sequence[str | None]]:
@@ -141,7 +141,7 @@ class Joiner:
     def _by_pairs(self, query: int, docs: Sequence[Any], comparing: Comparer) -> Iterator[tuple[int, int]]:
         golds = self._truth.golds(query)
         if isinstance(self._match, FunctionMatcher):
-            of_query: Sequence[Any] = self._truth.given(golds)
+            of_query: Sequence[Any] = self._truth.original_documents(golds)
             yield from ((at, golds[which]) for at, which in comparing.pairs(docs, of_query))
             return
         # A text that comes twice is compared once.

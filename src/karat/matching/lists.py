@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.documents.document import DocumentLike
+from karat.documents.fields import DocumentLike
 from karat.documents.key import Key
 from karat.errors import KaratError
 from karat.judged import Judged

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
-from karat.documents.document import DocumentLike, check_field
+from karat.documents.fields import DocumentLike, check_field
 from karat.documents.key import Key, WholeDocument
-from karat.documents.normalization import Folds, folds_of, folds_text, normalized
+from karat.documents.normalization import Folds, format_folds, normalized, parse_folds
 from karat.errors import KaratError, did_you_mean, shown
 from karat.matching.containment import ContainmentComparer, unwrapped
 from karat.matching.coverage import OverlapComparer, coverage
@@ -42,11 +42,11 @@ class Matcher(ABC):
 
     def __post_init__(self) -> None:
         check_field(self.field)
-        object.__setattr__(self, "normalize", folds_of(self.normalize))
+        object.__setattr__(self, "normalize", parse_folds(self.normalize))
 
     def __str__(self) -> str:
         given = (
-            (each.name, folds_text(value) if each.name == "normalize" else value)
+            (each.name, format_folds(value) if each.name == "normalize" else value)
             for each in fields(self)  # type: ignore[arg-type]  # every choice is a dataclass
             if (value := getattr(self, each.name)) != each.default
         )
@@ -88,7 +88,7 @@ class Same(Matcher):
             check_field(self.gold)
 
     def __str__(self) -> str:
-        normalize = [("normalize", folds_text(self.normalize))] if self.normalize else []
+        normalize = [("normalize", format_folds(self.normalize))] if self.normalize else []
         field = value_text(self.field) if "(" in self.field else self.field
         return spelled(field, [*normalize, *([("gold", self.gold)] if self.gold else [])])
 
@@ -98,7 +98,7 @@ class Same(Matcher):
 
     def how(self, retrieved: str, gold: str) -> str:  # noqa: ARG002  # nothing else makes a hit
         field = f"{self.field} is its {self.gold}" if self.gold else f"same {self.field}"
-        return field + (f", {folds_text(self.normalize)} folded" if self.normalize else "")
+        return field + (f", {format_folds(self.normalize)} folded" if self.normalize else "")
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Prefix(Matcher):
             )
         if not self.folded_separator:
             raise KaratError(
-                f"prefix: normalize={folds_text(self.normalize)} leaves nothing of the separator",
+                f"prefix: normalize={format_folds(self.normalize)} leaves nothing of the separator",
                 hint="Fold other things.",
             )
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from karat.judged import Bools, Ints
 from karat.sources import arrays
-from karat.sources.arrays import Column, texts
+from karat.sources.arrays import Column, text_column
 from karat.sources.hashing import Hashes, pair_hashes, query_hashes, text_hashes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _LARGEST_BITMAP = 1 << 27
 def same_as_query(table: ScoredRows) -> Bools:
     """Which rows retrieved a document of the query's own id, as BEIR's duplicate questions do."""
     sizes = np.diff(table.offsets)
-    queries = texts(table.queries).take(arrays.rows(np.repeat(np.arange(len(sizes)), sizes)))
+    queries = text_column(table.queries).take(arrays.row_indices(np.repeat(np.arange(len(sizes)), sizes)))
     return _equal(queries, table.docs)
 
 
@@ -45,9 +45,9 @@ class Finder:
 
     @classmethod
     def of(cls, truth: Truth) -> Finder:
-        docs = texts(truth.docs)
+        docs = text_column(truth.docs)
         queries = np.repeat(np.arange(len(truth.queries)), np.diff(truth.offsets))
-        names = query_hashes(texts(truth.queries))
+        names = query_hashes(text_column(truth.queries))
         hashes = pair_hashes(names[queries], text_hashes(docs))
         golds = np.argsort(hashes, kind="stable")
         bits = min(max(1 << 10, _SPARSE * len(hashes)), _LARGEST_BITMAP).bit_length() - 1
@@ -69,8 +69,8 @@ class Finder:
             rows, queries, at = rows[inside], queries[inside], at[inside]
             golds = self.golds[at]
             same_query = np.flatnonzero(self.queries[golds] == queries)
-            ours = table.docs.take(arrays.rows(rows[same_query]))
-            theirs = self.docs.take(arrays.rows(golds[same_query]))
+            ours = table.docs.take(arrays.row_indices(rows[same_query]))
+            theirs = self.docs.take(arrays.row_indices(golds[same_query]))
             same = same_query[_equal(ours, theirs)]
             found_rows.append(rows[same])
             found_golds.append(golds[same])
@@ -85,4 +85,4 @@ class Finder:
 
 
 def _equal(one: Column, other: Column) -> Bools:
-    return arrays.truths(pc.equal(one.cast(pa.large_string()), other.cast(pa.large_string())))
+    return arrays.to_bools(pc.equal(one.cast(pa.large_string()), other.cast(pa.large_string())))

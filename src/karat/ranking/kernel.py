@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from karat.documents.document import keys
+from karat.documents.fields import document_keys
 from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints, Judged
 from karat.matching.joiner import Joiner
@@ -68,11 +68,11 @@ def judge(truth: Truth, run: Run, rules: Rules, match: Matcher) -> tuple[Judged,
         seen.update(part.queries)
         if len(seen) - before < len(part.queries):
             # A query's rows are scattered over the run: bring them together, and begin again.
-            parts = [kernel(run.whole())]
+            parts = [kernel(run.as_one_batch())]
             seen = set(parts[0].queries)
             break
         parts.append(part)
-    if not seen and (error := run.empty()):
+    if not seen and (error := run.empty_error()):
         raise error
     judged = _collected(truth, parts)
     return judged, _noticed(judged, truth, parts)
@@ -146,14 +146,14 @@ class _Kernel:
 
     def _table(self, batch: ScoredRows) -> Part:
         from karat.matching.rows import same_as_query
-        from karat.sources.hashing import repeats, row_hashes
+        from karat.sources.hashing import repeated_rows, row_hashes
 
         identical = duplicates = 0
         if self.rules.ignore_identical_ids:
             same = same_as_query(batch)
             batch, identical = batch.where(~same), int(same.sum())
         hashes = row_hashes(batch)
-        repeated = repeats(batch, hashes)
+        repeated = repeated_rows(batch, hashes)
         if len(repeated):
             keep = self._best_of(batch, repeated)
             duplicates = int((~keep).sum())
@@ -169,15 +169,15 @@ class _Kernel:
 
     def _best_of(self, table: ScoredRows, repeated: Ints) -> Bools:
         """Which rows to keep so that each document stays where it is ranked best; an error if that was not asked."""
-        from karat.sources.arrays import rows
+        from karat.sources.arrays import row_indices
 
         segments = table.segments(repeated)
-        docs = table.docs.take(rows(repeated)).to_pylist()
+        docs = table.docs.take(row_indices(repeated)).to_pylist()
         if self.rules.duplicates == "error":
             query, doc = table.queries[segments[0]], docs[0]
             raise KaratError(
                 f"document {doc} comes twice for query {query}",
-                where=table.place(query, doc),
+                where=table.locate(query, doc),
                 hint='Fix the run, or keep the best ranked one with duplicates="first" (--duplicates first).',
             )
         best: dict[tuple[int, str], int] = {}
@@ -192,7 +192,7 @@ class _Kernel:
 
     def _places(self, queries: Sequence[str]) -> Ints:
         """Where the truth has each query; -1 where it has not."""
-        place = self.truth.place
+        place = self.truth.positions
         return np.fromiter((place.get(query, -1) for query in queries), np.int64, len(queries))
 
     def _order(self, segment: Ints, names: Sequence[str], gold: Ints) -> Order:
@@ -235,7 +235,7 @@ class _Kernel:
 def _without_identical_documents(batch: RankedLists) -> tuple[RankedLists, int]:
     left, dropped = replace(batch, docs=[], documents=[]), 0
     for query, docs, documents in zip(batch.queries, batch.docs, batch.documents, strict=True):
-        names = keys(documents, "id", f"query {query}")
+        names = document_keys(documents, "id", f"query {query}")
         kept = [at for at, name in enumerate(names) if name != query]
         left.docs.append([docs[at] for at in kept])
         left.documents.append([documents[at] for at in kept])
@@ -281,7 +281,7 @@ def _noticed(judged: Judged, truth: Truth, parts: list[Part]) -> Observations:
     answered = judged.answered.tolist()
     return Observations(
         missing_queries=[query for query, there in zip(truth.queries, answered, strict=True) if not there],
-        unknown_queries=sorted(query for part in parts for query in part.queries if query not in truth.place),
+        unknown_queries=sorted(query for part in parts for query in part.queries if query not in truth.positions),
         duplicates=sum(part.duplicates for part in parts),
         identical=sum(part.identical for part in parts),
         keyless_golds=truth.keyless,

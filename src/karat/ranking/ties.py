@@ -67,7 +67,7 @@ def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], order: Or
     def tied(at: int, rows: Ints) -> Sequence[str]:
         from karat.sources import arrays
 
-        return list(table.docs.take(arrays.rows(rows + int(offsets[at]))).to_pylist())
+        return list(table.docs.take(arrays.row_indices(rows + int(offsets[at]))).to_pylist())
 
     return above + 1 + _among_equals(table, segment, score, equal, docs, tied, order)
 

@@ -9,7 +9,7 @@ from typing import Any
 from karat.documents.key import Key
 from karat.errors import KaratError, shown
 from karat.sources.containers import InMemoryRun, Run, ScoredRows, Truth
-from karat.sources.mappings import by_position, run_of_mapping, truth_of_mapping
+from karat.sources.mappings import mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.text_file import Progress, TextFile
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
@@ -29,21 +29,23 @@ def read_truth(
         return source
     _refuse_columns(source, columns, "truth_columns")
     if isinstance(source, str | os.PathLike | TextFile):
-        from karat.sources.trec import trec_truth
+        from karat.sources.trec import read_qrels
 
         text = source if isinstance(source, TextFile) else TextFile(os.fspath(source))
         _refuse_texts(key, text.name)
-        truth = _truth_of_table(trec_truth(text)).keyed(key)
+        truth = _truth_of_table(read_qrels(text)).normalized_by(key)
     elif isinstance(source, Mapping):
-        truth = truth_of_mapping(source, key, name)
+        truth = truth_from_mapping(source, key, name)
     elif hasattr(source, "__arrow_c_stream__"):
-        from karat.sources.frames import FrameColumns, frame
+        from karat.sources.frames import FrameColumns, read_frame
 
-        truth = _truth_of_table(frame(source, FrameColumns.of("grade", columns), name, finite=True)).keyed(key)
+        truth = _truth_of_table(read_frame(source, FrameColumns.of("grade", columns), name, finite=True)).normalized_by(
+            key
+        )
     elif isinstance(source, Sequence):
         # The queries are called 0, 1, 2, … as Python counts them.
         names = [str(at) for at in range(len(source))]
-        truth = truth_of_mapping(by_position(source, names, name), key, name)
+        truth = truth_from_mapping(mapping_from_lists(source, names, name), key, name)
     else:
         raise KaratError(f"{shown(source)} is no truth", hint=_collect_first(source) + _TRUTH_HINT)
     if not truth.queries:
@@ -68,18 +70,18 @@ def read_run(
         _refuse_texts(key, os.fspath(source))
         return TrecRun(TextFile(os.fspath(source)), progress)
     if isinstance(source, Mapping):
-        return run_of_mapping(source, key, name)
+        return run_from_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):
-        from karat.sources.frames import FrameColumns, frame
+        from karat.sources.frames import FrameColumns, read_frame
 
-        return InMemoryRun(name, (frame(source, FrameColumns.of("score", columns), name),))
+        return InMemoryRun(name, (read_frame(source, FrameColumns.of("score", columns), name),))
     if isinstance(source, Sequence):
         if len(source) != len(truth.queries):
             raise KaratError(
                 f"the truth has {len(truth.queries)} queries and {name} has {len(source)} lists",
                 hint="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
             )
-        return run_of_mapping(by_position(source, truth.queries, name), key, name)
+        return run_from_mapping(mapping_from_lists(source, truth.queries, name), key, name)
     raise KaratError(f"{shown(source)} is no run", hint=_collect_first(source) + _RUN_HINT)
 
 
@@ -102,15 +104,15 @@ def _refuse_columns(source: Any, columns: Mapping[str, str] | None, option: str)
 
 
 def _truth_of_table(table: ScoredRows) -> Truth:
-    from karat.sources.hashing import repeats, row_hashes
+    from karat.sources.hashing import repeated_rows, row_hashes
 
-    repeated = repeats(table, row_hashes(table))
+    repeated = repeated_rows(table, row_hashes(table))
     if len(repeated):
         segment = int(table.segments(repeated[:1])[0])
         query, doc = table.queries[segment], table.docs[int(repeated[0])].as_py()
         raise KaratError(
             f"document {doc} is judged twice for query {query}",
-            where=table.place(query, doc),
+            where=table.locate(query, doc),
             hint="Keep one judgment of each document.",
         )
     return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores)

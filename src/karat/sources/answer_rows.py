@@ -9,19 +9,19 @@ from io import StringIO
 from itertools import chain
 from typing import Any
 
-from karat.documents.answer import gold_answers
-from karat.documents.document import all_text, identifier
+from karat.documents.answer import as_gold_answers
+from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, shown
 from karat.sources.records import (
-    ALSO,
+    ALIASES,
     Record,
     field_names,
-    is_one_value,
-    naming,
-    parsed,
-    records_of_file,
-    records_of_list,
-    value_of,
+    field_value,
+    is_single_json_value,
+    parse_json,
+    records_from_json_lines,
+    records_from_list,
+    rename_hint,
 )
 from karat.sources.text_file import TextFile
 
@@ -30,7 +30,7 @@ Rows = Iterator[tuple[str, str, Any]]
 
 # What the fields of a record are called, where no name is given: the first that any of the records has. A file of gold
 # answers may well call them answers.
-_NAMES = {role: (role, *ALSO[role]) for role in ("query", "gold_answers", "answer")}
+_NAMES = {role: (role, *ALIASES[role]) for role in ("query", "gold_answers", "answer")}
 _NAMES["gold_answers"] += ("answer",)
 HINT = {
     "gold_answers": 'Gold answers are {query: "answer"} or {query: ["one", "or another"]}: a mapping, JSON, or lines of'
@@ -44,14 +44,14 @@ _LISTED = 20  # so many names of fields go into a message
 _Names = Mapping[str, Sequence[str]]
 
 
-def name_of(source: Any, name: str) -> str:
+def source_name(source: Any, name: str) -> str:
     """What messages call a source: a file by its name."""
     if isinstance(source, str | os.PathLike):
         source = TextFile(os.fspath(source))
     return source.name if isinstance(source, TextFile) else name
 
 
-def rows(
+def read_answer_rows(
     source: Any, role: str, fields: Mapping[str, str] | None, name: str, positions: Sequence[str] | None = None
 ) -> Rows:
     """The answers of a source, whatever it is; `role` is the field that they are in."""
@@ -105,7 +105,7 @@ def _of_squad(articles: Sequence[Any], name: str) -> Rows:
 
 def _of_list(answers: Sequence[Any], role: str, names: _Names, name: str, positions: Sequence[str] | None) -> Rows:
     if answers and all(isinstance(each, Mapping) for each in answers):
-        yield from _of_records(records_of_list(answers, name), role, names)
+        yield from _of_records(records_from_list(answers, name), role, names)
         return
     # The questions are called 0, 1, 2, … as Python counts them.
     queries = [str(at) for at in range(len(answers))] if positions is None else positions
@@ -126,7 +126,7 @@ def _of_records(records: Iterable[tuple[str, Record]], role: str, names: _Names)
     golds: dict[str, tuple[str, list[str]]] = {}
     for where, query, value in _each(records, role, names):
         _, texts = golds.setdefault(query, (where, []))
-        texts.extend(() if value is None else gold_answers(value, where))
+        texts.extend(() if value is None else as_gold_answers(value, where))
     yield from ((where, query, texts or None) for query, (where, texts) in golds.items())
 
 
@@ -137,24 +137,24 @@ def _each(records: Iterable[tuple[str, Record]], role: str, names: _Names) -> Ro
         return
     query_name, answer_name = (_name(listed, each, names[each]) for each in ("query", role))
     for where, record in listed:
-        query = value_of(record, query_name)
+        query = field_value(record, query_name)
         if query is None:
             raise KaratError(f"there is no {query_name}", where=where, hint="Every record needs one.")
-        yield where, identifier(query, where), value_of(record, answer_name)
+        yield where, identifier(query, where), field_value(record, answer_name)
 
 
 def _name(records: Sequence[tuple[str, Record]], role: str, names: Sequence[str]) -> str:
     there = set(chain.from_iterable(record for _, record in records))
     for name in names:
         known = name in there or name.partition(".")[0] in there
-        if known and any(value_of(record, name) is not None for _, record in records):
+        if known and any(field_value(record, name) is not None for _, record in records):
             return name
     where, record = records[0]
     if any(name in record for name in names):
         return next(name for name in names if name in record)
     fields = ", ".join(map(str, list(record)[:_LISTED])) or "none"
     what = f"there is no {shown(names[0])}" if len(names) == 1 else f"there is no field for the {role}"
-    raise KaratError(what, where=where, hint=f"Its fields are {fields}. Name it: {naming(role, '...')}")
+    raise KaratError(what, where=where, hint=f"Its fields are {fields}. Name it: {rename_hint(role, '...')}")
 
 
 # Files.
@@ -164,11 +164,11 @@ def _of_file(source: TextFile, role: str, names: _Names, positions: Sequence[str
     start = source.first_byte()
     if start in (b"{", b"["):
         data = source.whole()
-        if is_one_value(data):
-            value = parsed(data, source.name, HINT[role])
+        if is_single_json_value(data):
+            value = parse_json(data, source.name, HINT[role])
             yield from _of_json(value, role, names, source.name, positions)
             return
-        records = records_of_file(source, [*names["query"], *names[role]], HINT[role])
+        records = records_from_json_lines(source, [*names["query"], *names[role]], HINT[role])
         yield from _of_records(records, role, names)
     elif start:
         yield from _of_records(_records_of_table(source, role), role, names)
@@ -185,7 +185,7 @@ def _of_json(value: Any, role: str, names: _Names, name: str, positions: Sequenc
 
 
 def _has(record: Record, name: str) -> bool:
-    return name in record or value_of(record, name) is not None
+    return name in record or field_value(record, name) is not None
 
 
 def _records_of_table(source: TextFile, role: str) -> Iterator[tuple[str, Record]]:

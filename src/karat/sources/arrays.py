@@ -19,7 +19,7 @@ from karat.judged import Bools, Ints
 Column = Any
 
 
-def texts(values: Sequence[str]) -> Column:
+def text_column(values: Sequence[str]) -> Column:
     """Strings as a column."""
     # Half a character, which no file can hold, is like nothing in any of them.
     encoded = [value.encode("utf-8", "surrogatepass") for value in values]
@@ -28,20 +28,20 @@ def texts(values: Sequence[str]) -> Column:
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
 
 
-def rows(numbers: Ints) -> pa.Array:
+def row_indices(numbers: Ints) -> pa.Array:
     """Row numbers to take from a column."""
     numbers = np.ascontiguousarray(numbers, np.int64)
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
-def numbers(column: pa.Array, kind: type[np.generic]) -> Any:
+def to_numpy(column: pa.Array, kind: type[np.generic]) -> Any:
     """A column without nulls as a NumPy array of this kind, which is the column's own."""
     if not len(column):
         return np.empty(0, kind)
     return np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)]
 
 
-def truths(column: pa.Array) -> Bools:
+def to_bools(column: pa.Array) -> Bools:
     """A column of true and false, without nulls, as NumPy's."""
     if not len(column):
         return np.empty(0, bool)
@@ -49,11 +49,11 @@ def truths(column: pa.Array) -> Bools:
     return bits[column.offset : column.offset + len(column)].astype(bool)
 
 
-def one_array(chunks: Iterable[Column]) -> Column:
+def concatenate(chunks: Iterable[Column]) -> Column:
     """Chunks of a column in one piece, with 64-bit offsets where 32 bits would not reach."""
     filled = [chunk for chunk in chunks if len(chunk)]
     if not filled:
-        return texts([])
+        return text_column([])
     if len(filled) == 1:
         return filled[0]
     wide = any(pa.types.is_large_string(chunk.type) for chunk in filled)
@@ -62,17 +62,17 @@ def one_array(chunks: Iterable[Column]) -> Column:
     return pa.concat_arrays(filled)
 
 
-def holds(column: Column, text: str) -> Bools:
+def contains(column: Column, text: str) -> Bools:
     """Which values of a column hold this text."""
-    return truths(pc.match_substring(column, text))
+    return to_bools(pc.match_substring(column, text))
 
 
-def before_last(column: Column, text: str) -> Column:
+def text_before_last(column: Column, text: str) -> Column:
     """The values of a column up to the last time that they hold this text, which all of them do."""
     return pc.list_element(pc.split_pattern(column, text, max_splits=1, reverse=True), 0)
 
 
-def followed_by(column: Column, text: str) -> Column:
+def append_text(column: Column, text: str) -> Column:
     """The values of a column, each with this text added."""
     return (
         pc.binary_join_element_wise(column, pa.scalar(text, column.type), pa.scalar("", column.type))
@@ -81,7 +81,7 @@ def followed_by(column: Column, text: str) -> Column:
     )
 
 
-def up_to(column: Column, length: int) -> Column:
+def truncate(column: Column, length: int) -> Column:
     """The values of a column, cut to so many characters; untouched where none is longer."""
     if not len(column) or pc.max(pc.utf8_length(column)).as_py() <= length:
         return column

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from karat.documents.document import DocumentLike
+from karat.documents.fields import DocumentLike
 from karat.documents.key import Key
 from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints
@@ -35,11 +35,11 @@ class Truth:
     scores: Floats | KaratError | None = None
     documents: Sequence[DocumentLike] | None = None
 
-    def given(self, golds: range) -> Sequence[DocumentLike]:
+    def original_documents(self, golds: range) -> Sequence[DocumentLike]:
         """Judged documents as they were given."""
         return (self.docs if self.documents is None else self.documents)[golds.start : golds.stop]
 
-    def keyed(self, key: Key) -> Truth:
+    def normalized_by(self, key: Key) -> Truth:
         """The same with normalised keys: documents that become one keep their largest grade."""
         if not key.folds:
             return self
@@ -71,7 +71,7 @@ class Truth:
         return dict(zip(self.docs[golds.start : golds.stop], golds, strict=True))
 
     @cached_property
-    def place(self) -> dict[str, int]:
+    def positions(self) -> dict[str, int]:
         """Where each query stands."""
         return {query: at for at, query in enumerate(self.queries)}
 
@@ -106,14 +106,14 @@ class ScoredMappings:
 class ScoredRows:
     """Documents by score, as columns; `offsets` says which rows belong to which query.
 
-    `place` names the source's lines of two rows that hold the same query and document, for an error.
+    `locate` names the source's lines of two rows that hold the same query and document, for an error.
     """
 
     queries: list[str]
     offsets: Ints
     docs: Column
     scores: Floats
-    place: Callable[[str, str], str]
+    locate: Callable[[str, str], str]
 
     def segments(self, rows: Ints) -> Ints:
         """Which query, by its place in `queries`, each row belongs to."""
@@ -121,10 +121,10 @@ class ScoredRows:
 
     def where(self, keep: Bools) -> ScoredRows:
         """The table without some of its rows; a query may be left with none."""
-        from karat.sources.arrays import rows
+        from karat.sources.arrays import row_indices
 
         kept_before = np.concatenate(([0], np.cumsum(keep)))
-        docs = self.docs.take(rows(np.flatnonzero(keep)))
+        docs = self.docs.take(row_indices(np.flatnonzero(keep)))
         return replace(self, offsets=kept_before[self.offsets], docs=docs, scores=self.scores[keep])
 
 
@@ -140,13 +140,13 @@ class Run(Protocol):
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """The run as it comes. A query that comes in two batches makes the caller ask for `whole`."""
 
-    def whole(self) -> Batch:
+    def as_one_batch(self) -> Batch:
         """The run in one batch, with the rows of each query brought together."""
 
-    def empty(self) -> Exception | None:
+    def empty_error(self) -> Exception | None:
         """What is wrong with a run that holds nothing; None where that may be meant."""
 
-    def again(self) -> Run:
+    def without_progress(self) -> Run:
         """The same run, to be looked at once more in silence."""
 
 
@@ -161,12 +161,12 @@ class InMemoryRun:
         for part in self.parts:
             yield lambda part=part: part  # type: ignore[misc]  # mypy cannot type a default in a lambda
 
-    def whole(self) -> Batch:
+    def as_one_batch(self) -> Batch:
         raise AssertionError("a run in memory has each query once")
 
-    def empty(self) -> None:
+    def empty_error(self) -> None:
         """An empty mapping says that the system answered nothing."""
 
-    def again(self) -> InMemoryRun:
+    def without_progress(self) -> InMemoryRun:
         """Itself."""
         return self

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from karat.errors import KaratError, did_you_mean, shown
 from karat.judged import Floats
-from karat.sources.arrays import Column, one_array
-from karat.sources.columns import grouped
+from karat.sources.arrays import Column, concatenate
 from karat.sources.containers import ScoredRows
+from karat.sources.grouping import group_by_query
 
 _HINT = "A data frame has the columns query, doc and grade (truth) or score (run)."
 
@@ -43,7 +43,7 @@ class FrameColumns:
         return cls(*(given.get(role, role) for role in roles))
 
 
-def frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False) -> ScoredRows:
+def read_frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False) -> ScoredRows:
     """The three columns of a frame, the rows of each query together; numbers must be finite if that is said."""
     try:
         table = pa.table(source)
@@ -52,7 +52,7 @@ def frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False
     query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
     doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
     number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", finite)
-    return grouped(query, doc, number, lambda of_query, of_doc: _places(query, doc, of_query, of_doc, name))
+    return group_by_query(query, doc, number, lambda of_query, of_doc: _places(query, doc, of_query, of_doc, name))
 
 
 def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
@@ -85,7 +85,7 @@ def _ids(column: pa.ChunkedArray, where: str) -> Column:
     _refuse_nulls(column, where)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         column = column.cast(pa.large_string())
-    ids = one_array(column.chunks)
+    ids = concatenate(column.chunks)
     if len(ids) and pc.min(pc.binary_length(ids)).as_py() == 0:
         row = pc.index(pc.binary_length(ids), 0).as_py()
         raise KaratError("an id is empty", where=f"{where}, row {row}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-from karat.documents.document import DocumentLike, scores
+from karat.documents.fields import DocumentLike, document_scores
 from karat.errors import KaratError
 
 
@@ -16,7 +16,7 @@ def grades_by_key(
 
     Of a document that is listed twice the larger one counts.
     """
-    given = scores(documents, where)
+    given = document_scores(documents, where)
     missing = given.count(None)
     if missing == len(given):
         return None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from karat.judged import Ints
 from karat.sources import arrays
-from karat.sources.arrays import Column, texts
+from karat.sources.arrays import Column, text_column
 
 if TYPE_CHECKING:
     from karat.sources.containers import ScoredRows
@@ -29,16 +29,16 @@ _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 def row_hashes(table: ScoredRows) -> Hashes:
     """The hash of each row."""
-    queries = query_hashes(texts(table.queries))
+    queries = query_hashes(text_column(table.queries))
     return pair_hashes(np.repeat(queries, np.diff(table.offsets)), text_hashes(table.docs))
 
 
-def repeats(table: ScoredRows, hashes: Hashes) -> Ints:
+def repeated_rows(table: ScoredRows, hashes: Hashes) -> Ints:
     """The rows that hold a query and document which another row holds as well, in order."""
     # Half of each hash is sorted in half of the time; what agrees in it is looked at whole, then as text.
     rows = _repeated((hashes >> _HALF).astype(np.uint32))
     rows = rows[_repeated(hashes[rows])]
-    docs = table.docs.take(arrays.rows(rows)).to_pylist()
+    docs = table.docs.take(arrays.row_indices(rows)).to_pylist()
     seen: dict[tuple[int, str], list[int]] = {}
     for row, segment, doc in zip(rows.tolist(), table.segments(rows).tolist(), docs, strict=True):
         seen.setdefault((segment, doc), []).append(row)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from karat.documents.document import DocumentLike, all_text, identifier, refuse_half_characters
+from karat.documents.fields import DocumentLike
+from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.key import Key
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
@@ -19,7 +20,7 @@ _TRUTH_HINT = "A truth maps each query to its documents: {query: {doc: grade}} o
 _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
 
 
-def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
+def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
     """A truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`, where every document listed has grade 1."""
     golds: dict[str, dict[str, float]] = {}
     scored: dict[str, Mapping[str | None, float]] = {}
@@ -51,9 +52,9 @@ def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
             keyless += 1
     offsets, grades = _flat(golds, np.isfinite, "grade", name)
     docs_in_order = list(chain.from_iterable(golds.values()))
-    refuse_half_characters(golds, name)
+    reject_lone_surrogates(golds, name)
     if key.field == "id":
-        refuse_half_characters(docs_in_order, name)
+        reject_lone_surrogates(docs_in_order, name)
     scores: Floats | None = None
     if scored:
         worths = ((scored.get(query, of_query), of_query) for query, of_query in golds.items())
@@ -65,10 +66,10 @@ def truth_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
         tuple(golds), offsets, docs_in_order, grades, keyless, scores if wrong is None else wrong, documents_in_order
     )
     # Ids that are keys of a mapping are normalised last, when their grades are known to be numbers.
-    return truth.keyed(key) if by_id else truth
+    return truth.normalized_by(key) if by_id else truth
 
 
-def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemoryRun:
+def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemoryRun:
     """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`, each query in the one or the other form."""
     scored: dict[str, dict[str, float]] = {}
     listed: dict[str, Sequence[str | None]] = {}
@@ -84,7 +85,7 @@ def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemoryR
             documents = list(_several(docs, where, _RUN_HINT))
             listed[query] = key.of_retrieved(documents, where)
             given.append(documents)
-    refuse_half_characters(seen, name)
+    reject_lone_surrogates(seen, name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _no_nan, "score", name)
@@ -94,7 +95,7 @@ def run_of_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemoryR
     return InMemoryRun(name, tuple(parts))
 
 
-def by_position(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
+def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
     """Lists, one per query, as a mapping."""
     for at, docs in enumerate(lists):
         if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):

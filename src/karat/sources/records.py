@@ -12,11 +12,11 @@ from karat.sources.text_file import TextFile
 
 Record = Mapping[str, Any]
 
-ROLES = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
+FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
 
 # What other systems call the fields.
-ALSO = {
+ALIASES = {
     "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input"),
     "truth": (
         "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
@@ -42,30 +42,30 @@ def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
         hint = 'Give a mapping, as {"query": "id"}.'
         raise KaratError(f"fields={shown(fields)} says no names of fields", hint=hint)
     for role, name in (fields or {}).items():
-        if role not in ROLES:
-            hint = f"{did_you_mean(str(role), ROLES)} The fields are {', '.join(ROLES)}.".strip()
+        if role not in FIELDS:
+            hint = f"{did_you_mean(str(role), FIELDS)} The fields are {', '.join(FIELDS)}.".strip()
             raise KaratError(f"{shown(role)} is no field of results", hint=hint)
         if not isinstance(name, str) or not name:
             raise KaratError(f"{shown(name)} is not the name of a field", hint=f"Give the name of {role} as text.")
-    return {role: role for role in ROLES} | dict(fields or {})
+    return {role: role for role in FIELDS} | dict(fields or {})
 
 
-def naming(role: str, name: str) -> str:
+def rename_hint(role: str, name: str) -> str:
     """How to name a field, on the command line and in Python."""
     in_python = json.dumps({role: name}, ensure_ascii=False)
     return f"--field {shlex.quote(f'{role}={name}')} (in Python fields={in_python})."
 
 
-def value_of(record: Record, name: str) -> Any:
+def field_value(record: Record, name: str) -> Any:
     """A field of a record, None where it has none; a dot goes into an object, unless a key is written so."""
     if name in record:
         return record[name]
     outer, dot, inner = name.partition(".")
     inside = record.get(outer) if dot else None
-    return value_of(inside, inner) if isinstance(inside, Mapping) else None
+    return field_value(inside, inner) if isinstance(inside, Mapping) else None
 
 
-def records_of_list(records: Sequence[Record], name: str) -> Iterator[tuple[str, Record]]:
+def records_from_list(records: Sequence[Record], name: str) -> Iterator[tuple[str, Record]]:
     """Each record with its place."""
     for at, record in enumerate(records):
         where = f"{name}[{at}]"
@@ -74,7 +74,7 @@ def records_of_list(records: Sequence[Record], name: str) -> Iterator[tuple[str,
         yield where, record
 
 
-def records_of_file(source: TextFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
+def records_from_json_lines(source: TextFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
     """Each object of a file of JSON lines, with its place; `read` are the names of the fields that will be read."""
     # A field that comes twice is looked for only where its name does: to look at every key of every object makes
     # parsing take half as long again. A quotation mark in a text is escaped, so that texts are not taken for names.
@@ -97,12 +97,12 @@ def _quoted(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def parsed(data: bytes, where: str, hint: str) -> Any:
+def parse_json(data: bytes, where: str, hint: str) -> Any:
     """What a file of JSON holds as a whole, no key twice in an object."""
     return _parsed(data, _CAREFUL, where, False, hint)
 
 
-def is_one_value(data: bytes) -> bool:
+def is_single_json_value(data: bytes) -> bool:
     """Whether this is one value of JSON, as far as it can be read; else values follow each other, as lines do."""
     text = data.decode(errors="replace").lstrip()
     try:

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from karat.documents.answer import gold_answers, predicted_answer
-from karat.documents.document import identifier, refuse_half_characters
+from karat.documents.answer import as_gold_answers, as_predicted_answer
+from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, nearest, shown
-from karat.sources.records import ALSO, Record, field_names, naming, records_of_file, records_of_list, value_of
+from karat.sources.records import (
+    ALIASES,
+    Record,
+    field_names,
+    field_value,
+    records_from_json_lines,
+    records_from_list,
+    rename_hint,
+)
 from karat.sources.text_file import TextFile
 
 __all__ = ["Results", "is_results", "read_results"]
@@ -59,14 +67,14 @@ class Results:
 def read_results(
     source: str | os.PathLike[str] | TextFile | Sequence[Record],
     fields: Mapping[str, str] | None = None,
-    needed: Collection[Part] = (),
-    welcome: Collection[Part] = tuple(PARTS),
+    required: Collection[Part] = (),
+    optional: Collection[Part] = tuple(PARTS),
 ) -> Results:
     """Results from a file of JSON lines, or from a list of records.
 
     `fields` has the names of fields that are called otherwise: `{"retrieved": "response.source_nodes"}`. A dot goes
     into an object. A query without a truth is in the run only; one for which nothing is logged, in the truth only.
-    `needed` are the parts that have to be there, `documents` or `answers`, and `welcome` those that are read if they
+    `required` are the parts that have to be there, `documents` or `answers`, and `optional` those that are read if they
     are there; one has to be.
 
     >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
@@ -74,17 +82,17 @@ def read_results(
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
     if isinstance(source, str | os.PathLike):
-        return read_results(TextFile(os.fspath(source)), fields, needed, welcome)
+        return read_results(TextFile(os.fspath(source)), fields, required, optional)
     names = field_names(fields)
     if isinstance(source, TextFile):
         try:
-            records = records_of_file(source, (names[role] for role in ALSO), _HINT)
-            return _collected(source.name, records, names, needed, welcome)
+            records = records_from_json_lines(source, (names[role] for role in ALIASES), _HINT)
+            return _collected(source.name, records, names, required, optional)
         except KaratError:
             source.check()
             raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _collected("the results", records_of_list(source, "the results"), names, needed, welcome)
+        return _collected("the results", records_from_list(source, "the results"), names, required, optional)
     raise KaratError(f"{shown(source)} is no results", hint="Results are a path, or a list of records (dictionaries).")
 
 
@@ -97,14 +105,14 @@ def _collected(
     name: str,
     records: Iterable[tuple[str, Record]],
     names: Mapping[str, str],
-    needed: Collection[Part],
-    welcome: Collection[Part],
+    required: Collection[Part],
+    optional: Collection[Part],
 ) -> Results:
     found, fields, example = _gathered(records, names)
     places = found["query"]
     if example is None:
         raise KaratError("there are no results", where=name, hint=_HINT)
-    used = _used(found, needed, welcome)
+    used = _used(found, required, optional)
     for role in ("query", *used):
         if not found[role]:
             raise _no_field(role, names, list(fields), example, name)
@@ -113,7 +121,7 @@ def _collected(
     try:
         read |= {role: _read(role, found, names) for role in used if role in PARTS["answers"]}
     except KaratError as error:
-        if "answers" in needed or not read:
+        if "answers" in required or not read:
             raise
         unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.hint or ""))
     truth, run, golds, answers = (read.get(role, {}) for role in _READ)
@@ -125,7 +133,7 @@ def _gathered(
     records: Iterable[tuple[str, Record]], names: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, None], Record | None]:
     """The fields of each query as they are, with its place for the query; all names of fields; and the first record."""
-    found: dict[str, dict[str, Any]] = {role: {} for role in ALSO}
+    found: dict[str, dict[str, Any]] = {role: {} for role in ALIASES}
     places = found["query"]
     fields: dict[str, None] = {}
     example: Record | None = None
@@ -133,7 +141,7 @@ def _gathered(
     for where, record in records:
         example = record if example is None else example
         fields.update(dict.fromkeys(record))
-        value = value_of(record, names["query"])
+        value = field_value(record, names["query"])
         if value is None:
             lacking = lacking or where
         if lacking and (places or value is not None):
@@ -143,7 +151,7 @@ def _gathered(
             query = _new_query(value, where, places)
             places[query] = where
             for role in _READ:
-                if (value := value_of(record, names[role])) is not None:
+                if (value := field_value(record, names[role])) is not None:
                     found[role][query] = value
     return found, fields, example
 
@@ -159,7 +167,7 @@ def _read(role: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str,
         if role in PARTS["documents"] or inner is None:
             raise
         # Many logs have an object for the answer.
-        hint = f"Name the text in it: {naming(role, f'{name}.{inner}')}"
+        hint = f"Name the text in it: {rename_hint(role, f'{name}.{inner}')}"
         raise KaratError(error.what, where=error.where, hint=hint) from None
 
 
@@ -171,25 +179,25 @@ def _halves(found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) ->
                 count = len(found[there])
                 queries = f"{count:,} quer{'y' if count == 1 else 'ies'}"
                 message = f"{names[there]} of {queries} not scored: no line has a field {names[lacking]}"
-                yield message, count, f"Where it is called otherwise, name it: {naming(lacking, '...')}"
+                yield message, count, f"Where it is called otherwise, name it: {rename_hint(lacking, '...')}"
 
 
-def _used(found: Mapping[str, Mapping[str, Any]], needed: Collection[Part], welcome: Collection[Part]) -> list[str]:
-    """The fields to be read: of the parts that are needed, or welcome and there; or, if only a half is, of that one."""
-    whole = [part for part in welcome if all(found[role] for role in PARTS[part])]
+def _used(found: Mapping[str, Mapping[str, Any]], required: Collection[Part], optional: Collection[Part]) -> list[str]:
+    """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part."""
+    whole = [part for part in optional if all(found[role] for role in PARTS[part])]
     most = max(PARTS, key=lambda part: sum(bool(found[role]) for role in PARTS[part]))
-    wanted = {*needed, *whole} or {most}
+    wanted = {*required, *whole} or {most}
     return [role for part in PARTS if part in wanted for role in PARTS[part]]
 
 
 def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
     query = identifier(value, where)
-    refuse_half_characters([query], where)
+    reject_lone_surrogates([query], where)
     if query in places:
         raise KaratError(
             f"query {shown(query)} is in {places[query]} already",
             where=where,
-            hint="Keep one line of each query, or take another field for it: " + naming("query", "..."),
+            hint="Keep one line of each query, or take another field for it: " + rename_hint("query", "..."),
         )
     return query
 
@@ -220,7 +228,7 @@ def _document(item: object, where: str, at: int) -> object:
     number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
     if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
         hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
-        raise KaratError(f"{shown(item)} is no document", where=f"{where}[{at}]", hint=hint)
+        raise KaratError(f"{shown(item)} is not a document", where=f"{where}[{at}]", hint=hint)
     return item
 
 
@@ -234,7 +242,7 @@ def _unwrapped(item: Record) -> Record:
 
 
 _READ: dict[str, Callable[[Any, str], Any]] = {
-    "truth": _documents, "retrieved": _documents, "gold_answers": gold_answers, "answer": predicted_answer,
+    "truth": _documents, "retrieved": _documents, "gold_answers": as_gold_answers, "answer": as_predicted_answer,
 }  # fmt: skip
 
 
@@ -242,7 +250,7 @@ _READ: dict[str, Callable[[Any, str], Any]] = {
 
 
 def _no_field(role: str, names: Mapping[str, str], fields: list[str], example: Record, where: str) -> KaratError:
-    """No line has what is needed: which fields there are, and which of them it may be."""
+    """No line has what is required: which fields there are, and which of them it may be."""
     name = names[role]
     what = f"the field {shown(name)} is null on every line" if name in fields else f"no line has a field {shown(name)}"
     texts = [field for field in fields if isinstance(field, str)]
@@ -252,10 +260,10 @@ def _no_field(role: str, names: Mapping[str, str], fields: list[str], example: R
     inner = [
         f"{field}.{inside}" for field in texts if isinstance(found := example.get(field), Mapping) for inside in found
     ]
-    taken = {names[other] for other in ALSO}
+    taken = {names[other] for other in ALIASES}
     free = [field for field in [*texts, *inner] if field not in taken][:_COMPARED]
-    known = [field for also in ALSO[role] for field in free if field.rpartition(".")[2].casefold() == also]
+    known = [field for also in ALIASES[role] for field in free if field.rpartition(".")[2].casefold() == also]
     # A name that was given is most likely misspelt; our own is most likely another one there.
     likely = [*known, *nearest(name, free)] if name == role else [*nearest(name, free), *known]
-    hint = f"{there} Name it: {naming(role, likely[0] if likely else '...')}"
+    hint = f"{there} Name it: {rename_hint(role, likely[0] if likely else '...')}"
     return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(role, '')}".rstrip())

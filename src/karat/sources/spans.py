@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from karat.documents.document import identifier, refuse_half_characters
+from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, shown
 from karat.judged import Ints, place_in_query
-from karat.spans import LARGEST, Spans
+from karat.spans import MAX_POSITION, Spans
 
 # What the parts of a span are called, here and in LangChain, LlamaIndex and Haystack. The first that is there counts.
 _DOCUMENT = ("document", "doc", "doc_id", "source_id", "ref_doc_id", "source")
@@ -39,7 +39,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Read:
+class SpansWithDocuments:
     """The spans of a truth and a run; and by query, the documents that they are of, in the order of the spans.
 
     A query of the run that the truth lacks is in `retrieved_documents` only; one that the run lacks is not in there.
@@ -52,7 +52,7 @@ class Read:
 
 def read_spans(
     truth: Any, run: Any, names: tuple[str, str] = ("the truth", "the run"), ignore_identical_ids: bool = False
-) -> Read:
+) -> SpansWithDocuments:
     """The spans of a truth and a run, each a mapping by query or one list per query; `names` are for errors.
 
     Lists of a run are matched with the queries of the truth by position. Spans of documents that have the id of their
@@ -75,7 +75,7 @@ def read_spans(
         for query, spans in retrieved.items()
     }
     of_run = _columns([kept.get(query, []) for query in gold], codes)
-    return Read(
+    return SpansWithDocuments(
         Spans(
             queries=tuple(gold),
             gold_query=of_truth.query,
@@ -93,7 +93,7 @@ def read_spans(
     )
 
 
-def listed(source: Any) -> Any:
+def materialized(source: Any) -> Any:
     """The same mapping or lists, with what can be gone through only once made into lists."""
     if isinstance(source, Mapping):
         return {query: list(spans) if isinstance(spans, Iterator) else spans for query, spans in source.items()}
@@ -184,7 +184,7 @@ def _position(value: object, what: str, where: str) -> int:
     if position < 0:
         hint = f"{_POSITION} LangChain has -1 for chunks that it did not find in their document."
         raise KaratError(f"the {what} of a span is {shown(position)}", where=where, hint=hint)
-    if position > LARGEST:
+    if position > MAX_POSITION:
         raise KaratError(f"the {what} of a span is beyond 2**62", where=where, hint=_POSITION)
     return position
 
@@ -192,7 +192,7 @@ def _position(value: object, what: str, where: str) -> int:
 def _id(value: object, where: str) -> str:
     """An id that can be written."""
     text = identifier(value, where)
-    refuse_half_characters([text], where)
+    reject_lone_surrogates([text], where)
     return text
 
 

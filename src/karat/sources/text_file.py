@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from karat.errors import KaratError, did_you_mean
 
-PIECE = 8 << 20
+BLOCK_SIZE = 8 << 20
 LONGEST_LINE = 1 << 20
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Piece:
+class Block:
     """Some whole lines of a source, and at which byte they begin."""
 
     data: memoryview
@@ -38,7 +38,7 @@ class Piece:
     offset: int
 
     def where(self, line: int) -> str:
-        """The place of a line of this piece, counted from 0: asked for when the line is wrong."""
+        """The place of a line of this block, counted from 0: asked for when the line is wrong."""
         self.source.check()
         return f"{self.source.name}:{self.source.lines_before(self.offset) + line + 1}"
 
@@ -55,9 +55,9 @@ class TextFile:
         """What messages call it."""
         return "standard input" if self.path == "-" else self.path
 
-    def pieces(self, progress: Progress | None = None) -> Iterator[Piece]:
+    def blocks(self, progress: Progress | None = None) -> Iterator[Block]:
         """The lines, in pieces that end where the first column changes."""
-        size = max(PIECE, len(BOM))
+        size = max(BLOCK_SIZE, len(BOM))
         with self._opened() as (stream, file, total):
             rest, offset, more = b"", 0, True
             while more:
@@ -70,7 +70,7 @@ class TextFile:
                     data, offset = data[len(BOM) :], len(BOM)
                 end = _last_change(data) if more else len(data)
                 if end:
-                    yield Piece(memoryview(data)[:end], self, offset)
+                    yield Block(memoryview(data)[:end], self, offset)
                 elif _unending(data):
                     raise self._no_line(offset + len(data))
                 rest, offset = bytes(memoryview(data)[end:]), offset + end
@@ -101,14 +101,14 @@ class TextFile:
     def check(self) -> None:
         """An error where the file is damaged: called when a line is wrong, which may be no more than its symptom."""
         with self._opened() as (stream, _, _):
-            while isinstance(stream, gzip.GzipFile) and stream.read(PIECE):
+            while isinstance(stream, gzip.GzipFile) and stream.read(BLOCK_SIZE):
                 pass
 
     def lines_before(self, offset: int) -> int:
         """How many lines end before a byte: counted only when an error has to name one."""
         lines, last = 0, b""
         with self._opened() as (stream, _, _):
-            while offset > 0 and (block := stream.read(min(PIECE, offset))):
+            while offset > 0 and (block := stream.read(min(BLOCK_SIZE, offset))):
                 straddles = last.endswith(b"\r") and block.startswith(b"\n")
                 lines += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n") - straddles
                 last, offset = block, offset - len(block)
@@ -152,7 +152,7 @@ class TextFile:
     def _all_of_pipe(self, pipe: BinaryIO) -> bytes:
         """Everything that comes, unless it is text that never ends its line."""
         blocks: list[bytes] = []
-        while block := pipe.read(PIECE):
+        while block := pipe.read(BLOCK_SIZE):
             blocks.append(block)
             if _unending(block) and not _may_be_long(blocks[0]):
                 self._held = b"".join(blocks)

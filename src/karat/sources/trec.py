@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from karat.errors import KaratError, shown
 from karat.judged import Floats
-from karat.sources.arrays import Column, numbers, one_array, texts
-from karat.sources.columns import grouped, in_groups
+from karat.sources.arrays import Column, concatenate, text_column, to_numpy
 from karat.sources.containers import Batch, ScoredRows
-from karat.sources.text_file import BOM, Piece, Progress, TextFile
+from karat.sources.grouping import group_by_query, group_consecutive
+from karat.sources.text_file import BOM, Block, Progress, TextFile
 
 _LOOK = 4096
 
@@ -71,54 +71,54 @@ class TrecRun:
         return self.source.name
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
-        """Piece by piece."""
-        for piece in self.source.pieces(self.progress):
-            yield lambda piece=piece: self._batch(piece)  # type: ignore[misc]  # the default binds the piece
+        """Block by block."""
+        for block in self.source.blocks(self.progress):
+            yield lambda block=block: self._batch(block)  # type: ignore[misc]  # the default binds the block
 
-    def whole(self) -> Batch:
+    def as_one_batch(self) -> Batch:
         """All of it, for a run whose queries are scattered over the file."""
-        return grouped(*_read_all(self.source, RUN), self._places)
+        return group_by_query(*_read_all(self.source, RUN), self._places)
 
-    def empty(self) -> KaratError:
+    def empty_error(self) -> KaratError:
         """The error for a file without a line of data."""
         return _empty(self.source, RUN)
 
-    def again(self) -> TrecRun:
+    def without_progress(self) -> TrecRun:
         """The same file, to be read without telling how far it is."""
         return TrecRun(self.source)
 
-    def _batch(self, piece: Piece) -> ScoredRows:
-        return in_groups(*_read(piece, RUN), self._places)
+    def _batch(self, block: Block) -> ScoredRows:
+        return group_consecutive(*_read(block, RUN), self._places)
 
     def _places(self, query: str, doc: str) -> str:
         return _places(self.source, query, doc)
 
 
-def trec_truth(source: TextFile) -> ScoredRows:
-    """The judgments of a qrels file, grouped by query."""
+def read_qrels(source: TextFile) -> ScoredRows:
+    """The judgments of a qrels file, group_by_query by query."""
     columns = _read_all(source, QRELS)
-    return grouped(*columns, lambda query, doc: _places(source, query, doc))
+    return group_by_query(*columns, lambda query, doc: _places(source, query, doc))
 
 
 def _read_all(source: TextFile, layout: Layout) -> Columns:
-    parts = [_read(piece, layout) for piece in source.pieces()]
+    parts = [_read(block, layout) for block in source.blocks()]
     if not any(len(part.number) for part in parts):
         raise _empty(source, layout)
     return Columns(
-        one_array(part.query for part in parts),
-        one_array(part.doc for part in parts),
+        concatenate(part.query for part in parts),
+        concatenate(part.doc for part in parts),
         np.concatenate([part.number for part in parts]),
     )
 
 
-def _read(piece: Piece, layout: Layout) -> Columns:
+def _read(block: Block, layout: Layout) -> Columns:
     """The columns of some lines: by the fast ways, if they can tell; else by hand."""
-    data = piece.data
+    data = block.data
     separator = _tidy(data)
     columns = _by_arrow(data, separator, layout) if separator else None
     if columns is None and b"\0" not in (squeezed := _squeezed(bytes(data))):
         columns = _by_arrow(squeezed, " ", layout)
-    return columns or _by_hand(piece, layout)
+    return columns or _by_hand(block, layout)
 
 
 def _tidy(data: memoryview) -> str | None:
@@ -181,8 +181,8 @@ def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Colum
         )
     except pa.ArrowInvalid:
         return None
-    query, doc = one_array(table["query"].chunks), one_array(table["doc"].chunks)
-    parts = [numbers(chunk, np.float64) for chunk in table[layout.number].chunks]
+    query, doc = concatenate(table["query"].chunks), concatenate(table["doc"].chunks)
+    parts = [to_numpy(chunk, np.float64) for chunk in table[layout.number].chunks]
     number = parts[0] if len(parts) == 1 else np.concatenate(parts)
     if not np.isfinite(number).all() or (_holds_hash(data) and _a_comment_among(query)):
         return None
@@ -197,15 +197,15 @@ def _a_comment_among(query: Column) -> bool:
     return bool(pc.any(pc.starts_with(pc.run_end_encode(query).values, "#")).as_py())
 
 
-def _by_hand(piece: Piece, layout: Layout) -> Columns:
+def _by_hand(block: Block, layout: Layout) -> Columns:
     """Line by line, as the format is defined; the first line that breaks it is an error."""
     queries, docs, values = [], [], []
     wanted, at = len(layout.columns), layout.columns.index(layout.number)
-    for number, line in enumerate(bytes(piece.data).splitlines()):
+    for number, line in enumerate(bytes(block.data).splitlines()):
         tokens = line.split()
         if not tokens or tokens[0].startswith(b"#"):
             continue
-        where = partial(piece.where, number)
+        where = partial(block.where, number)
         if b"\0" in line:
             raise KaratError(
                 "there is a NUL byte in this line",
@@ -217,7 +217,7 @@ def _by_hand(piece: Piece, layout: Layout) -> Columns:
         queries.append(_text(tokens[0], where))
         docs.append(_text(tokens[2], where))
         values.append(_number(tokens, at, layout, where))
-    return Columns(texts(queries), texts(docs), np.asarray(values, np.float64))
+    return Columns(text_column(queries), text_column(docs), np.asarray(values, np.float64))
 
 
 def _text(token: bytes, where: Callable[[], str]) -> str:
@@ -262,11 +262,11 @@ def _places(source: TextFile, query: str, doc: str) -> str:
     """The first two lines that hold this query and document: `run.trec:3 and 7`."""
     wanted = query.encode(), doc.encode()
     lines: list[int] = []
-    for piece in source.pieces():
-        data = bytes(piece.data)
+    for block in source.blocks():
+        data = bytes(block.data)
         there = data.splitlines() if wanted[1] in data else []
         found = [at for at, line in enumerate(there) if tuple(line.split(None, 3)[:3:2]) == wanted]
-        before = source.lines_before(piece.offset) if found else 0
+        before = source.lines_before(block.offset) if found else 0
         lines += [before + at + 1 for at in found]
         if len(lines) > 1:
             return f"{source.name}:{lines[0]} and {lines[1]}"

@@ -193,7 +193,7 @@ def _moved(measure: Measure, query: str, before: Evidence | None, after: Evidenc
     """What moved in a query, topmost first: relevant documents, and whatever else accounts for something."""
     if before is None or after is None:
         return [], 0.0
-    one, other = before.truth.place[query], after.truth.place.get(query)
+    one, other = before.truth.positions[query], after.truth.positions.get(query)
     order = None if other is None else _same_golds(before, one, after, other)
     if other is None or order is None:
         raise _other_truth(query)
@@ -202,7 +202,7 @@ def _moved(measure: Measure, query: str, before: Evidence | None, after: Evidenc
     grades = judged.gold_grade[golds.start : golds.stop]
     same = np.arange(len(golds))
     moved, rest = attributed(measure, grades, side(judged, one, same), side(again, other, order))
-    names = before.truth.given(golds)
+    names = before.truth.original_documents(golds)
     threshold = measure.get("rel")
     least = threshold if isinstance(threshold, int | float) and threshold > 0 else 0
     return [

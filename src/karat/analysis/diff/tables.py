@@ -135,7 +135,7 @@ def in_full(diff: Diff, query: str) -> list[Table]:
         rows = tuple(_cells(*line) for line in lines)
         tables.append(Table(("what moved", "rank", "how", "part"), rows, tuple(notes), labels=3))
     evidence = [scores.evidence for scores in diff.scores]
-    if all(each is not None and query in each.truth.place for each in evidence):
+    if all(each is not None and query in each.truth.positions for each in evidence):
         measure = next(iter(meanings(diff.measure)), None)
         depth = (measure.cutoff if measure else None) or _RANKS
         tables.append(_side_by_side(diff.names, [each for each in evidence if each], query, min(depth, 100)))

@@ -8,11 +8,11 @@ from typing import Any
 
 from karat.answers import Answers, Gold
 from karat.components.sharing import shared
-from karat.documents.answer import gold_answers, predicted_answer
-from karat.documents.document import all_text
+from karat.documents.answer import as_gold_answers, as_predicted_answer
+from karat.documents.ids import all_text
 from karat.judged import Floats
 from karat.scores import Scores
-from karat.sources.lists import check_equal_lengths, check_lengths
+from karat.sources.list_checks import check_same_length
 
 GoldAnswers = Sequence[Gold]
 """For each question one gold answer, or several of which any is right; None where nobody knows one."""
@@ -28,7 +28,7 @@ def answers_of(truth: GoldAnswers, predicted: PredictedAnswers, *, some: bool = 
 
     Where one is None, nothing matches, and that is said. There has to be a question, unless `some` says otherwise.
     """
-    (check_lengths if some else check_equal_lengths)(dict(zip(_NAMES, (truth, predicted), strict=True)))
+    check_same_length(dict(zip(_NAMES, (truth, predicted), strict=True)), allow_empty=not some)
     return shared(_answers, truth, predicted)
 
 
@@ -37,8 +37,10 @@ def _answers(truth: GoldAnswers, predicted: PredictedAnswers) -> Answers:
     if all_text(truth) and all_text(predicted):
         # As they mostly are: nothing has to be looked at one by one.
         return Answers(queries, [(each,) for each in truth], list(predicted))  # type: ignore[misc]  # all are texts
-    golds = [() if each is None else gold_answers(each, f"{_NAMES[0]}[{at}]") for at, each in enumerate(truth)]
-    said = [None if each is None else predicted_answer(each, f"{_NAMES[1]}[{at}]") for at, each in enumerate(predicted)]
+    golds = [() if each is None else as_gold_answers(each, f"{_NAMES[0]}[{at}]") for at, each in enumerate(truth)]
+    said = [
+        None if each is None else as_predicted_answer(each, f"{_NAMES[1]}[{at}]") for at, each in enumerate(predicted)
+    ]
     absent = {
         "a gold answer": [str(at) for at, texts in enumerate(golds) if not texts],
         "a predicted answer": [str(at) for at, text in enumerate(said) if text is None],

@@ -7,7 +7,7 @@ from typing import Any
 from karat.components.component import component
 from karat.components.evaluators.documents import judged
 from karat.components.serialization import SerializableComponent
-from karat.documents.document import check_field
+from karat.documents.fields import check_field
 from karat.errors import KaratError, shown
 from karat.matching.lists import DocumentLists
 from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of

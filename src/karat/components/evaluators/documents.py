@@ -9,7 +9,7 @@ from karat.evaluation.lists import match_documents, warnings
 from karat.judged import Judged
 from karat.matching.lists import DocumentLists, Matched
 from karat.matching.matchers import Matcher
-from karat.sources.lists import check_lists
+from karat.sources.list_checks import check_document_lists
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
 _log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def judged(truth: DocumentLists, run: DocumentLists, match: Matcher, graded: boo
 
 
 def _matched(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matched:
-    check_lists(dict(zip(_NAMES, (truth, run), strict=True)))
+    check_document_lists(dict(zip(_NAMES, (truth, run), strict=True)))
     matched = match_documents(truth, run, match, _NAMES)
     if said := warnings(matched, match):
         _log.warning("karat: %s", said)

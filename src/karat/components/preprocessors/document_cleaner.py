@@ -13,7 +13,8 @@ from unicodedata import normalize
 from karat.components.component import component
 from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import SerializableComponent
-from karat.documents.document import Document, DocumentLike, as_document
+from karat.documents.document import Document, as_document
+from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, did_you_mean, shown
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]

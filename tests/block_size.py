@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from karat.sources import text_file as pieces
+from karat.sources import text_file
 
 
 @contextmanager
-def pieces_of(size: int) -> Iterator[None]:
+def block_size(size: int) -> Iterator[None]:
     """Cut every file in pieces of about so many bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "PIECE", size)
+        patch.setattr(text_file, "BLOCK_SIZE", size)
         yield

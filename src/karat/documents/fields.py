@@ -1,0 +1,159 @@
+"""The id, content, metadata and score of a document of any framework, and the key it is matched by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral, Real
+from typing import Annotated, Any
+
+from karat.documents.ids import identifier
+from karat.errors import KaratError, did_you_mean, shown
+
+DocumentLike = Annotated[Any, "Document"]
+"""A Document, a text, a mapping, or another framework's document: anything with an id or a content."""
+
+# The fields of a document, named as in Haystack, with the names that other frameworks use for them.
+ALIASES = {"content": ("page_content", "text"), "id": ("id_", "doc_id"), "meta": ("metadata",), "score": ()}
+FIELD_NAMES = frozenset(ALIASES) | {name for names in ALIASES.values() for name in names}
+
+_STRINGS = {str}
+
+
+def check_field(field: str) -> str:
+    """Return a field that documents can be matched by, or raise: `content`, `id`, `meta.name`, `meta.name.inner`."""
+    if isinstance(field, str) and (field in ("content", "id") or _is_meta_path(field)):
+        return field
+    path = str(field).removeprefix("meta").removeprefix("data").lstrip(".")
+    near = did_you_mean(str(field), ("content", "id", f"meta.{path}"))
+    raise KaratError(
+        f"documents cannot be compared by the field {shown(field)}",
+        hint=f'{near} The fields are "content", "id" and "meta.name".'.strip(),
+    )
+
+
+def _is_meta_path(field: str) -> bool:
+    first, *names = field.split(".")
+    return first == "meta" and bool(names) and all(names)
+
+
+def document_keys(documents: Iterable[DocumentLike], field: str, where: str) -> list[str | None]:
+    """The key each document is matched by, in order. None and the empty text match nothing."""
+    documents = documents if isinstance(documents, list) else list(documents)
+    found = documents
+    if documents and not isinstance(documents[0], str) and field in ("content", "id"):
+        # Most lists contain documents of one class, each with a text: this is the fastest way to read them.
+        try:
+            by_content = field == "content"
+            found = [each.content for each in documents] if by_content else [each.id for each in documents]
+        except AttributeError:
+            found = [None]
+    if set(map(type, found)) <= _STRINGS:
+        return found
+    return [document_key(document, field, where) for document in documents]
+
+
+def document_key(document: DocumentLike, field: str, where: str) -> str | None:
+    """The key a document is matched by: a text or a number is its own key, an object or a mapping has a field.
+
+    If the field is `id` and a document has no id, its key is its content.
+    """
+    if document is None:
+        return None
+    if isinstance(document, str | Integral) and not isinstance(document, bool):
+        return identifier(document, where) or None
+    found = _nested_value(document, field)
+    if found is None and field == "id":
+        found = _nested_value(document, "content")
+    if found is None and not is_document(document):
+        raise KaratError(
+            f"{shown(document)} is not a document",
+            where=where,
+            hint="A document is an id, a text, or an object with an id or a content."
+            + (" Take it out of the pair." if isinstance(document, tuple) else ""),
+        )
+    return None if found is None else as_text(found, field, where) or None
+
+
+def document_scores(documents: Collection[DocumentLike], where: str) -> list[float | None]:
+    """The score of each document; None for a document without a score."""
+    if set(map(type, documents)) <= _STRINGS:
+        return [None] * len(documents)
+    try:
+        found = [document.score for document in documents]
+    except AttributeError:
+        found = [field_value(document, "score") for document in documents]
+    for score in found if found.count(None) < len(found) else ():
+        if score is not None and not isinstance(score, Real):
+            raise KaratError(f"score {shown(score)} is not a number", where=where)
+    return found
+
+
+def is_document(value: object) -> bool:
+    """Whether a mapping or an object has any field of a document."""
+    return any(name in value if isinstance(value, Mapping) else hasattr(value, name) for name in FIELD_NAMES)
+
+
+def field_value(document: object, field: str) -> object:
+    """A field of a mapping or an object, under whichever name its framework uses; None if it has none."""
+    if isinstance(document, Mapping):
+        return document.get(field_name(document, field))
+    found = getattr(document, field, None)
+    if found is None and field == "content" and callable(text := getattr(document, "get_content", None)):
+        # All of LlamaIndex's node classes have this method.
+        return text()
+    others = (getattr(document, name, None) for name in ALIASES.get(field, ()) if found is None)
+    return next((value for value in others if value is not None), found)
+
+
+def field_name(document: Mapping[str, Any], field: str) -> str:
+    """The name under which a mapping has a field: the field's own name if present, else another framework's."""
+    if field in document or is_from_haystack(document):
+        return field
+    return next((name for name in ALIASES.get(field, ()) if document.get(name) is not None), field)
+
+
+def is_from_haystack(document: Mapping[str, Any]) -> bool:
+    """Whether Haystack wrote this mapping: then fields have their own names, and all other names are metadata."""
+    return "sparse_embedding" in document
+
+
+def as_text(value: object, field: str, where: str) -> str:
+    """A field's value as text: digits for a number, `str()` for a UUID or a date."""
+    if isinstance(value, str | bool):
+        return str(value)
+    compound = isinstance(value, Iterable)
+    if not compound and _is_missing(value):
+        return ""
+    if isinstance(value, Integral):
+        return identifier(value, where)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if compound or (type(value).__str__ is object.__str__ and not isinstance(value, Real)):
+        raise KaratError(
+            f"the {field} of a document is {shown(value)}, which is neither text nor a number",
+            where=where,
+            hint="Match by another field.",
+        )
+    return str(value)
+
+
+def _nested_value(document: object, field: str) -> object:
+    """A field of a document; a dot reads a key inside the field (`meta.source`).
+
+    In a mapping, keys that are not fields of a document count as metadata.
+    """
+    first, *names = field.split(".")
+    found = field_value(document, first)
+    if names and first == "meta" and isinstance(document, Mapping) and names[0] not in FIELD_NAMES:
+        found = found if isinstance(found, Mapping) and names[0] in found else document
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value stands for a missing one: NaN, NaT, or a value that cannot be compared."""
+    try:
+        return bool(value != value)
+    except Exception:  # pandas' NA, a signalling NaN
+        return True
