@@ -96,8 +96,8 @@ def test_the_installed_command_compares_two_runs_and_says_it_in_the_last_line(fo
     done = subprocess.run(words, cwd=folder, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["measure", "run", "mean", "difference", "to", "bm25", "p", "effect", "+/=/−"]
-    assert lines[-1].startswith("bm25-rm3 beats bm25 on nDCG@10 by 0.120 [0.0")
+    assert lines[0].split() == ["measure", "run", "mean", "difference", "from", "bm25", "p", "effect", "+/=/−"]
+    assert lines[-1].startswith("bm25-rm3 is significantly better than bm25 on nDCG@10, by 0.120 [0.0")
     assert lines[-1].endswith(", Holm-corrected, 50 queries)")
 
 
@@ -131,7 +131,7 @@ def test_more_than_two_runs_are_compared_each_with_each_or_with_the_one_named(ka
         (("--correction", "bh"), "Benjamini-Hochberg-corrected"),
         (("--correction", "bonferroni", "--family", "all", "-m", "RR"), "Bonferroni-corrected over 2 comparisons"),
         (("--level", "0.9"), "with 90% confidence intervals"),
-        (("--detect", "0.02"), "0.02, "),
+        (("--detect", "0.02"), "Detecting a difference of 0.02 takes "),
     ],
 )
 def test_options_show_in_what_is_said(karat: Karat, words: tuple[str, ...], says: str) -> None:
@@ -150,7 +150,7 @@ def test_queries_that_a_run_lacks_are_an_error_or_left_out_and_counted(karat: Ka
     lines = (folder / "bm25.trec").read_text().splitlines(keepends=True)
     (folder / "bm25.trec").write_text("".join(line for line in lines if not line.startswith("q01 ")))
     line = refused(karat(*PAIR, "--missing", "skip"))
-    assert "bm25 lacks 1 (q01)" in line
+    assert "bm25 lacks 1 query (q01)" in line
     assert "--queries common" in line
     out = good(karat(*PAIR, "--missing", "skip", "--queries", "common"))
     assert "note: bm25-rm3: 1 of 50 queries left out: not all systems have them." in out
@@ -168,7 +168,7 @@ def test_every_format_is_printed_and_written_alike(karat: Karat, folder: Path, f
     assert (written.status, written.out) == (0, "")
     assert (folder / "report.anything").read_text("utf-8") == printed.out
     assert "bm25-rm3" in printed.out
-    sentence = "bm25-rm3 beats bm25 on P@10 by 0.052 ["
+    sentence = "bm25-rm3 is significantly better than bm25 on P@10, by 0.052 ["
     aside = form in ("csv", "tsv", "jsonl")
     assert (sentence in printed.out.replace("\\", "")) is not aside
     assert (sentence in printed.err) is aside
@@ -227,7 +227,7 @@ def test_scores_that_the_command_line_saved_are_compared(karat: Karat) -> None:
     for name, file in (("bm25", "one.json"), ("bm25-rm3", "two.parquet")):
         assert karat("truth.qrels", f"{name}.trec", "-m", "P@10", "-o", file, command="evaluate").status == 0
     out = good(karat("one.json", "two.parquet", "--baseline", "one", "--test", "t"))
-    assert "two beats one on P@10 by 0.052 [" in out
+    assert "two is significantly better than one on P@10, by 0.052 [" in out
 
 
 def test_results_are_compared_with_their_answers(karat: Karat, folder: Path) -> None:
@@ -237,7 +237,10 @@ def test_results_are_compared_with_their_answers(karat: Karat, folder: Path) -> 
         name: evaluate_results(folder / f"{name}.jsonl", name=name).without_evidence() for name in ("old", "new")
     }
     assert found == compare(systems, "old").to_dict()
-    assert "new beats old on RR by 0.500 [0.500, 0.500] (p = 0.0078, Holm-corrected, 8 queries)" in found["sentences"]
+    assert (
+        "new is significantly better than old on RR, by 0.500 [0.500, 0.500] (p = 0.0078, Holm-corrected, 8 queries)"
+        in found["sentences"]
+    )
     assert {"nDCG@10", "TokenF1"} <= {row["measure"] for row in found["rows"]}
 
 
@@ -246,7 +249,7 @@ def test_results_are_compared_with_saved_scores_and_fields_of_other_names(karat:
     write_results(folder / "old.jsonl", renamed)
     evaluate_results(write_results(folder / "new.jsonl", BETTER), "RR").to_csv(folder / "new.csv")
     out = good(karat("old.jsonl", "new.csv", "-m", "RR", "--field", "retrieved=hits"))
-    assert "new beats old on RR by 0.500" in out
+    assert "new is significantly better than old on RR, by 0.500" in out
 
 
 # Mistakes.
@@ -257,9 +260,9 @@ def test_results_are_compared_with_saved_scores_and_fields_of_other_names(karat:
     [
         (("--level", "1"), "1.0 is not between 0 and 1"),
         (("--level", "nan"), "nan is not between 0 and 1"),
-        (("--detect", "0"), "detect=0.0 is no difference"),
-        (("--detect", "-0.1"), "detect=-0.1 is no difference"),
-        (("--detect", "nan"), "detect=nan is no difference"),
+        (("--detect", "0"), "detect=0.0 is not a positive number"),
+        (("--detect", "-0.1"), "detect=-0.1 is not a positive number"),
+        (("--detect", "nan"), "detect=nan is not a positive number"),
         (("--permutations", "0"), "permutations=0"),
         (("-o", "report.parquet"), "Parquet files hold scores"),
         (("-o", "report.docx"), ".docx says no format"),
@@ -344,13 +347,13 @@ def test_a_baseline_may_be_named_by_its_file(karat: Karat) -> None:
         out = good(
             karat("truth.qrels", "./bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t", "--baseline", name)
         )
-        assert "difference to bm25" in out
+        assert "difference from bm25" in out
 
 
 def test_a_run_that_has_none_of_the_queries_is_not_compared(karat: Karat, folder: Path) -> None:
     (folder / "other.trec").write_text("z1 Q0 d 1 1 r\n")
     error = refused(karat("truth.qrels", "other.trec", "bm25.trec", "-m", "P@10"))
-    assert "other: not one of the queries is in this system" in error
+    assert "other: no results for any of the queries" in error
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]"])

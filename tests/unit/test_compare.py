@@ -1,4 +1,4 @@
-"""compare(): numbers against scipy and plain Python, what holds for any scores, sentences, formats, and bad input."""
+"""compare(): numbers checked against scipy and plain Python, properties, sentences, formats, and bad input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scipy import stats as scipy_stats
 
 from karat import Scores, compare, demo, evaluate, evaluate_runs
 from karat.comparison import Comparison, ComparisonRow
-from karat.errors import KaratError
+from karat.errors import KaratError, plural
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Unjudged@10", "GMAP", "NumRelRet")
 AVERAGED = ("nDCG@10", "AP", "RR", "P@10", "Unjudged@10")
@@ -52,7 +52,7 @@ def scores_of(values: Sequence[float | None], measure: str = "AP", first: int = 
     return Scores(tuple(f"q{first + at}" for at in range(len(values))), {measure: column})
 
 
-def of_order(scores: Scores, seed: int) -> Scores:
+def shuffled(scores: Scores, seed: int) -> Scores:
     """The same scores with the queries in another order."""
     rows = list(range(len(scores.queries)))
     random.Random(seed).shuffle(rows)
@@ -67,7 +67,9 @@ def differences(one: Scores, other: Scores, measure: str) -> list[float]:
     return [a - b for a, b in pairs if a is not None and b is not None]
 
 
-def two(a: Sequence[float | None], b: Sequence[float | None], measure: str = "AP", **options: Any) -> Comparison:
+def compare_two(
+    a: Sequence[float | None], b: Sequence[float | None], measure: str = "AP", **options: Any
+) -> Comparison:
     return compare({"a": scores_of(a, measure), "b": scores_of(b, measure)}, **{"resamples": 200, **options})
 
 
@@ -84,8 +86,8 @@ def within(row: ComparisonRow) -> bool:
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon"])
-def test_p_values_of_real_scores_are_those_of_scipy(demos: dict[str, Scores], test: Any) -> None:
-    systems = {name: of_order(scores, at) for at, (name, scores) in enumerate(demos.items())}
+def test_p_values_of_the_demo_runs_equal_those_of_scipy(demos: dict[str, Scores], test: Any) -> None:
+    systems = {name: shuffled(scores, at) for at, (name, scores) in enumerate(demos.items())}
     rows = compared_rows(compare(systems, test=test, measures=AVERAGED, resamples=50))
     assert len(rows) == 3 * len(AVERAGED)
     for row in rows:
@@ -94,8 +96,8 @@ def test_p_values_of_real_scores_are_those_of_scipy(demos: dict[str, Scores], te
         assert row.p == pytest.approx(theirs.pvalue, rel=1e-7)
 
 
-def test_differences_effects_and_wins_are_those_of_plain_python(demos: dict[str, Scores]) -> None:
-    systems = {**demos, "bm25": of_order(demos["bm25"], 5)}
+def test_differences_effects_and_wins_equal_those_of_plain_python(demos: dict[str, Scores]) -> None:
+    systems = {**demos, "bm25": shuffled(demos["bm25"], 5)}
     rows = compared_rows(compare(systems, "overlap", test="t", resamples=50))
     assert {row.baseline for row in rows} == {"overlap"}
     for row in (row for row in rows if row.measure in AVERAGED):
@@ -109,7 +111,7 @@ def test_differences_effects_and_wins_are_those_of_plain_python(demos: dict[str,
         assert within(row)
 
 
-def test_gmap_and_sums_differ_by_their_combined_values(demos: dict[str, Scores]) -> None:
+def test_differences_of_gmap_and_sums_are_differences_of_combined_values(demos: dict[str, Scores]) -> None:
     rows = compared_rows(compare(demos, "bm25", measures="GMAP NumRelRet", resamples=500))
     assert len(rows) == 4
     for row in rows:
@@ -118,38 +120,38 @@ def test_gmap_and_sums_differ_by_their_combined_values(demos: dict[str, Scores])
         assert within(row)
 
 
-def test_the_randomization_test_of_few_queries_is_exact() -> None:
-    # Of 2^4 patterns of signs two reach |0.1 + 0.2 + 0.3 + 0.4|; the tie adds nothing.
-    assert two([0.0] * 5, [0.1, 0.2, 0.3, 0.4, 0.0]).row("AP").p == 2 / 16
+def test_the_randomization_test_is_exact_for_few_queries() -> None:
+    # Two of the 2^4 sign patterns reach |0.1 + 0.2 + 0.3 + 0.4|; the tie does not count.
+    assert compare_two([0.0] * 5, [0.1, 0.2, 0.3, 0.4, 0.0]).row("AP").p == 2 / 16
 
 
 @pytest.mark.parametrize("test", ["randomization", "bootstrap", "tukey"])
-def test_tests_by_chance_come_near_the_t_test(demos: dict[str, Scores], test: Any) -> None:
+def test_resampling_tests_approximate_the_t_test(demos: dict[str, Scores], test: Any) -> None:
     pair = {name: demos[name].only(["nDCG@10"]) for name in ("bm25", "bm25-rm3")}
     by_t = compare(pair, test="t", resamples=50).row("nDCG@10").p
-    by_chance = compare(pair, test=test, permutations=20_000, resamples=5000).row("nDCG@10").p
+    by_resampling = compare(pair, test=test, permutations=20_000, resamples=5000).row("nDCG@10").p
     assert by_t is not None
-    assert by_chance is not None
-    assert by_chance == pytest.approx(by_t, abs=0.006)
-    assert by_chance != by_t
+    assert by_resampling is not None
+    assert by_resampling == pytest.approx(by_t, abs=0.006)
+    assert by_resampling != by_t
 
 
 @pytest.mark.parametrize(
     ("correction", "factors"),
     [("holm", (3, 2, 1)), ("bonferroni", (3, 3, 3)), ("bh", (3, 1.5, 1)), ("none", (1, 1, 1))],
 )
-def test_a_correction_is_over_the_comparisons_of_a_measure(
+def test_p_values_are_corrected_over_the_comparisons_of_one_measure(
     demos: dict[str, Scores], correction: Any, factors: Sequence[float]
 ) -> None:
     comparison = compare(demos, correction=correction, test="t", measures="AP RR nDCG@10", resamples=50)
     for measure in comparison.measures:
         rows = sorted((row for row in compared_rows(comparison) if row.measure == measure), key=lambda row: row.p or 0)
-        by_hand = [min(1, factor * (row.p or 0)) for factor, row in zip(factors, rows, strict=True)]
-        assert by_hand == sorted(by_hand)
-        assert [row.p_corrected for row in rows] == pytest.approx(by_hand)
+        expected = [min(1, factor * (row.p or 0)) for factor, row in zip(factors, rows, strict=True)]
+        assert expected == sorted(expected)
+        assert [row.p_corrected for row in rows] == pytest.approx(expected)
 
 
-def test_a_family_of_all_comparisons_counts_all_measures(demos: dict[str, Scores]) -> None:
+def test_family_all_corrects_over_all_measures(demos: dict[str, Scores]) -> None:
     both = {"measures": "AP RR", "test": "t", "correction": "bonferroni", "resamples": 50}
     for row in compared_rows(compare(demos, family="all", **both)):  # type: ignore[arg-type]
         assert row.p_corrected == pytest.approx(min(1, 6 * (row.p or 0)))
@@ -165,7 +167,7 @@ def test_tukeys_p_values_are_already_corrected(demos: dict[str, Scores]) -> None
     assert "Holm" not in str(comparison)
 
 
-def test_any_number_of_systems_is_compared_each_with_each_or_with_one() -> None:
+def test_any_number_of_systems_is_compared_in_pairs_or_with_a_baseline() -> None:
     chance = np.random.default_rng(3)
     systems = {f"s{at}": scores_of(list(chance.random(9))) for at in range(30)}
     rows = compared_rows(compare(systems, test="t", resamples=20))
@@ -178,7 +180,7 @@ def test_any_number_of_systems_is_compared_each_with_each_or_with_one() -> None:
     assert "ad &" in with_one.to_latex()
 
 
-# What holds for any scores.
+# Properties of any scores.
 
 columns = st.integers(2, 9).flatmap(
     lambda n: st.tuples(*(st.lists(sixteenths, min_size=n, max_size=n) for _ in range(3)))
@@ -198,9 +200,9 @@ def negated(value: float | None) -> float | None:
 
 @fast
 @given(columns, st.sampled_from(TESTS), st.sampled_from(["AP", "Unjudged@10", "NumRelRet"]))
-def test_swapping_system_and_baseline_mirrors_everything(values: Columns, test: Any, measure: str) -> None:
-    comparison = two(*values[:2], measure, test=test, permutations=200, baseline="a")
-    other = two(*values[:2], measure, test=test, permutations=200, baseline="b")
+def test_swapping_system_and_baseline_mirrors_all_numbers(values: Columns, test: Any, measure: str) -> None:
+    comparison = compare_two(*values[:2], measure, test=test, permutations=200, baseline="a")
+    other = compare_two(*values[:2], measure, test=test, permutations=200, baseline="b")
     row, mirrored = comparison.row(measure), other.row(measure)
     assert (row.system, row.baseline) == (mirrored.baseline, mirrored.system) == ("b", "a")
     assert mirrored.difference == near(negated(row.difference))
@@ -215,10 +217,10 @@ def test_swapping_system_and_baseline_mirrors_everything(values: Columns, test: 
 
 @fast
 @given(with_nulls, st.sampled_from(["AP", "GMAP", "NumRelRet"]))
-def test_means_and_their_intervals_are_those_of_the_scores(
+def test_means_and_their_intervals_equal_those_of_the_scores(
     values: tuple[list[float | None], list[float | None]], measure: str
 ) -> None:
-    comparison = two(*values, measure, test="t", level=0.9)
+    comparison = compare_two(*values, measure, test="t", level=0.9)
     for row, column in zip(comparison.rows, values, strict=True):
         scores = scores_of(column, measure)
         present = len(column) - scores.nulls(measure)
@@ -229,7 +231,7 @@ def test_means_and_their_intervals_are_those_of_the_scores(
 
 @settings(fast, max_examples=12)
 @given(columns, st.sampled_from(["randomization", "t", "wilcoxon", "bootstrap"]))
-def test_a_third_system_and_other_measures_leave_raw_p_values_as_they_are(values: Columns, test: Any) -> None:
+def test_a_third_system_and_other_measures_do_not_change_uncorrected_p_values(values: Columns, test: Any) -> None:
     systems = {name: scores_of(column) for name, column in zip("abc", values, strict=True)}
     alone = compare({name: systems[name] for name in "ab"}, test=test, resamples=100).row("AP")
     wider = {
@@ -243,20 +245,20 @@ def test_a_third_system_and_other_measures_leave_raw_p_values_as_they_are(values
 
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap"])
-def test_nulls_of_a_third_system_leave_the_comparison_of_two_as_it_is(test: Any) -> None:
+def test_nulls_of_a_third_system_do_not_change_the_comparison_of_two(test: Any) -> None:
     a, b = [0.1, 0.4, 0.2, 0.3, 0.5], [0.9, 0.5, 0.1, 0.6, 0.5]
     systems = {"a": scores_of(a), "b": scores_of(b), "c": scores_of([None, 0.3, 0.2, None, 0.1])}
     row = compare(systems, test=test, correction="none", resamples=200).row("AP", "b", "a")
-    assert row == two(a, b, test=test, correction="none").row("AP")
+    assert row == compare_two(a, b, test=test, correction="none").row("AP")
 
 
-def test_drawn_p_values_do_not_depend_on_other_systems_and_measures(demos: dict[str, Scores]) -> None:
+def test_sampled_p_values_do_not_depend_on_other_systems_and_measures(demos: dict[str, Scores]) -> None:
     pair = {name: demos[name].only(["nDCG@10"]) for name in ("overlap", "bm25")}
     chance = np.random.default_rng(5)
     more = {**{name: demos[name] for name in pair}, "third": scores_like(demos["bm25"], chance)}
     alone = compare(pair, permutations=999, resamples=50).row("nDCG@10")
-    beside = compare(more, permutations=999, resamples=50).row("nDCG@10", "bm25", "overlap")
-    assert alone.p == beside.p
+    among_others = compare(more, permutations=999, resamples=50).row("nDCG@10", "bm25", "overlap")
+    assert alone.p == among_others.p
 
 
 def scores_like(scores: Scores, chance: np.random.Generator) -> Scores:
@@ -266,18 +268,18 @@ def scores_like(scores: Scores, chance: np.random.Generator) -> Scores:
 
 @fast
 @given(with_nulls, st.sampled_from(TESTS))
-def test_nulls_are_left_out_in_pairs_and_counted(
+def test_queries_that_are_null_in_one_system_are_left_out_and_counted(
     values: tuple[list[float | None], list[float | None]], test: Any
 ) -> None:
-    comparison = two(*values, test=test, permutations=200, detect=0.1)
+    comparison = compare_two(*values, test=test, permutations=200, detect=0.1)
     row = comparison.row("AP")
     both = [(a, b) for a, b in zip(*values, strict=True) if a is not None and b is not None]
     assert (row.wins or 0) + (row.ties or 0) + (row.losses or 0) == len(both)
     assert comparison.power("AP").queries == len(both)
-    left = len(values[0]) - len(both)
-    assert [f"{left} left out" in note for note in comparison.notes] == [True] * bool(left)
+    left_out = len(values[0]) - len(both)
+    assert [f"{plural(left_out, 'query')} left out" in note for note in comparison.notes] == [True] * bool(left_out)
     if both:
-        ours = two([a for a, _ in both], [b for _, b in both], test=test, permutations=200).row("AP")
+        ours = compare_two([a for a, _ in both], [b for _, b in both], test=test, permutations=200).row("AP")
         assert (row.p, row.difference, row.effect) == (near(ours.p), near(ours.difference), near(ours.effect))
     else:
         assert (row.p, row.difference, row.effect) == (None, None, None)
@@ -286,11 +288,11 @@ def test_nulls_are_left_out_in_pairs_and_counted(
 
 @fast
 @given(columns, st.sampled_from([0.25, -0.5, 3]))
-def test_what_could_be_shown_does_not_depend_on_what_was_observed(values: Columns, constant: float) -> None:
-    plain = two(*values[:2]).power("AP")
-    moved = two(values[0], [value + constant for value in values[1]]).power("AP")
-    assert moved.smallest == near(plain.smallest)
-    assert moved.needed(0.05) == plain.needed(0.05)
+def test_power_does_not_depend_on_the_observed_difference(values: Columns, constant: float) -> None:
+    plain = compare_two(*values[:2]).power("AP")
+    moved = compare_two(values[0], [value + constant for value in values[1]]).power("AP")
+    assert moved.minimum_detectable_difference == near(plain.minimum_detectable_difference)
+    assert moved.queries_needed(0.05) == plain.queries_needed(0.05)
 
 
 def power_by_scipy(difference: float, spread: float, n: int, alpha: float) -> float:
@@ -299,38 +301,39 @@ def power_by_scipy(difference: float, spread: float, n: int, alpha: float) -> fl
     return float(far.sf(bound) + far.cdf(-bound))
 
 
-def test_the_smallest_difference_has_a_power_of_four_fifths(demos: dict[str, Scores]) -> None:
+def test_the_minimum_detectable_difference_has_a_power_of_0_8(demos: dict[str, Scores]) -> None:
     pair = {name: demos[name] for name in ("bm25", "bm25-rm3")}
     comparison = compare(pair, measures="RR", detect=0.05, resamples=50)
     spread = float(np.std(differences(demos["bm25-rm3"], demos["bm25"], "RR"), ddof=1))
-    smallest = comparison.power("RR").smallest
+    smallest = comparison.power("RR").minimum_detectable_difference
     assert smallest is not None
     assert power_by_scipy(smallest, spread, 50, 0.05) == pytest.approx(0.8, abs=1e-6)
     needed = comparison.queries_needed("RR", 0.05)
     assert needed is not None
     assert power_by_scipy(0.05, spread, needed - 1, 0.05) < 0.8 <= power_by_scipy(0.05, spread, needed, 0.05)
     assert comparison.queries_needed("RR", smallest * (1 + 1e-9)) == 50
-    said = comparison.sentences[0]
-    assert said.startswith("no difference between bm25-rm3 and bm25 can be shown on RR: +0.114 [")
-    shown, needs = said.split(". ")[1:]
-    assert all(part in shown for part in ("50 queries", f"{smallest:.3f}", "power 0.8"))
-    assert all(part in needs for part in ("0.05,", f"{needed:,} queries", "power 0.8"))
+    result, detectable, needs = comparison.sentences[0].split(". ")
+    assert result.startswith("no significant difference between bm25-rm3 and bm25 on RR: +0.114 [")
+    expected = f"The minimum detectable difference with 50 queries is {smallest:.3f} at statistical power 0.8"
+    assert detectable == expected
+    assert needs == f"Detecting a difference of 0.05 takes {needed:,} queries at statistical power 0.8"
     [power] = comparison.to_dict()["power"]
-    assert (power["smallest_difference"], power["difference"], power["needed"]) == (smallest, 0.05, needed)
+    assert (power["minimum_detectable_difference"], power["difference"]) == (smallest, 0.05)
+    assert power["queries_needed"] == needed
 
 
 @pytest.mark.parametrize("measure", ["GMAP", "NumRelRet"])
-def test_what_is_not_averaged_plainly_has_no_smallest_difference(demos: dict[str, Scores], measure: str) -> None:
-    # The spread of logarithms, or of single queries, is in another unit than the difference.
+def test_gmap_and_sums_have_no_minimum_detectable_difference(demos: dict[str, Scores], measure: str) -> None:
+    # The spread of logarithms, or of the terms of a sum, is in another unit than the difference.
     comparison = compare(demos, measures=measure, test="t", detect=0.1, resamples=50)
-    assert [power["smallest_difference"] for power in comparison.to_dict()["power"]] == [None] * 3
-    assert all("cannot be told" in sentence for sentence in comparison.sentences)
+    assert [power["minimum_detectable_difference"] for power in comparison.to_dict()["power"]] == [None] * 3
+    assert all("is unknown" in sentence for sentence in comparison.sentences)
 
 
-def test_more_comparisons_can_show_less(demos: dict[str, Scores]) -> None:
+def test_more_comparisons_increase_the_minimum_detectable_difference(demos: dict[str, Scores]) -> None:
     pair = {name: demos[name] for name in ("bm25", "bm25-rm3")}
     alone, among = (compare(each, measures="RR", resamples=50) for each in (pair, demos))
-    smallest = [each.power("RR", "bm25-rm3", "bm25").smallest or 0 for each in (alone, among)]
+    smallest = [each.power("RR", "bm25-rm3", "bm25").minimum_detectable_difference or 0 for each in (alone, among)]
     assert smallest[0] < smallest[1]
 
 
@@ -338,16 +341,16 @@ def test_more_comparisons_can_show_less(demos: dict[str, Scores]) -> None:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_queries_are_aligned_by_id_whatever_their_order(demos: dict[str, Scores], test: Any) -> None:
+def test_queries_are_aligned_by_id_in_any_order(demos: dict[str, Scores], test: Any) -> None:
     options: dict[str, Any] = {"test": test, "permutations": 500, "resamples": 50, "measures": "AP NumRelRet"}
     straight = compare(demos, **options)
-    shuffled = compare({**demos, "bm25": of_order(demos["bm25"], 1), "bm25-rm3": of_order(demos["bm25-rm3"], 2)},
+    reordered = compare({**demos, "bm25": shuffled(demos["bm25"], 1), "bm25-rm3": shuffled(demos["bm25-rm3"], 2)},
                        **options)  # fmt: skip
-    assert shuffled.rows == straight.rows
-    assert shuffled.queries == demos["overlap"].queries
+    assert reordered.rows == straight.rows
+    assert reordered.queries == demos["overlap"].queries
 
 
-def test_movers_of_systems_in_another_order_are_the_same() -> None:
+def test_a_diff_does_not_depend_on_the_order_of_queries() -> None:
     truth = {f"q{at}": {"a": 1, "b": 2} for at in range(6)}
     before = {query: ["a", "x"] if at % 2 else ["x", "b"] for at, query in enumerate(truth)}
     after = {query: ["b", "a"] if at % 3 else ["y"] for at, query in enumerate(truth)}
@@ -358,15 +361,15 @@ def test_movers_of_systems_in_another_order_are_the_same() -> None:
     assert ours.to_dict() == theirs.to_dict()
 
 
-def test_different_queries_are_an_error_that_says_who_lacks_what() -> None:
+def test_different_queries_are_an_error_that_names_the_missing_queries() -> None:
     with pytest.raises(KaratError) as error:
         compare({"one": scores_of([0.1, 0.2, 0.3]), "two": scores_of([0.1, 0.2], first=1), "all": scores_of([1] * 3)})
-    assert "two lacks 1 (q0)" in str(error.value)
+    assert "two lacks 1 query (q0)" in str(error.value)
     assert 'queries="common"' in str(error.value)
     assert "all lacks" not in str(error.value)
 
 
-def test_queries_that_not_all_have_are_left_out_and_counted_by_option() -> None:
+def test_queries_common_leaves_out_other_queries_and_counts_them() -> None:
     one, other = [0.1, 0.2, 0.4, 0.9, 0.8], [0.3, 0.5, 0.6, 0.1]
     comparison = compare({"one": scores_of(one), "two": scores_of(other, first=2)}, queries="common")
     assert comparison.queries == ("q2", "q3", "q4")
@@ -374,111 +377,115 @@ def test_queries_that_not_all_have_are_left_out_and_counted_by_option() -> None:
         "one: 2 of 5 queries left out: not all systems have them.",
         "two: 1 of 4 queries left out: not all systems have them.",
     )
-    assert comparison.row("AP") == replace(two(one[2:], other[:3], resamples=10_000).row("AP"), system="two",
+    assert comparison.row("AP") == replace(compare_two(one[2:], other[:3], resamples=10_000).row("AP"), system="two",
                                            baseline="one")  # fmt: skip
     assert all(note in str(comparison) for note in comparison.notes)
 
 
 @pytest.mark.parametrize("queries", ["same", "common"])
-def test_systems_without_a_query_in_common_are_an_error_with_ids_of_both(queries: Any) -> None:
+def test_systems_without_a_common_query_are_an_error_with_example_ids(queries: Any) -> None:
     with pytest.raises(KaratError, match="no query in common: one has q0, q1; two has q7, q8"):
         compare({"one": scores_of([0, 1]), "two": scores_of([0, 1], first=7)}, queries=queries)
 
 
-def test_measures_that_not_all_have_are_left_out_and_noted(demos: dict[str, Scores]) -> None:
+def test_measures_that_some_systems_lack_are_left_out_with_a_note(demos: dict[str, Scores]) -> None:
     comparison = compare({"one": demos["bm25"].only(["AP", "RR", "P@10"]), "two": demos["overlap"].only(["RR"])},
                          resamples=50)  # fmt: skip
     assert comparison.measures == ("RR",)
     assert comparison.notes == ("one: AP, P@10 left out: not all systems have them.",)
 
 
-def test_systems_without_a_measure_in_common_are_an_error() -> None:
+def test_systems_without_a_common_measure_are_an_error() -> None:
     with pytest.raises(KaratError, match="no measure in common: one has AP; two has RR"):
         compare({"one": scores_of([0, 1]), "two": scores_of([0, 1], "RR")})
 
 
-def test_a_measure_asked_for_that_a_system_lacks_is_an_error_that_names_it(demos: dict[str, Scores]) -> None:
+def test_a_requested_measure_that_a_system_lacks_is_an_error_that_names_both(demos: dict[str, Scores]) -> None:
     with pytest.raises(KaratError, match=r"two: these scores have no 'P@10'.*They have AP"):
         compare({"one": demos["bm25"], "two": demos["overlap"].only(["AP"])}, measures="AP P@10")
 
 
-# What it says.
+# Sentences.
 
 
-def test_the_last_line_says_who_beats_whom_by_how_much(demos: dict[str, Scores]) -> None:
+def test_the_last_line_states_the_result_with_its_interval_and_p_value(demos: dict[str, Scores]) -> None:
     comparison = compare({name: demos[name] for name in ("overlap", "bm25-rm3")}, measures="P@10")
     row = comparison.row("P@10")
     sizes = f"{row.difference:.3f} [{row.difference_low:.3f}, {row.difference_high:.3f}]"
     p = "p < 0.0001" if (row.p or 0) < 0.0001 else f"p = {row.p:.4f}"
-    expected = f"bm25-rm3 beats overlap on P@10 by {sizes} ({p}, Holm-corrected, 50 queries)"
+    expected = f"bm25-rm3 is significantly better than overlap on P@10, by {sizes} ({p}, Holm-corrected, 50 queries)"
     assert str(comparison).splitlines()[-1] == comparison.sentences[-1] == expected
 
 
-def test_less_of_a_bad_thing_wins(demos: dict[str, Scores]) -> None:
+def test_a_lower_value_is_better_if_the_measure_says_so(demos: dict[str, Scores]) -> None:
     comparison = compare(demos, "overlap", measures="Unjudged@10")
     row = comparison.row("Unjudged@10", "bm25")
     assert (row.difference or 0) < 0
     assert (row.wins or 0) > (row.losses or 0)
-    assert comparison.sentences[0].startswith(f"bm25 beats overlap on Unjudged@10 by {-(row.difference or 0):.3f} [0.")
+    by = f"by {-(row.difference or 0):.3f} [0."
+    assert comparison.sentences[0].startswith(f"bm25 is significantly better than overlap on Unjudged@10, {by}")
     assert r"\textbf{" in next(line for line in comparison.to_latex().splitlines() if line.startswith("b & bm25"))
 
 
-def test_the_worse_system_is_beaten_by_its_baseline(demos: dict[str, Scores]) -> None:
+def test_a_baseline_that_is_better_is_named_first(demos: dict[str, Scores]) -> None:
     sentence = compare(demos, "bm25", measures="nDCG@10", resamples=500).sentences[0]
-    assert re.match(r"bm25 beats overlap on nDCG@10 by 0\.135 \[0\.0\d\d, 0\.1\d\d\] ", sentence)
+    assert re.match(
+        r"bm25 is significantly better than overlap on nDCG@10, by 0\.135 \[0\.0\d\d, 0\.1\d\d\] ", sentence
+    )
 
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize(
-    ("a", "b", "says"),
+    ("a", "b", "message"),
     [
-        ([0.25], [0.5], "says nothing about others"),
-        ([0.25], [0.25], "b and a score the same on AP, for their one query"),
-        ([0.25, 0.5, 0.75], [0.25, 0.5, 0.75], "b and a score the same on AP, for all 3 queries"),
-        ([0.5] * 4, [0.5] * 4, "b and a score the same on AP, for all 4 queries"),
-        ([0.5] * 4, [0.75] * 4, "no difference between b and a can be shown on AP: +0.250 [0.250, 0.250]"),
-        ([None, 0.5], [0.5, None], "no query has a value of AP in"),
+        ([0.25], [0.5], "one query is not enough for a test"),
+        ([0.25], [0.25], "b and a have the same AP on the only query"),
+        ([0.25, 0.5, 0.75], [0.25, 0.5, 0.75], "b and a have the same AP on all 3 queries"),
+        ([0.25, 0.5], [0.25, 0.5], "b and a have the same AP on both queries"),
+        ([0.5] * 4, [0.5] * 4, "b and a have the same AP on all 4 queries"),
+        ([0.5] * 4, [0.75] * 4, "no significant difference between b and a on AP: +0.250 [0.250, 0.250]"),
+        ([None, 0.5], [0.5, None], "no query has a value for AP in"),
     ],
 )
-def test_where_nothing_can_be_said_it_says_that(
-    test: Any, a: list[float | None], b: list[float | None], says: str
+def test_degenerate_comparisons_are_described_and_not_significant(
+    test: Any, a: list[float | None], b: list[float | None], message: str
 ) -> None:
-    comparison = two(a, b, test=test, permutations=500, detect=0.1)
-    assert says in comparison.sentences[0]
-    assert "cannot be told" in comparison.sentences[0]
+    comparison = compare_two(a, b, test=test, permutations=500, detect=0.1)
+    assert message in comparison.sentences[0]
+    assert "is unknown" in comparison.sentences[0]
     assert not any(comparison.significant(row) for row in comparison.rows)
-    assert " beats " not in str(comparison)
+    assert "significantly better" not in str(comparison)
     assert "nan" not in str(comparison).lower()
-    assert comparison.power("AP").smallest is None
+    assert comparison.power("AP").minimum_detectable_difference is None
 
 
-def test_findings_of_the_systems_are_told(demos: dict[str, Scores]) -> None:
+def test_findings_of_the_systems_are_shown(demos: dict[str, Scores]) -> None:
     assert "note: bm25: unjudged: 32% of the documents in the top 10" in str(compare(demos, test="t", resamples=50))
 
 
-def test_differences_that_are_the_same_but_for_rounding_have_no_spread() -> None:
+def test_differences_that_are_equal_within_rounding_error_have_no_spread() -> None:
     values = [0.2, 0.7, 0.5, 0.1, 0.9, 0.3]
-    comparison = two(values, [value + 0.1 for value in values], test="t", detect=0.02)
+    comparison = compare_two(values, [value + 0.1 for value in values], test="t", detect=0.02)
     assert comparison.row("AP").p is None
-    assert comparison.power("AP").smallest is None
-    assert "cannot be told" in comparison.sentences[0]
+    assert comparison.power("AP").minimum_detectable_difference is None
+    assert "is unknown" in comparison.sentences[0]
 
 
-def test_a_p_of_exactly_one_minus_the_level_is_not_below_it() -> None:
+def test_a_p_value_of_exactly_one_minus_the_level_is_not_significant() -> None:
     values = [at / 64 for at in range(48)]
-    comparison = two(values, [value + 0.125 + value / 8 for value in values], permutations=19)
+    comparison = compare_two(values, [value + 0.125 + value / 8 for value in values], permutations=19)
     assert comparison.row("AP").p == 0.05
     assert not comparison.significant(comparison.row("AP"))
 
 
-def test_one_query_that_differs_is_told_in_the_singular() -> None:
-    assert "only 1 differs" in two([0.5] * 4, [0.5, 0.5, 0.5, 0.75]).sentences[0]
+def test_one_differing_query_is_described_in_the_singular() -> None:
+    assert "only 1 query differs" in compare_two([0.5] * 4, [0.5, 0.5, 0.5, 0.75]).sentences[0]
 
 
 # Formats.
 
 
-def test_rows_have_exactly_these_keys_and_json_holds_them(demos: dict[str, Scores], tmp_path: Path) -> None:
+def test_rows_have_exactly_these_keys_in_dicts_and_json(demos: dict[str, Scores], tmp_path: Path) -> None:
     comparison = compare(demos, "bm25", test="t", resamples=50)
     rows = comparison.to_dict()["rows"]
     assert all(tuple(row) == KEYS for row in rows)
@@ -488,7 +495,7 @@ def test_rows_have_exactly_these_keys_and_json_holds_them(demos: dict[str, Score
     assert json.loads(comparison.to_json()) == comparison.to_dict()
 
 
-def test_csv_holds_every_number_to_the_last_digit(demos: dict[str, Scores], tmp_path: Path) -> None:
+def test_csv_has_every_number_with_all_digits(demos: dict[str, Scores], tmp_path: Path) -> None:
     comparison = compare(demos, test="t", resamples=50)
     read = list(csv.DictReader(io.StringIO(comparison.to_csv(tmp_path / "c.csv"))))
     assert (tmp_path / "c.csv").read_text("utf-8") == comparison.to_csv()
@@ -498,7 +505,7 @@ def test_csv_holds_every_number_to_the_last_digit(demos: dict[str, Scores], tmp_
         assert {name: type(expected[name])(text) for name, text in found.items()} == expected
 
 
-def test_latex_marks_who_is_significantly_better_and_worse(demos: dict[str, Scores], tmp_path: Path) -> None:
+def test_latex_marks_which_systems_are_significantly_better_and_worse(demos: dict[str, Scores], tmp_path: Path) -> None:
     comparison = compare(demos, measures="RR", permutations=2000, resamples=50)
     assert [comparison.significant(row) for row in compared_rows(comparison)] == [True, True, False]
     text = comparison.to_latex(tmp_path / "c.tex")
@@ -511,9 +518,7 @@ def test_latex_marks_who_is_significantly_better_and_worse(demos: dict[str, Scor
     assert lines[7:] == [r"\bottomrule", r"\end{tabular}"]
 
 
-def test_every_table_for_people_holds_means_differences_and_the_sentence(
-    demos: dict[str, Scores], tmp_path: Path
-) -> None:
+def test_every_table_shows_means_differences_and_the_sentence(demos: dict[str, Scores], tmp_path: Path) -> None:
     comparison = compare({name: demos[name] for name in ("bm25", "bm25-rm3")}, measures="nDCG@10", resamples=500)
     markdown = comparison.to_markdown(tmp_path / "c.md")
     assert (tmp_path / "c.md").read_text("utf-8") == markdown
@@ -534,7 +539,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("measure", ["AP", "m|\x1b\n<b>&,$"])
-def test_hostile_names_break_no_format(name: str, measure: str) -> None:
+def test_special_characters_in_names_are_escaped_in_every_format(name: str, measure: str) -> None:
     systems = {
         "plain": scores_of([0.1, 0.2, 0.3, 0.1, 0.5, 0.2, 0.1], measure),
         name: scores_of([0.2, 0.4, 0.6, 0.3, 0.9, 0.5, 0.4], measure),
@@ -553,14 +558,14 @@ def test_hostile_names_break_no_format(name: str, measure: str) -> None:
     assert len(body) == 3
     assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {2}
     assert not re.search(r"(?<!\\)[%#~]|\\(?!text(?:bf|backslash|asci|bar|less|greater)|[&%$#_{}\\])", "\n".join(body))
-    assert len(str(comparison).splitlines()) == (8 if measure == "AP" else 9)  # a note on what is no measure of karat
+    assert len(str(comparison).splitlines()) == (8 if measure == "AP" else 9)  # with a note on the unknown measure
 
 
-# Scores that were saved.
+# Saved scores.
 
 
 @pytest.mark.parametrize("suffix", ["json", "csv", "parquet"])
-def test_saved_scores_are_compared_as_those_they_were(demos: dict[str, Scores], suffix: str, tmp_path: Path) -> None:
+def test_saved_scores_give_the_same_comparison(demos: dict[str, Scores], suffix: str, tmp_path: Path) -> None:
     loaded = {}
     for name, scores in demos.items():
         getattr(scores, f"to_{suffix}")(tmp_path / f"{name}.{suffix}")
@@ -568,10 +573,10 @@ def test_saved_scores_are_compared_as_those_they_were(demos: dict[str, Scores], 
     assert compare(loaded, resamples=50, test="t").rows == compare(demos, resamples=50, test="t").rows
 
 
-def test_movers_of_scores_without_evidence_say_that_they_are_numbers_alone(demos: dict[str, Scores]) -> None:
-    movers = compare({name: demos[name] for name in ("overlap", "bm25")}, resamples=50).diff("AP", 2)
-    assert len(movers.queries) == 2
-    assert "numbers alone" in str(movers)
+def test_a_diff_of_scores_without_evidence_has_numbers_only(demos: dict[str, Scores]) -> None:
+    found = compare({name: demos[name] for name in ("overlap", "bm25")}, resamples=50).diff("AP", 2)
+    assert len(found.queries) == 2
+    assert "numbers alone" in str(found)
 
 
 # Bad input.
@@ -591,91 +596,91 @@ def test_movers_of_scores_without_evidence_say_that_they_are_numbers_alone(demos
         *(("family", value) for value in ("system", None)),
     ],
 )
-def test_an_unknown_option_is_refused_by_name(option: str, value: object) -> None:
+def test_an_invalid_option_is_rejected_by_name(option: str, value: object) -> None:
     with pytest.raises(KaratError, match=rf"^{option}\b"):
         compare({"a": scores_of([0.1, 0.2]), "b": scores_of([0.2, 0.4])}, **{option: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("systems", "says"),
+    ("systems", "message"),
     [
-        ({}, "0 systems cannot be compared"),
-        ({"one": scores_of([0.1, 0.2])}, "1 system cannot be compared"),
-        ({"one": scores_of([0.1]), "two": {"q0": 0.5}}, "two: {'q0': 0.5} are no scores"),
-        ({"one": scores_of([0.1]), "two": None}, "two: None are no scores"),
-        ({"one": scores_of([0.1]), 2: scores_of([0.1])}, "2 is no name of a system"),
-        ([scores_of([0.1]), scores_of([0.1])], "are no systems to compare"),
-        (None, "None are no systems to compare"),
+        ({}, "a comparison needs at least 2 systems, got 0"),
+        ({"one": scores_of([0.1, 0.2])}, "a comparison needs at least 2 systems, got 1"),
+        ({"one": scores_of([0.1]), "two": {"q0": 0.5}}, "two: {'q0': 0.5} is not a Scores object"),
+        ({"one": scores_of([0.1]), "two": None}, "two: None is not a Scores object"),
+        ({"one": scores_of([0.1]), 2: scores_of([0.1])}, "2 is not a system name"),
+        ([scores_of([0.1]), scores_of([0.1])], "is not a mapping of system names to scores"),
+        (None, "None is not a mapping of system names to scores"),
         ({"one": scores_of([]), "two": scores_of([])}, "no queries"),
         ({"one": scores_of([]), "two": scores_of([1])}, "no query in common: one has none; two has q0"),
     ],
 )
-def test_what_is_no_scores_by_name_is_refused(systems: Any, says: str) -> None:
+def test_invalid_systems_are_rejected(systems: Any, message: str) -> None:
     with pytest.raises(KaratError) as error:
         compare(systems)
-    assert says in str(error.value)
+    assert message in str(error.value)
 
 
-def test_an_unknown_baseline_or_system_is_met_with_the_nearest(demos: dict[str, Scores]) -> None:
-    with pytest.raises(KaratError, match=r"baseline 'bm52' is none of the systems\. Did you mean bm25"):
+def test_an_unknown_baseline_or_system_is_an_error_that_suggests_the_nearest(demos: dict[str, Scores]) -> None:
+    with pytest.raises(KaratError, match=r"baseline 'bm52' is not one of the systems\. Did you mean bm25"):
         compare(demos, "bm52")
-    with pytest.raises(KaratError, match=r"system 'overlaps' is none of the systems\. Did you mean overlap\?"):
+    with pytest.raises(KaratError, match=r"system 'overlaps' is not one of the systems\. Did you mean overlap\?"):
         compare(demos, test="t", resamples=50).row("AP", "overlaps")
 
 
-def test_a_row_of_several_comparisons_must_be_named(demos: dict[str, Scores]) -> None:
+def test_one_of_several_comparisons_must_be_chosen_by_name(demos: dict[str, Scores]) -> None:
     comparison = compare(demos, test="t", resamples=50)
-    with pytest.raises(KaratError, match="there are 3 comparisons, and one is asked for"):
+    with pytest.raises(KaratError, match="ambiguous: 3 comparisons match"):
         comparison.row("AP")
-    with pytest.raises(KaratError, match="overlap with bm25 was not compared"):
+    with pytest.raises(KaratError, match="overlap was not compared with bm25"):
         comparison.row("AP", "overlap", "bm25")
     with pytest.raises(KaratError, match="no 'nDCG@5'"):
         comparison.row("nDCG@5", "bm25", "overlap")
 
 
 @pytest.mark.parametrize("measures", ["", [], "APP", 7, [None]])
-def test_measures_that_are_not_there_are_refused(demos: Mapping[str, Scores], measures: Any) -> None:
+def test_invalid_measures_are_rejected(demos: Mapping[str, Scores], measures: Any) -> None:
     with pytest.raises(KaratError):
         compare(demos, measures=measures)
 
 
 @pytest.mark.parametrize("baseline", [0, True, 0.5, ["a"]])
-def test_a_baseline_that_is_no_name_is_refused(baseline: Any) -> None:
+def test_a_baseline_that_is_not_a_name_is_rejected(baseline: Any) -> None:
     with pytest.raises(KaratError, match="baseline"):
         compare({"a": scores_of([0.1, 0.2]), "b": scores_of([0.2, 0.4])}, baseline)
 
 
-def test_a_difference_beyond_floats_is_refused() -> None:
+def test_a_difference_to_detect_beyond_the_range_of_floats_is_rejected() -> None:
     with pytest.raises(KaratError, match="detect"):
-        two([0.1, 0.2], [0.2, 0.4], detect=10**400)
+        compare_two([0.1, 0.2], [0.2, 0.4], detect=10**400)
 
 
-def test_the_interval_of_a_difference_does_not_depend_on_the_unit() -> None:
+def test_the_interval_of_a_difference_scales_with_the_values() -> None:
     chance = np.random.default_rng(1)
     for n in (2, 3, 5, 8, 13) * 3:
         a, b = chance.integers(0, 6, (2, n)).tolist()
-        whole = two(a, b, test="t", resamples=500).row("AP")
-        row = two([value / 10 for value in a], [value / 10 for value in b], test="t", resamples=500).row("AP")
+        whole = compare_two(a, b, test="t", resamples=500).row("AP")
+        row = compare_two([value / 10 for value in a], [value / 10 for value in b], test="t", resamples=500).row("AP")
         ends = (row.difference_low, row.difference_high)
         assert ends == pytest.approx([(end or 0) / 10 for end in (whole.difference_low, whole.difference_high)])
 
 
-def test_the_interval_of_a_difference_of_gmap_is_mirrored_too() -> None:
+def test_the_interval_of_a_difference_in_gmap_is_mirrored_too() -> None:
     columns = ([1 / 16, 0.0, 0.0, 0.0], [1 / 16, 0.0, 1 / 16, 0.0])
-    row, mirrored = (two(*columns, "GMAP", baseline=name, test="t").row("GMAP") for name in "ab")
+    row, mirrored = (compare_two(*columns, "GMAP", baseline=name, test="t").row("GMAP") for name in "ab")
     assert mirrored.difference_low == near(negated(row.difference_high))
     assert mirrored.difference_high == near(negated(row.difference_low))
 
 
-def test_what_tukeys_test_could_show_does_not_depend_on_the_correction(demos: dict[str, Scores]) -> None:
+def test_the_power_of_tukeys_test_does_not_depend_on_the_correction(demos: dict[str, Scores]) -> None:
     options: dict[str, Any] = {"test": "tukey", "measures": "RR", "permutations": 200, "resamples": 50}
     plain, holm = (compare(demos, correction=name, **options).powers for name in ("none", "holm"))
     assert plain == holm
 
 
-def test_values_that_are_not_finite_are_refused() -> None:
+def test_infinite_values_are_rejected() -> None:
     with pytest.raises(KaratError, match="inf"):
-        two([1.0, math.inf, 2.0], [1.0, 2.0, 3.0])
+        compare_two([1.0, math.inf, 2.0], [1.0, 2.0, 3.0])
 
 
 def test_differences_of_counts_are_shown_as_counts(demos: dict[str, Scores]) -> None:
@@ -683,6 +688,6 @@ def test_differences_of_counts_are_shown_as_counts(demos: dict[str, Scores]) -> 
     assert "-27 [-44, -14]" in text
 
 
-def test_a_difference_that_is_rounding_alone_is_shown_as_zero() -> None:
-    sentence = two([0.1, 0.5, 0.2], [0.2, 0.4, 0.2]).sentences[0]
+def test_a_difference_within_rounding_error_is_shown_as_zero() -> None:
+    sentence = compare_two([0.1, 0.5, 0.2], [0.2, 0.4, 0.2]).sentences[0]
     assert "0.000000000000" not in sentence

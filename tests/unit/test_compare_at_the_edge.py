@@ -1,4 +1,4 @@
-"""Comparisons that could mislead: ranks against means, nulls, rounding, too few queries, and what nobody can know."""
+"""Comparisons that could mislead: ranks against means, nulls, rounding, and too few queries."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def many_small_gains_and_a_few_large_losses() -> tuple[Scores, Scores]:
     return scores_of(old), scores_of(new)
 
 
-def test_where_ranks_and_mean_disagree_nobody_wins_by_wilcoxon() -> None:
+def test_wilcoxons_test_is_not_significant_if_ranks_and_mean_disagree() -> None:
     old, new = many_small_gains_and_a_few_large_losses()
     found = compare({"old": old, "new": new}, test="wilcoxon")
     (sentence,) = found.sentences
     assert found.row("AP").p is not None
     assert not found.significant(found.row("AP"))
-    assert sentence.startswith("no difference between new and old can be shown on AP: -0.042")
-    assert "the ranks, which were tested, and the mean do not agree on who is better" in sentence
+    assert sentence.startswith("no significant difference between new and old on AP: -0.042")
+    assert "the ranks, which this test compares, and the mean disagree on which system is better" in sentence
     assert "^{" not in found.to_latex()
     assert "_{" not in found.to_latex()
 
 
-def test_a_drop_of_the_mean_is_not_confirmed_by_ranks_that_rise() -> None:
+def test_a_drop_of_the_mean_is_not_significant_if_ranks_rise() -> None:
     old, new = many_small_gains_and_a_few_large_losses()
     rules = [Rule("max-drop", "AP", 0.01)]
     found = gate(new, rules, old, significant=True, test="wilcoxon")
@@ -50,7 +50,7 @@ def test_a_drop_of_the_mean_is_not_confirmed_by_ranks_that_rise() -> None:
     assert not gate(new, rules, old, test="wilcoxon").passed
 
 
-def test_the_sum_of_ranks_is_scipys() -> None:
+def test_the_rank_sum_equals_scipys() -> None:
     from scipy.stats import rankdata
 
     values = np.random.default_rng(3).integers(-4, 5, 60) / 10
@@ -59,7 +59,7 @@ def test_the_sum_of_ranks_is_scipys() -> None:
     assert rank_sum(np.zeros(3)) == rank_sum(np.empty(0)) == 0
 
 
-def test_tukeys_p_and_the_difference_beside_it_are_of_the_same_queries() -> None:
+def test_tukeys_p_value_and_the_difference_use_the_same_queries() -> None:
     chance = np.random.default_rng(5)
     base = chance.random(60)
     third = base.copy()
@@ -71,47 +71,47 @@ def test_tukeys_p_and_the_difference_beside_it_are_of_the_same_queries() -> None
     row = found.row("AP", "b", "a")
     assert row.difference == pytest.approx(0.1)
     assert (row.wins, row.ties, row.losses) == (30, 0, 0)
-    assert found.notes == ("AP: 30 left out: not all systems have a value.",)
+    assert found.notes == ("AP: 30 queries left out: not all systems have a value.",)
     assert "30 queries" in found.sentences[0]
 
 
-def test_a_system_without_any_value_leaves_tukeys_test_nothing() -> None:
+def test_tukeys_test_has_no_queries_if_one_system_has_no_values() -> None:
     empty = scores_of([math.nan] * 5)
     found = compare({"a": scores_of([0.1] * 5), "b": scores_of([0.2] * 5), "c": empty}, test="tukey")
-    assert {*found.sentences} == {"no query has a value of AP in all systems"}
+    assert {*found.sentences} == {"no query has a value for AP in all systems"}
 
 
-def test_rounding_is_no_difference_to_tukeys_test() -> None:
+def test_tukeys_test_ignores_rounding_errors() -> None:
     values = np.random.default_rng(6).random(400)
     found = compare({"one": scores_of(values), "two": scores_of(values * (1 + 4e-16))}, test="tukey")
     assert found.row("AP").p == 1
     assert "^{" not in found.to_latex()
 
 
-def test_so_few_queries_that_a_test_of_signs_can_show_nothing_are_told_so() -> None:
+def test_too_few_queries_for_a_significant_result_are_reported() -> None:
     old = np.array([0.1, 0.2, 0.15])
     (sentence,) = compare(
         {"o": scores_of(old), "n": scores_of(old + np.array([0.5, 0.51, 0.52]))}, detect=0.5
     ).sentences
-    assert "only 3 differ, and p cannot be below 0.2500" in sentence
-    assert "3 queries are too few for this test to show anything" in sentence
-    assert sentence.endswith("To show a difference of 0.5, 6 queries are needed with power 0.8")
+    assert "only 3 queries differ, so p cannot be below 0.2500" in sentence
+    assert "3 queries are too few for this test to find a significant difference" in sentence
+    assert sentence.endswith("Detecting a difference of 0.5 takes 6 queries at statistical power 0.8")
 
 
-def test_with_many_comparisons_even_more_queries_must_differ() -> None:
+def test_with_many_comparisons_more_queries_must_differ() -> None:
     chance = np.random.default_rng(7)
     systems = {str(at): scores_of(chance.random(8)) for at in range(12)}
     sentence = compare(systems, permutations=9, resamples=9).sentences[0]
-    assert "only 8 differ, and p before the correction cannot be below 0.0078" in sentence
-    assert "8 queries are too few for this test to show anything" in sentence
+    assert "only 8 queries differ, so the uncorrected p cannot be below 0.0078" in sentence
+    assert "8 queries are too few for this test to find a significant difference" in sentence
 
 
-def test_a_difference_larger_than_the_measure_goes_is_not_promised() -> None:
+def test_a_minimum_detectable_difference_beyond_the_range_of_the_measure_is_not_shown() -> None:
     (sentence,) = compare({"a": scores_of([0, 1, 0]), "b": scores_of([1, 0, 0.1])}, test="t").sentences
-    assert "No difference of AP is so large that 3 queries show it with power 0.8" in sentence
+    assert "3 queries are too few to detect any possible difference in AP at statistical power 0.8" in sentence
 
 
-def test_a_measure_that_is_not_known_is_noted_with_what_is_taken_for_better() -> None:
+def test_an_unknown_measure_has_a_note_on_its_direction() -> None:
     slow, quick = scores_of([200.0, 210.0], "latency_ms"), scores_of([100.0, 101.0], "latency_ms")
     note = "latency_ms is not a measure of karat: more of it is taken for better."
     assert note in compare({"slow": slow, "quick": quick}).notes
@@ -119,114 +119,114 @@ def test_a_measure_that_is_not_known_is_noted_with_what_is_taken_for_better() ->
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap"])
-def test_a_drop_of_every_query_by_the_same_needs_no_test(test: Any) -> None:
+def test_a_drop_of_every_query_by_the_same_amount_fails_without_a_test(test: Any) -> None:
     found = gate(
         scores_of([0.1] * 9), [Rule("max-drop", "AP", 0.01)], scores_of([0.5] * 9), significant=True, test=test
     )
     assert not found.passed
 
 
-def test_an_infinite_value_passes_no_gate() -> None:
+def test_an_infinite_value_is_an_error_in_a_gate() -> None:
     with pytest.raises(KaratError, match="latency is inf"):
         gate(scores_of([math.inf, 1.0], "latency"), [Rule("max", "latency", 5)])
 
 
-def test_a_gate_without_a_look_at_intervals_draws_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def drawn(*_: object) -> None:
-        raise AssertionError("nobody looks at these intervals")
+def test_a_gate_computes_no_bootstrap_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a gate does not show intervals")
 
-    monkeypatch.setattr("karat.scores.intervals.bootstrap_means", drawn)
+    monkeypatch.setattr("karat.scores.intervals.bootstrap_means", fail)
     chance = np.random.default_rng(8)
     found = gate(scores_of(chance.random(30)), [Rule("max-drop", "AP", 0.5)], scores_of(chance.random(30)))
     assert found.passed
 
 
-def test_queries_that_come_twice_are_refused() -> None:
+def test_a_query_that_appears_twice_is_rejected() -> None:
     twice = Scores(("q", "q"), {"AP": np.zeros(2)})
-    with pytest.raises(KaratError, match="a: query q comes twice"):
+    with pytest.raises(KaratError, match="a: query q appears twice"):
         compare({"a": twice, "b": twice})
 
 
-def test_tukeys_test_is_not_said_to_correct_over_measures() -> None:
-    with pytest.raises(KaratError, match="over the systems of a measure"):
+def test_tukeys_test_cannot_be_combined_with_family_all() -> None:
+    with pytest.raises(KaratError, match="over the systems of one measure"):
         compare({"a": scores_of([0.1, 0.2]), "b": scores_of([0.2, 0.1])}, test="tukey", family="all")
 
 
-def test_a_p_just_below_the_limit_is_not_shown_as_the_limit() -> None:
+def test_a_p_value_just_below_alpha_is_not_shown_as_alpha() -> None:
     assert (p_text(0.049999, 0.05), p_text(0.05, 0.05), p_text(0.050001, 0.05)) == ("0.049999", "0.0500", "0.050001")
 
 
-def test_very_many_comparisons_are_counted_instead_of_told() -> None:
+def test_very_many_comparisons_are_counted_instead_of_listed() -> None:
     chance = np.random.default_rng(9)
     systems = {str(at): scores_of(chance.random(6)) for at in range(12)}
     last = str(compare(systems, permutations=9, resamples=9)).splitlines()[-1]
     assert last == "0 of 66 differences on AP are significant"
 
 
-def test_nulls_of_one_system_change_no_interval_of_the_others() -> None:
+def test_nulls_of_one_system_do_not_change_intervals_of_the_others() -> None:
     chance = np.random.default_rng(10)
     a, b, c = chance.random((3, 40))
     c[:7] = np.nan
     alone = compare({"a": scores_of(a), "b": scores_of(b)}).row("AP")
-    beside = compare({"a": scores_of(a), "b": scores_of(b), "c": scores_of(c)}).row("AP", "b", "a")
+    with_third = compare({"a": scores_of(a), "b": scores_of(b), "c": scores_of(c)}).row("AP", "b", "a")
     for field in ("mean", "low", "high", "difference", "difference_low", "difference_high", "p"):
-        assert getattr(alone, field) == getattr(beside, field)
+        assert getattr(alone, field) == getattr(with_third, field)
     with_nulls = compare({"a": scores_of(a), "c": scores_of(c)}).row("AP", "c")
     on_33 = compare({"a": scores_of(a[7:]), "c": scores_of(c[7:])}).row("AP", "c")
     assert (with_nulls.difference_low, with_nulls.difference_high) == (on_33.difference_low, on_33.difference_high)
 
 
-def test_a_row_of_latex_that_begins_with_a_bracket_or_a_star_is_no_option_of_the_line_before() -> None:
+def test_a_latex_row_that_begins_with_a_bracket_or_a_star_is_guarded() -> None:
     table = Table(("q", "n"), ((Cell("[1]"), Cell("1")), (Cell("*"), Cell("2"))))
     assert "\n{}[1] & 1" in table.latex()
     assert "\n{}* & 2" in table.latex()
 
 
-def test_dollars_and_tildes_are_no_markup_in_markdown() -> None:
+def test_dollars_and_tildes_are_escaped_in_markdown() -> None:
     assert r"\$x\$ \~y\~ \&amp;" in Table(("a",), ((Cell("$x$ ~y~ &amp;"),),)).markdown()
 
 
-def test_what_differs_by_rounding_alone_differs_by_nothing() -> None:
+def test_differences_within_rounding_error_are_zero() -> None:
     assert differences(np.array([0.3, 1e9 + 1e-4, 0.5]), np.array([0.1 + 0.2, 1e9, 0.4])).tolist() == [
         0, 0, pytest.approx(0.1),
     ]  # fmt: skip
 
 
-def test_a_weak_group_takes_as_many_values_as_are_asked_for() -> None:
+def test_a_weak_group_has_at_least_the_required_number_of_values() -> None:
     columns = [np.zeros(3), np.ones(30)]
     assert [(weak_group(columns, least=least) or (None,))[0] for least in (5, 3)] == [1, 0]
 
 
-def test_so_few_permutations_that_p_cannot_be_small_are_told_so() -> None:
+def test_too_few_permutations_for_a_significant_result_are_reported() -> None:
     chance = np.random.default_rng(11)
     old = chance.random(60)
     (sentence,) = compare({"a": scores_of(old), "b": scores_of(old + chance.random(60))}, permutations=10).sentences
-    assert "so few are drawn at random that p cannot be below 0.0909" in sentence
-    assert "smallest difference" not in sentence
+    assert "with 10 permutations, p cannot be below 0.0909" in sentence
+    assert "minimum detectable difference" not in sentence
 
 
-def test_a_difference_that_no_measure_has_is_not_planned_for() -> None:
+def test_a_difference_to_detect_beyond_the_range_of_the_measure_is_reported() -> None:
     (sentence,) = compare({"a": scores_of([0.1, 0.2, 0.4]), "b": scores_of([0.2, 0.1, 0.3])}, detect=2).sentences
-    assert sentence.endswith("No difference of AP is as large as 2")
+    assert sentence.endswith("A difference in AP cannot be as large as 2")
 
 
-def test_a_zero_has_no_sign() -> None:
+def test_zero_is_shown_without_a_sign() -> None:
     found = compare({"a": scores_of([0.1, 0.2]), "b": scores_of([0.2, 0.1 - 1e-7])})
     assert "-0.0000" not in str(found)
     assert "-0.00 " not in str(found)
 
 
-def test_sentences_that_are_left_out_are_said_to_be() -> None:
+def test_a_line_announces_that_only_the_first_measure_is_described() -> None:
     values = np.random.default_rng(12).random((14, 6))
     columns = {f"P@{at}": values[at] for at in range(1, 14)}
     queries = tuple("abcdef")
     found = compare({"x": Scores(queries, columns), "y": Scores(queries, {**columns, "P@1": values[0]})}, resamples=9)
     lines = str(found).splitlines()
-    assert lines[-2] == "in words, of P@1, the first measure:"
+    assert lines[-2] == "results in words for P@1, the first measure:"
     assert len(found.sentences) == 13
 
 
-def test_a_gate_of_no_queries_is_a_mistake() -> None:
+def test_a_gate_without_queries_is_an_error() -> None:
     with pytest.raises(KaratError, match="no queries to judge by"):
         gate(Scores((), {"AP": np.empty(0)}), [Rule("min", "AP", 0)])
 
@@ -237,21 +237,21 @@ def test_a_baseline_without_the_measure_of_a_rule_names_the_rule() -> None:
         gate(scores_of([0.1, 0.2]), rules, scores_of([0.1, 0.2], "RR"))
 
 
-def test_ranks_that_show_nothing_are_not_said_to_disagree() -> None:
+def test_ranks_without_a_significant_result_are_not_reported_as_disagreeing() -> None:
     for new in ([0.6, 0.7, 0.2, 0.5, 0.5], [0.2, 0.2, 0.2, 0.81, 0.81], [0.6, 0.6, 0.3, 0.5, 0.5]):
         (sentence,) = compare({"a": scores_of([0.5] * 5), "b": scores_of(new)}, test="wilcoxon").sentences
-        assert "do not agree" not in sentence
+        assert "disagree" not in sentence
 
 
-def test_nobody_wins_by_a_mean_of_nothing() -> None:
+def test_a_mean_difference_of_zero_is_not_significant() -> None:
     old = np.full(40, 0.5)
     new = old + np.where(np.arange(40) < 35, 0.01, -0.07)
     found = compare({"old": scores_of(old), "new": scores_of(new)}, test="wilcoxon")
     assert not found.significant(found.row("AP"))
-    assert found.to_dict()["power"][0]["contrary"]
+    assert found.to_dict()["power"][0]["ranks_disagree"]
 
 
-def test_systems_of_the_same_skipped_queries_are_compared() -> None:
+def test_systems_that_skip_the_same_queries_are_compared() -> None:
     from karat import evaluate_runs
 
     truth = {f"q{at}": {"a": 1} for at in range(10)}
@@ -259,20 +259,20 @@ def test_systems_of_the_same_skipped_queries_are_compared() -> None:
     runs = {"x": half, "y": {query: ["x", "a"] for query in half}}
     assert len(compare(evaluate_runs(truth, runs, "RR", missing="skip")).queries) == 4
     assert len(compare(evaluate_runs(truth, runs, "RR")).queries) == 10
-    with pytest.raises(KaratError, match="z: not one of the queries is in this system"):
+    with pytest.raises(KaratError, match="z: no results for any of the queries"):
         compare(evaluate_runs(truth, {**runs, "z": {"other": ["a"]}}, "RR"))
     part = {name: scores.take([0, 9]) for name, scores in evaluate_runs(truth, runs, "RR").items()}
     assert compare(part).row("RR", "y").difference == -0.25
 
 
-def test_few_permutations_are_enough_for_tukeys_test_of_many_systems() -> None:
+def test_a_few_hundred_permutations_are_enough_for_tukeys_test_of_many_systems() -> None:
     chance = np.random.default_rng(13)
     systems = {str(at): scores_of(chance.random(30)) for at in range(8)}
     sentences = compare(systems, test="tukey", permutations=400, resamples=9).sentences
-    assert not any("so few are drawn" in sentence for sentence in sentences)
+    assert not any("permutations, p cannot be below" in sentence for sentence in sentences)
 
 
-def test_benjamini_and_hochberg_may_show_what_bonferroni_cannot() -> None:
+def test_benjamini_hochberg_can_be_significant_where_holm_cannot() -> None:
     columns = {
         "a": [0.1] * 6, "b": [0.2, 0.25, 0.3, 0.35, 0.4, 0.45], "c": [0.6, 0.61, 0.62, 0.7, 0.8, 0.9],
         "d": [0.11, 0.09, 0.12, 0.08, 0.13, 0.07],
@@ -286,11 +286,11 @@ def test_four_queries_are_too_few_for_tukeys_test_of_two_systems() -> None:
     (sentence,) = compare(
         {"a": scores_of([0.1, 0.2, 0.3, 0.4]), "b": scores_of([0.5, 0.65, 0.8, 0.75])}, test="tukey"
     ).sentences
-    assert "only 4 differ, and p cannot be below 0.1250" in sentence
-    assert sentence.endswith("4 queries are too few for this test to show anything")
+    assert "only 4 queries differ, so p cannot be below 0.1250" in sentence
+    assert sentence.endswith("4 queries are too few for this test to find a significant difference")
 
 
-def test_queries_that_no_system_has_a_value_for_are_resampled_around_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_with_the_same_nulls_are_resampled_together(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[int, ...]] = []
 
     def counted(columns: Any, resamples: int, seed: int) -> Any:

@@ -245,7 +245,7 @@ def test_movers_go_from_the_baseline_to_the_system_and_take_any_spelling() -> No
     assert found.diff("ndcg_cut_10", system="b", baseline="a").queries[0].query == "worst"
     assert found.diff("nDCG@10", system="c", baseline="b").queries[0].query == "up"
     assert found.diff("nDCG@10", system="c", baseline="a").queries == ()
-    with pytest.raises(KaratError, match="there are 3 comparisons, and one is asked for"):
+    with pytest.raises(KaratError, match="ambiguous: 3 comparisons match"):
         found.diff("nDCG@10")
     with pytest.raises(KaratError, match="Did you mean nDCG@10"):
         found.diff("nDCG@1", system="b", baseline="a")

@@ -49,7 +49,7 @@ def command(
 
     from karat.cli.output import Request, refuse, refuse_two_inputs, report
     from karat.cli.systems import How, load, named_system
-    from karat.comparison import Method, compared
+    from karat.comparison import Method, compare_with
     from karat.errors import KaratError
 
     paths = [truth, *(runs or [])]
@@ -63,7 +63,7 @@ def command(
     baseline = None if baseline is None else named_system(paths[-len(systems) :], baseline)
     if len(systems) < 2:
         raise KaratError("one system cannot be compared", hint="Name another one: karat compare TRUTH RUN RUN.")
-    comparison = compared(systems, baseline, None, method)
+    comparison = compare_with(method, systems, baseline)
     report(
         request,
         [comparison.table()],

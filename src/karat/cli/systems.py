@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from karat.cli.models import noted, with_static_model
-from karat.comparison.alignment import known_system
+from karat.comparison.alignment import check_system
 from karat.errors import KaratError, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.matching.matchers import matcher_of
@@ -60,7 +60,7 @@ def named_system(systems: Sequence[str], given: str) -> str:
     for path, name in zip(systems, names, strict=True):
         if systems.count(path) == 1 and given in (path, PurePath(path).name) and given not in names:
             return name
-    return known_system(names, given, "--baseline")
+    return check_system(names, given, "--baseline")
 
 
 def load(paths: Sequence[str], how: How, baseline: str | None = None) -> dict[str, Scores]:

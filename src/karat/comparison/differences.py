@@ -1,4 +1,4 @@
-"""The differences between two systems, query by query, on one measure: how large, how sure, how likely by chance."""
+"""The differences between two systems on one measure, query by query: size, confidence interval and p-value."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from karat.stats import (
     wilcoxon,
 )
 
-# So many comparisons share the random signs: memory alone depends on it.
-_AT_ONCE = 64
+# Pairs of systems that are tested together, with the same random signs. It limits memory and does not change results.
+_BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
-    """What all systems score on a measure, as it is averaged (logarithms where the mean is geometric); NaN is null."""
+class MeasureValues:
+    """The values of all systems on a measure, as they are averaged (logarithms for a geometric mean); NaN is null."""
 
     measure: str
     columns: tuple[Floats, ...]
@@ -43,19 +43,19 @@ class Values:
 
     @cached_property
     def complete(self) -> Bools:
-        """The queries that all systems have a value for."""
+        """Which queries have a value in all systems."""
         return np.asarray(~np.isnan(np.column_stack(self.columns)).any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A system against another one, on one measure."""
+    """A system and the baseline it is compared with, on one measure; both are indices into `values.columns`."""
 
-    values: Values
+    values: MeasureValues
     system: int
     baseline: int
-    among_all: bool = False
-    """whether only queries count that all systems have a value for, as Tukey's test takes them"""
+    complete_only: bool = False
+    """whether only queries with a value in all systems are compared, as Tukey's test requires"""
 
     @property
     def columns(self) -> tuple[Floats, ...]:
@@ -63,101 +63,111 @@ class Pair:
 
     @cached_property
     def rows(self) -> Bools:
-        """The queries that are compared: both have a value for them."""
-        if self.among_all:
+        """Which queries are compared: those with a value in both systems."""
+        if self.complete_only:
             return self.values.complete
         mine, theirs = map(np.isnan, self.columns)
         return np.asarray(~(mine | theirs))
 
     @cached_property
     def n(self) -> int:
+        """The number of compared queries."""
         return int(self.rows.sum())
 
     @property
-    def both(self) -> tuple[Floats, Floats]:
+    def paired_values(self) -> tuple[Floats, Floats]:
+        """The values of the compared queries, of the system and of the baseline."""
         mine, theirs = (column[self.rows] for column in self.columns)
         return mine, theirs
 
     @cached_property
-    def each(self) -> Floats:
-        """The difference of each query; those that are rounding alone are 0."""
-        return differences(*self.both)
+    def differences(self) -> Floats:
+        """The difference of each compared query; 0 if it is within rounding error."""
+        return differences(*self.paired_values)
+
+    @property
+    def nonzero(self) -> int:
+        """The number of queries on which the systems differ."""
+        return int(np.count_nonzero(self.differences))
 
     @cached_property
     def spread(self) -> float | None:
         """The standard deviation of the differences."""
-        return spread_of(self.each) if self.n > 1 else None
+        return spread_of(self.differences) if self.n > 1 else None
 
     @cached_property
     def difference(self) -> float | None:
-        """How much more the system has than the baseline, over the queries that both have a value for."""
+        """The combined value of the system minus that of the baseline, over the compared queries."""
         if not self.n:
             return None
         if self.values.combination != "geometric":
-            # A sum of differences keeps the digits that a difference of sums loses.
-            return after_mean(float(self.each.mean()), self.values.combination, self.n)
-        mine, theirs = (after_mean(float(column.mean()), self.values.combination, self.n) for column in self.both)
+            # The mean of the differences loses fewer digits than the difference of the means.
+            return after_mean(float(self.differences.mean()), self.values.combination, self.n)
+        mine, theirs = (
+            after_mean(float(column.mean()), self.values.combination, self.n) for column in self.paired_values
+        )
         return mine - theirs
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
-        """Where the difference would be for other queries of this kind, from the means of resampled ones."""
+        """The BCa bootstrap interval of the difference, from the means of resampled queries."""
         mine, theirs = means
         if self.values.combination != "geometric":
-            low, high = bca_interval(self.each, mine - theirs, level)
+            low, high = bca_interval(self.differences, mine - theirs, level)
             return after_mean(low, self.values.combination, self.n), after_mean(high, self.values.combination, self.n)
-        # What each query adds to the difference of two geometric means, to the first order.
+        # The influence of each query on the difference of two geometric means, to first order.
         influence = np.full(self.n, self.difference)
-        for column, sign in zip(self.both, (1, -1), strict=True):
+        for column, sign in zip(self.paired_values, (1, -1), strict=True):
             influence += sign * np.exp(column.mean()) * (column - column.mean())
         return bca_interval(influence, np.exp(mine) - np.exp(theirs), level)
 
     @cached_property
-    def wins(self) -> tuple[int, int, int]:
-        """For how many queries the system is better, the same, and worse."""
-        return wins_ties_losses(self.each, self.values.measure)
+    def wins_ties_losses(self) -> tuple[int, int, int]:
+        """The number of queries on which the system is better, equal and worse."""
+        return wins_ties_losses(self.differences, self.values.measure)
 
     @property
-    def contrary(self) -> bool:
-        """Whether the ranks of the differences speak for a system, and their mean does not."""
+    def ranks_disagree(self) -> bool:
+        """Whether the signed ranks of the differences favour a system that their mean does not favour."""
         if not self.n:
             return False
-        mean = float(self.each.mean())
-        direction = 0.0 if abs(mean) <= ROUNDING * np.abs(self.each).max() else np.sign(mean)
-        ranks = np.sign(rank_sum(self.each))
+        mean = float(self.differences.mean())
+        direction = 0.0 if abs(mean) <= ROUNDING * np.abs(self.differences).max() else np.sign(mean)
+        ranks = np.sign(rank_sum(self.differences))
         return bool(ranks != 0 and ranks != direction)
 
     @property
     def effect(self) -> float | None:
-        return effect_size(self.each)
+        """The effect size: the mean of the differences divided by their standard deviation."""
+        return effect_size(self.differences)
 
 
 def p_values(pairs: Sequence[Pair], method: Method) -> list[float | None]:
-    """How likely differences as large as these are, if both systems were equally good; None where it cannot be said."""
+    """The two-sided p-value of each pair, uncorrected except for Tukey's test; None if the test is undefined."""
     if method.test == "randomization":
         return _randomized(pairs, method)
     if method.test == "tukey":
         return _tukey(pairs, method)
     if method.test == "bootstrap":
-        return [bootstrap_test(pair.each, method.resamples, method.seed) for pair in pairs]
-    of_differences = t_test if method.test == "t" else wilcoxon
-    return [of_differences(pair.each) if pair.n else None for pair in pairs]
+        return [bootstrap_test(pair.differences, method.resamples, method.seed) for pair in pairs]
+    paired_test = t_test if method.test == "t" else wilcoxon
+    return [paired_test(pair.differences) if pair.n else None for pair in pairs]
 
 
 def _randomized(pairs: Sequence[Pair], method: Method) -> list[float | None]:
-    """Some pairs at a time share the random signs: a query without a value differs by nothing."""
+    """The randomization test. All pairs share the random signs; a query without a value counts as a difference of 0."""
     found: list[float | None] = []
-    for start in range(0, len(pairs), _AT_ONCE):
-        some = pairs[start : start + _AT_ONCE]
-        each = np.zeros((len(some[0].rows), len(some)))
-        for at, pair in enumerate(some):
-            each[pair.rows, at] = pair.each
-        ps = randomization(each, method.permutations, method.seed).tolist()
-        found += [p if pair.n else None for p, pair in zip(ps, some, strict=True)]
+    for start in range(0, len(pairs), _BLOCK):
+        block = pairs[start : start + _BLOCK]
+        columns = np.zeros((len(block[0].rows), len(block)))
+        for at, pair in enumerate(block):
+            columns[pair.rows, at] = pair.differences
+        ps = randomization(columns, method.permutations, method.seed).tolist()
+        found += [p if pair.n else None for p, pair in zip(ps, block, strict=True)]
     return found
 
 
 def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
-    """All systems of a measure are shuffled together, on the queries that all of them have a value for."""
+    """Tukey's randomised HSD: all systems are tested together, on the queries with a value in all of them."""
     found: dict[str, Floats] = {}
     for values in dict.fromkeys(pair.values for pair in pairs):
         if values.complete.any():

@@ -1,4 +1,4 @@
-"""How systems are compared: everything that can be chosen, checked before anything is computed."""
+"""Method: the options of a comparison, checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import get_args
 
-from karat.comparison.power import refuse_no_difference
-from karat.errors import KaratError, shown
+from karat.comparison.power import check_difference
+from karat.errors import require, shown
 from karat.options import Correction, Family, Queries, Test, check_choice, check_level
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED
 
 
 @dataclass(frozen=True)
 class Method:
-    """The options of `compare`, which says what each is."""
+    """The options of `compare`, which documents them."""
 
     test: Test = "randomization"
     correction: Correction = "holm"
@@ -27,23 +27,24 @@ class Method:
     seed: int = SEED
 
     def __post_init__(self) -> None:
-        for option, known in (
-            ("test", Test), ("correction", Correction), ("family", Family), ("queries", Queries),
-        ):  # fmt: skip
-            check_choice(option, getattr(self, option), get_args(known))
+        choices = (("test", Test), ("correction", Correction), ("family", Family), ("queries", Queries))
+        for option, literal in choices:
+            check_choice(option, getattr(self, option), get_args(literal))
         check_level(self.level)
         for option, least in (("permutations", 1), ("resamples", 1), ("seed", 0)):
             count = getattr(self, option)
-            if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
-                raise KaratError(f"{option}={shown(count)}", hint=f"Give a whole number from {least} on.")
-        if self.test == "tukey" and self.family == "all":
-            hint = 'Take family="measure", or another test.'
-            raise KaratError("Tukey's test corrects over the systems of a measure, not over measures", hint=hint)
+            is_integer = isinstance(count, Integral) and not isinstance(count, bool)
+            require(is_integer and count >= least, f"{option}={shown(count)} is not a whole number of at least {least}")
+        require(
+            self.test != "tukey" or self.family == "measure",
+            "family='all' cannot be combined with Tukey's test, which corrects over the systems of one measure",
+            'Use family="measure", or another test.',
+        )
         if self.detect is not None:
-            refuse_no_difference(self.detect, "detect")
+            check_difference(self.detect, "detect")
 
     @property
     def alpha(self) -> float:
-        """A corrected p below this is significant."""
-        # 1 - 0.95 is a little more than 0.05.
+        """A corrected p-value below alpha is significant."""
+        # In floating point, 1 - 0.95 is slightly more than 0.05.
         return round(1 - self.level, 12) or 1 - self.level

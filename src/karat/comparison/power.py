@@ -1,4 +1,4 @@
-"""What a comparison of so many queries could show at all."""
+"""The statistical power of a comparison: which difference a number of queries can detect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 
-from karat.errors import KaratError, shown
+from karat.errors import require, shown
 from karat.stats import queries_needed, smallest_difference
 
 POWER = 0.8
@@ -16,48 +16,57 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Power:
-    """How many queries were compared, how many of them differ, and how widely the differences spread.
+    """The statistical power of one comparison.
 
-    It is about the test and not about its outcome: power that is computed from the difference that was observed only
-    says the p-value once more. It is that of the t-test, which the others come near, at the level `alpha` of the
-    strictest test of the family. But tests by reordering have a least p: a query's scores have so many `orders`, and p
-    must be below `reach` at least. `contrary` says that ranks, which Wilcoxon's test is about, and mean disagree.
+    It depends on the spread of the differences and not on their mean: power computed from the observed difference
+    only restates the p-value. It is the power of the paired t-test, a good approximation for the other tests, at the
+    significance level `alpha` of the strictest test in the family.
+
+    Permutation tests also have a smallest possible p-value. It depends on `orders_per_query`, the number of ways to
+    reorder the scores of one query (None for other tests), and must be below `p_threshold` for any result to be
+    significant.
     """
 
     queries: int
-    differing: int
+    """the number of compared queries"""
+    nonzero: int
+    """the number of queries on which the systems differ"""
     spread: float | None
+    """the standard deviation of the differences; None if it cannot be estimated"""
     alpha: float
-    reach: float
-    orders: int | None = None
-    contrary: bool = False
+    p_threshold: float
+    orders_per_query: int | None = None
+    ranks_disagree: bool = False
+    """whether the ranks, which Wilcoxon's test compares, favour a system that the mean does not favour"""
 
     @cached_property
-    def smallest(self) -> float | None:
-        """The smallest difference that so many queries show four times of five; None where they show none."""
-        if not self.spread or self.queries < self._least_queries:
+    def minimum_detectable_difference(self) -> float | None:
+        """The smallest true difference that is detected with power 0.8; None if there is none or it is unknown."""
+        if not self.spread or self.queries < self._minimum_queries:
             return None
         return smallest_difference(self.spread, self.queries, self.alpha, POWER)
 
-    def needed(self, difference: float) -> int | None:
-        """How many queries show a difference four times of five."""
-        refuse_no_difference(difference, "difference")
+    def queries_needed(self, difference: float) -> int | None:
+        """How many queries are needed to detect a difference with power 0.8; None if unknown or too many."""
+        check_difference(difference, "difference")
         needed = queries_needed(float(difference), self.spread, self.alpha, POWER) if self.spread else None
-        return None if needed is None else max(needed, self._least_queries)
+        return None if needed is None else max(needed, self._minimum_queries)
 
     @property
-    def least_p(self) -> float:
-        """The smallest p that the test can give where so few queries differ."""
-        return 0.0 if self.orders is None else min(1.0, float(self.orders) ** (1 - self.differing))
+    def minimum_p(self) -> float:
+        """The smallest p-value that the test can return for this number of differing queries."""
+        return 0.0 if self.orders_per_query is None else min(1.0, float(self.orders_per_query) ** (1 - self.nonzero))
 
     @property
-    def _least_queries(self) -> int:
-        """How many queries must differ at least, for a p that is small enough."""
-        return 2 if self.orders is None else math.floor(math.log(1 / self.reach, self.orders)) + 2
+    def _minimum_queries(self) -> int:
+        """The number of queries that must differ before the test can be significant."""
+        if self.orders_per_query is None:
+            return 2
+        return math.floor(math.log(1 / self.p_threshold, self.orders_per_query)) + 2
 
 
-def refuse_no_difference(difference: object, name: str) -> None:
-    """A difference that somebody wants to see is a positive number."""
-    known = isinstance(difference, Real) and not isinstance(difference, bool)
-    if not known or not 0 < difference < sys.float_info.max:  # type: ignore[operator]  # just checked
-        raise KaratError(f"{name}={shown(difference)} is no difference", hint="Give a positive number, as 0.02.")
+def check_difference(difference: object, name: str) -> None:
+    """Require a difference to detect to be a positive number."""
+    is_number = isinstance(difference, Real) and not isinstance(difference, bool)
+    positive = is_number and 0 < difference < sys.float_info.max  # type: ignore[operator]  # just checked
+    require(positive, f"{name}={shown(difference)} is not a positive number", "Give a difference such as 0.02.")

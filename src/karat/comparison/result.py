@@ -1,4 +1,4 @@
-"""Comparison: every system's mean, its difference to others, how sure both are, and what can be said."""
+"""Comparison: the means of systems, their differences, and what the tests found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from karat.comparison.alignment import known_system
+from karat.comparison.alignment import check_system
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.errors import KaratError
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A system on a measure, and against a baseline; without one the differences are None.
+    """The mean of a system on a measure, and its difference from a baseline.
 
-    p is None where the test cannot say anything, an interval where there is one query alone.
+    `low` and `high` are the confidence interval of the mean, None if fewer than two queries have a value. Without a
+    baseline, all fields of the difference are None. `p` is None if the test is undefined, for example because all
+    differences are equal. `effect` is the mean of the differences divided by their standard deviation.
     """
 
     measure: str
@@ -48,7 +50,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
-    """What `compare` found; print it, or read its rows. `systems` are the scores of the queries that were compared."""
+    """The result of `compare`: print it, or read its rows. `systems` has the scores of the compared queries only."""
 
     rows: tuple[ComparisonRow, ...]
     systems: Mapping[str, Scores]
@@ -59,7 +61,7 @@ class Comparison(Tabular):
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The queries that all systems were compared on."""
+        """The queries that the systems were compared on."""
         return next(iter(self.systems.values())).queries
 
     @property
@@ -67,27 +69,30 @@ class Comparison(Tabular):
         return next(iter(self.systems.values())).measures
 
     def row(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> ComparisonRow:
-        """The comparison of a system with a baseline; they need no names where there is one comparison alone."""
+        """The row of a system and a baseline; both may be left out if there is only one comparison."""
         name = self._measure(measure)
         pair = self._pair(system, baseline)
         return next(row for row in self.rows if (row.measure, row.system, row.baseline) == (name, *pair))
 
     def significant(self, row: ComparisonRow) -> bool:
-        """Whether a difference is hardly by chance; not so where ranks, which were tested, and means disagree."""
+        """Whether a difference is significant.
+
+        It is not significant if Wilcoxon's test, which compares ranks, favours a system that the mean does not favour.
+        """
         if row.baseline is None or row.p_corrected is None:
             return False
-        contrary = self.powers[row.measure, row.system, row.baseline].contrary
-        return row.p_corrected < self.method.alpha and not contrary
+        ranks_disagree = self.powers[row.measure, row.system, row.baseline].ranks_disagree
+        return row.p_corrected < self.method.alpha and not ranks_disagree
 
     def power(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> Power:
-        """What so many queries could show."""
+        """The statistical power of a comparison, for example its minimum detectable difference."""
         return self.powers[(self._measure(measure), *self._pair(system, baseline))]
 
     def queries_needed(
         self, measure: str | Measure, difference: float, system: str | None = None, baseline: str | None = None
     ) -> int | None:
-        """How many queries would show a difference, with a power of 0.8; None where nothing tells how they spread."""
-        return self.power(measure, system, baseline).needed(difference)
+        """How many queries are needed to detect a difference with power 0.8; None if that cannot be estimated."""
+        return self.power(measure, system, baseline).queries_needed(difference)
 
     def diff(
         self,
@@ -98,9 +103,9 @@ class Comparison(Tabular):
         *,
         losses: bool = False,
     ) -> Diff:
-        """The queries that changed most from the baseline to the system, worst losses first, and what moved in them.
+        """The queries that changed most from the baseline to the system, largest losses first, with their documents.
 
-        `losses` leaves out what became better.
+        With `losses=True`, only queries that got worse.
         """
         from karat.analysis.diff import diff
 
@@ -110,13 +115,13 @@ class Comparison(Tabular):
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """What can be said of each comparison, in words."""
-        from karat.comparison.sentences import said
+        """The result of each comparison in words."""
+        from karat.comparison.sentences import sentence_for
 
-        return tuple(said(self, row) for row in self.rows if row.baseline is not None)
+        return tuple(sentence_for(self, row) for row in self.rows if row.baseline is not None)
 
     def table(self) -> Table:
-        """A row per system, or per pair of systems, for each measure."""
+        """A table with a row for each measure and system, or for each measure and pair of systems."""
         from karat.comparison.tables import table
 
         return table(self)
@@ -126,7 +131,7 @@ class Comparison(Tabular):
         from karat.scores.summary import notes
 
         detect = self.method.detect
-        noticed = [note.removeprefix("note: ") for note in notes(self.systems)]
+        findings = [note.removeprefix("note: ") for note in notes(self.systems)]
         return {
             "systems": list(self.systems),
             "baseline": self.baseline,
@@ -138,29 +143,33 @@ class Comparison(Tabular):
             "rows": [asdict(row) for row in self.rows],
             "power": [
                 dict(zip(("measure", "system", "baseline"), names, strict=True))
-                | {"queries": power.queries, "smallest_difference": power.smallest, "contrary": power.contrary}
-                | ({} if detect is None else {"difference": detect, "needed": power.needed(detect)})
+                | {
+                    "queries": power.queries,
+                    "minimum_detectable_difference": power.minimum_detectable_difference,
+                    "ranks_disagree": power.ranks_disagree,
+                }
+                | ({} if detect is None else {"difference": detect, "queries_needed": power.queries_needed(detect)})
                 for names, power in self.powers.items()
             ],
             "sentences": list(self.sentences),
-            "notes": [*self.notes, *noticed],
+            "notes": [*self.notes, *findings],
         }
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The same as JSON, also written to a file if one is named."""
+        """`to_dict()` as JSON; also written to `path` if given."""
         return written(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",") -> str:
-        """The rows as CSV, numbers to the last digit."""
+        """The rows as CSV, with all digits; also written to `path` if given."""
         rows = [asdict(row) for row in self.rows]
         return written(delimited(list(rows[0]), [list(row.values()) for row in rows], delimiter), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The table in Markdown, and under it what can be said."""
+        """The table in Markdown, followed by the sentences; also written to `path` if given."""
         return written(self.table().markdown(), path)
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A booktabs table, a row per system: letters name the systems that it is significantly better than."""
+        """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""
         from karat.comparison.tables import latex
 
         return written(latex(self), path)
@@ -172,20 +181,16 @@ class Comparison(Tabular):
         return next(iter(next(iter(self.systems.values())).only([measure])))
 
     def _pair(self, system: str | None, baseline: str | None) -> tuple[str, str]:
-        """Who is meant to be compared with whom."""
-        for name, what in ((system, "system"), (baseline, "baseline")):
+        """The system and the baseline of the one comparison that is asked for."""
+        for name, role in ((system, "system"), (baseline, "baseline")):
             if name is not None:
-                known_system(self.systems, name, what)
-        there = dict.fromkeys((row.system, row.baseline) for row in self.rows if row.baseline is not None)
-        meant = [
-            (one, other) for one, other in there
-            if (system is None or system == one) and (baseline is None or baseline == other) and other is not None
-        ]  # fmt: skip
-        if len(meant) == 1:
-            return meant[0]
-        pairs = ", ".join(f"{one} with {other}" for one, other in there)
-        asked = f"{system or 'a system'} with {baseline or 'another'}"
-        problem = (
-            f"{asked} was not compared" if not meant else f"there are {len(meant)} comparisons, and one is asked for"
-        )
-        raise KaratError(problem, hint=f'Name them, as system="...", baseline="...": there is {pairs}.')
+                check_system(self.systems, name, role)
+        pairs = {(row.system, row.baseline): None for row in self.rows if row.baseline is not None}
+        matching = [(one, other) for one, other in pairs if system in (None, one) and baseline in (None, other)]
+        if len(matching) == 1:
+            return matching[0]
+        problem = f"{system or 'a system'} was not compared with {baseline or 'another'}"
+        if matching:
+            problem = f"system and baseline are ambiguous: {len(matching)} comparisons match"
+        known = ", ".join(f"{one} with {other}" for one, other in pairs)
+        raise KaratError(problem, hint=f'Give system="..." and baseline="...". The comparisons are {known}.')

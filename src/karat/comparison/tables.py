@@ -6,15 +6,16 @@ from string import ascii_lowercase
 
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import CORRECTED, p_text
-from karat.errors import printable
+from karat.errors import plural, printable
 from karat.output.tables import Cell, Table, latex_text
 from karat.scores.combining import higher_is_better
 from karat.scores.summary import cell_text, notes
 from karat.stats import MAX_EXACT
 
-# More sentences than these are read by nobody: then those of the first measure are said, and of too many the number.
-_SENTENCES = 12
-_LINES = 40
+# With more sentences than this, a table shows those of the first measure only.
+_MAX_SENTENCES = 12
+# If the first measure alone has more than this, a table shows the number of significant differences instead.
+_MAX_OF_FIRST = 40
 
 _TESTS = {
     "randomization": "the paired randomization test",
@@ -26,39 +27,39 @@ _TESTS = {
 
 
 def table(comparison: Comparison) -> Table:
-    """A row per system and measure; per pair of systems, where each was compared with each."""
+    """A table with a row per measure and system, or per measure and pair if each pair of systems was compared."""
     baselines = list(dict.fromkeys(row.baseline for row in comparison.rows if row.baseline is not None))
-    each_with_each = len(baselines) > 1
-    twice = any(row.p_corrected != row.p for row in comparison.rows)
+    all_pairs = len(baselines) > 1
+    two_ps = any(row.p_corrected != row.p for row in comparison.rows)
     correction = CORRECTED.get(comparison.method.correction, "").removesuffix("-corrected")
     header = (
-        "measure", "run", *(["against"] if each_with_each else []), "mean",
-        "difference" if each_with_each else f"difference to {baselines[0]}",
-        "p", *([f"p ({correction})"] if twice else []), "effect", "+/=/−",
+        "measure", "run", *(["baseline"] if all_pairs else []), "mean",
+        "difference" if all_pairs else f"difference from {baselines[0]}",
+        "p", *([f"p ({correction})"] if two_ps else []), "effect", "+/=/−",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
-    last: tuple[str, str] | None = None
+    previous: tuple[str, str] | None = None
     for row in comparison.rows:
-        known = (row.measure, row.system)
+        current = (row.measure, row.system)
         texts = [
-            "" if last is not None and last[0] == row.measure else row.measure,
-            "" if known == last else row.system,
-            *([row.baseline or ""] if each_with_each else []),
-            "" if known == last else _with_interval(row.mean, row.low, row.high, row.measure),
+            "" if previous is not None and previous[0] == row.measure else row.measure,
+            "" if current == previous else row.system,
+            *([row.baseline or ""] if all_pairs else []),
+            "" if current == previous else _with_interval(row.mean, row.low, row.high, row.measure),
         ]
-        rows.append((*map(Cell, texts), *_against(comparison, row, twice)))
-        last = known
-    legend = f"p{f' ({correction})' if twice else ''} below {comparison.method.alpha:.2g}"
-    labels = 3 if each_with_each else 2
-    return Table(header, tuple(rows), _notes(comparison), labels, legend, said=_said(comparison))
+        rows.append((*map(Cell, texts), *_difference_cells(comparison, row, two_ps)))
+        previous = current
+    legend = f"p{f' ({correction})' if two_ps else ''} below {comparison.method.alpha:.2g}"
+    labels = 3 if all_pairs else 2
+    return Table(header, tuple(rows), _notes(comparison), labels, legend, said=_sentences(comparison))
 
 
-def _against(comparison: Comparison, row: ComparisonRow, twice: bool) -> list[Cell]:
-    """The cells of a difference; blank for the baseline itself."""
+def _difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) -> list[Cell]:
+    """The cells of a difference; empty in the row of the baseline itself."""
     if row.baseline is None:
-        return [Cell("")] * (5 if twice else 4)
+        return [Cell("")] * (5 if two_ps else 4)
     ends = (row.difference, row.difference_low, row.difference_high)
-    ps = [row.p, row.p_corrected] if twice else [row.p_corrected]
+    ps = [row.p, row.p_corrected] if two_ps else [row.p_corrected]
     texts = ["–" if p is None else p_text(p, comparison.method.alpha) for p in ps]
     return [
         Cell(_with_interval(*ends, row.measure, "+")),
@@ -76,42 +77,45 @@ def _with_interval(value: float | None, low: float | None, high: float | None, m
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    """How it was tested, and what was noticed and left out."""
+    """The number of queries, the test, what was left out, and the findings of the systems."""
     return (
         f"{_queries(comparison)}; p by {_test(comparison)}",
-        "effect: mean / standard deviation of the differences; +/=/−: queries better, the same, worse",
+        "effect: mean / standard deviation of the differences; +/=/−: queries better, equal, worse",
         *(f"note: {note}" for note in comparison.notes),
         *notes(comparison.systems),
     )
 
 
-def _said(comparison: Comparison) -> tuple[str, ...]:
-    """What can be said, in as many sentences as are read."""
+def _sentences(comparison: Comparison) -> tuple[str, ...]:
+    """The results in words; of many sentences only those of the first measure, or a count."""
     sentences = comparison.sentences
-    if len(sentences) > _SENTENCES:
-        sentences = sentences[: len(sentences) // len(comparison.measures)]
-        if len(comparison.measures) > 1:
-            sentences = (f"in words, of {comparison.measures[0]}, the first measure:", *sentences)
-    return sentences if len(sentences) <= _LINES + 1 else (_counted(comparison),)
+    if len(sentences) <= _MAX_SENTENCES:
+        return sentences
+    first = comparison.measures[0]
+    of_first = len(sentences) // len(comparison.measures)
+    if of_first > _MAX_OF_FIRST:
+        return (_significant_count(comparison, first),)
+    if of_first == len(sentences):
+        return sentences
+    return f"results in words for {first}, the first measure:", *sentences[:of_first]
+
+
+def _significant_count(comparison: Comparison, measure: str) -> str:
+    rows = [row for row in comparison.rows if row.measure == measure and row.baseline is not None]
+    significant = sum(map(comparison.significant, rows))
+    return f"{significant:,} of {plural(len(rows), 'difference')} on {measure} are significant"
 
 
 def _queries(comparison: Comparison) -> str:
-    queries = len(comparison.queries)
-    if queries == 1:
-        return "1 query"
-    return f"{queries:,} queries, with {100 * comparison.method.level:g}% confidence intervals"
-
-
-def _counted(comparison: Comparison) -> str:
-    """Of very many comparisons, how many are significant."""
-    first = [row for row in comparison.rows if row.measure == comparison.measures[0] and row.baseline is not None]
-    significant = sum(map(comparison.significant, first))
-    return f"{significant:,} of {len(first):,} differences on {comparison.measures[0]} are significant"
+    queries = plural(len(comparison.queries), "query")
+    if len(comparison.queries) == 1:
+        return queries
+    return f"{queries}, with {100 * comparison.method.level:g}% confidence intervals"
 
 
 def _test(comparison: Comparison) -> str:
     method = comparison.method
-    name = f"{_TESTS[method.test]}{_drawn(comparison)}"
+    name = f"{_TESTS[method.test]}{_random_draws(comparison)}"
     correction = CORRECTED.get(method.correction, "")
     if method.test == "tukey" or not correction:
         return name
@@ -119,34 +123,34 @@ def _test(comparison: Comparison) -> str:
     return f"{name}, {correction}" + (f" over {family:,} comparisons" if family > 1 else "")
 
 
-def _drawn(comparison: Comparison) -> str:
-    """How much was drawn at random, if anything."""
+def _random_draws(comparison: Comparison) -> str:
+    """The number of random draws of the test, if any."""
     method = comparison.method
     if method.test == "bootstrap":
-        return f" ({method.resamples:,} resamples)"
+        return f" ({plural(method.resamples, 'resample')})"
     if method.test not in ("randomization", "tukey"):
         return ""
-    permutations = f"{method.permutations:,} permutations"
-    exact = [power.differing <= MAX_EXACT for power in comparison.powers.values()]
+    permutations = plural(method.permutations, "permutation")
+    exact = [power.nonzero <= MAX_EXACT for power in comparison.powers.values()]
     if method.test == "tukey" or not any(exact):
         return f" ({permutations})"
-    return " (exact)" if all(exact) else f" ({permutations}; exact where at most {MAX_EXACT} queries differ)"
+    return " (exact)" if all(exact) else f" ({permutations}; exact if at most {MAX_EXACT} queries differ)"
 
 
 def latex(comparison: Comparison) -> str:
-    """A booktabs tabular with a row per system, as papers have it.
+    """A booktabs tabular with a row per system, in the style of papers.
 
-    Systems have letters: a superscript names those that a system is significantly better than, a subscript those
-    that it is significantly worse than. The best mean of a column is bold.
+    Each system has a letter. Superscripts name the systems that a system is significantly better than, subscripts
+    those that it is significantly worse than. The best mean of a column is bold.
     """
     letters = {name: _letter(at) for at, name in enumerate(comparison.systems)}
-    above = "superscripts: significantly better than the systems of these letters; subscripts: worse"
+    legend = "superscripts: significantly better than the systems with these letters; subscripts: significantly worse"
     body = []
     for name in comparison.systems:
-        cells = [_mean(comparison, name, measure, letters) for measure in comparison.measures]
+        cells = [_latex_mean(comparison, name, measure, letters) for measure in comparison.measures]
         body.append(" & ".join([letters[name], latex_text(name), *cells]) + r" \\")
     lines = [
-        *(f"% {printable(note)}" for note in (above, *_notes(comparison), *_said(comparison))),
+        *(f"% {printable(note)}" for note in (legend, *_notes(comparison), *_sentences(comparison))),
         rf"\begin{{tabular}}{{ll{'r' * len(comparison.measures)}}}",
         r"\toprule",
         " & ".join(["", "run", *map(latex_text, comparison.measures)]) + r" \\",
@@ -158,7 +162,8 @@ def latex(comparison: Comparison) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _mean(comparison: Comparison, name: str, measure: str, letters: dict[str, str]) -> str:
+def _latex_mean(comparison: Comparison, name: str, measure: str, letters: dict[str, str]) -> str:
+    """The mean of a system on a measure, with the letters of the systems that differ significantly."""
     means = {row.system: row.mean for row in comparison.rows if row.measure == measure}
     known = [mean for mean in means.values() if mean is not None]
     higher = higher_is_better(measure)
@@ -180,6 +185,6 @@ def _mean(comparison: Comparison, name: str, measure: str, letters: dict[str, st
 
 
 def _letter(at: int) -> str:
-    """The letters a, b, …, z, aa, ab, … in turn."""
+    """The letter of a system, in the order a, b, …, z, aa, ab, …, zz."""
     rest, last = divmod(at, len(ascii_lowercase))
     return (_letter(rest - 1) if rest else "") + ascii_lowercase[last]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.comparison import ComparisonRow, Method, compared
-from karat.comparison.alignment import refuse_the_infinite
+from karat.comparison import ComparisonRow, Method, compare_with
+from karat.comparison.alignment import check_finite
 from karat.errors import KaratError, shown
 from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, Worst
@@ -66,7 +66,7 @@ def gate(
     for rule in named:
         if rule.kind == "max-drop" and baseline is not None:
             _column(baseline, rule, "the baseline: ", "Save it with all measures that have a max-drop.")
-    refuse_the_infinite("scores", scores.only([rule.measure for rule in named]))
+    check_finite("scores", scores.only([rule.measure for rule in named]))
     drops = [rule.measure for rule in named if rule.kind == "max-drop"]
     pairs = _Pairs({}, ()) if baseline is None or not drops else _compared(scores, baseline, drops, method)
     outcomes = [
@@ -118,7 +118,7 @@ def _column(scores: Scores, rule: Rule, whose: str = "", hint: str = "") -> str:
 
 
 def _compared(scores: Scores, baseline: Scores, measures: Sequence[str], method: Method) -> _Pairs:
-    found = compared({"baseline": baseline, "run": scores}, "baseline", measures, method, with_intervals=False)
+    found = compare_with(method, {"baseline": baseline, "run": scores}, "baseline", measures, with_intervals=False)
     rows = {row.measure: row for row in found.rows if row.baseline is not None}
     # One test has nothing to be corrected for, and Tukey's needs nothing.
     correction: Correction = method.correction if len(measures) > 1 and method.test != "tukey" else "none"
