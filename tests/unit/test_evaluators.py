@@ -324,7 +324,7 @@ def test_a_recall_mode_of_another_library_will_do() -> None:
 
 
 def test_a_wrong_convention_or_measure_is_refused() -> None:
-    with pytest.raises(KaratError, match="convention 'trec' is not one of found, standard"):
+    with pytest.raises(KaratError, match="convention='trec' is not one of found, standard"):
         DocumentMAPEvaluator(convention="trec")  # type: ignore[arg-type]
     with pytest.raises(KaratError, match="Did you mean nDCG"):
         DocumentMeasureEvaluator("nDGC@10")

@@ -1,1 +1,1 @@
-"""Components and pipelines with Haystack's contract: thin callers of the core."""
+"""Components and pipelines with the interface of Haystack; the scores are computed by the rest of karat."""

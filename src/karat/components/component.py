@@ -1,4 +1,4 @@
-"""`component`: what makes a class a part of pipelines. It knows the class's inputs and outputs, and its name."""
+"""The `component` decorator, and what a pipeline reads from a component class: its name, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from karat.errors import KaratError, shown
+from karat.errors import require, shown
 
 Class = TypeVar("Class", bound=type)
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _OUTPUTS = "__karat_outputs__"
-_MARK = "__karat_component__"
+_COMPONENT = "__karat_component__"
 _registered: dict[str, type] = {}
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input of a component."""
+    """An input of a component: a parameter of its `run`."""
 
     type: Any
     mandatory: bool
@@ -28,26 +28,26 @@ class Input:
 
 
 class _Component:
-    """The decorator, and its own decorator for the method `run`."""
+    """The decorator for classes; its `output_types` is the decorator for their `run`."""
 
     def __call__(self, cls: Class) -> Class:
-        """Register a class as a component: `@component` above it.
+        """Register a class as a component: `@component` above the class.
 
-        A class whose `run` never changes its inputs may say so with `only_reads = True`: then what evaluators have
-        found out about the same inputs before it still holds after it.
+        A class whose `run` does not modify its inputs can declare `modifies_inputs = False`. A pipeline then does not
+        copy the inputs, and evaluators that run later can reuse results computed from the same inputs.
         """
-        if not inspect.isclass(cls) or not callable(getattr(cls, "run", None)):
-            raise KaratError(
-                f"{getattr(cls, '__name__', shown(cls))} cannot be a component",
-                hint="A component is a class with a method run(self, ...) that returns a dictionary of its outputs.",
-            )
-        setattr(cls, _MARK, cls)
+        require(
+            inspect.isclass(cls) and callable(getattr(cls, "run", None)),
+            f"{getattr(cls, '__name__', shown(cls))} cannot be a component",
+            "A component is a class with a method run(self, ...) that returns a dictionary of outputs.",
+        )
+        setattr(cls, _COMPONENT, cls)
         _registered[type_name(cls)] = cls
         return cls
 
     @staticmethod
     def output_types(**types: Any) -> Callable[[Method], Method]:
-        """Say what `run` returns: `@component.output_types(score=float)` above it."""
+        """Declare what `run` returns: `@component.output_types(score=float)` above the method."""
 
         def declare(run: Method) -> Method:
             setattr(run, _OUTPUTS, types)
@@ -60,23 +60,23 @@ component = _Component()
 
 
 def type_name(cls: type) -> str:
-    """The name by which a class is found again when a pipeline is loaded."""
+    """The name of a class in a saved pipeline."""
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def is_component(instance: object) -> bool:
-    """Whether an object's class, itself and not only a parent of it, is a component."""
-    return getattr(type(instance), _MARK, None) is type(instance)
+    """Whether the class of an object is a component itself; a subclass of a component is not one automatically."""
+    return getattr(type(instance), _COMPONENT, None) is type(instance)
 
 
-def only_reads(instance: object) -> bool:
-    """Whether a component says that its `run` changes nothing; a parent cannot say it of another `run` than its own."""
-    home = next(cls for cls in type(instance).__mro__ if "run" in vars(cls))
-    return vars(home).get("only_reads") is True
+def may_modify_inputs(instance: object) -> bool:
+    """Whether `run` may modify its inputs; only the class that defines `run` can declare that it does not."""
+    defining_class = next(cls for cls in type(instance).__mro__ if "run" in vars(cls))
+    return vars(defining_class).get("modifies_inputs") is not False
 
 
 def registered() -> Mapping[str, type]:
-    """The classes that a pipeline may be loaded with, by their names."""
+    """The component classes that a saved pipeline can use, by name."""
     return dict(_registered)
 
 
@@ -86,8 +86,8 @@ def inputs_of(instance: object) -> dict[str, Input]:
     return dict(_inputs(cls))
 
 
-def takes_anything(instance: object) -> bool:
-    """Whether `run` ends in `**inputs`."""
+def accepts_any_input(instance: object) -> bool:
+    """Whether `run` has a parameter `**inputs`."""
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in _parameters(type(instance)))
 
 
@@ -105,7 +105,7 @@ def declared_outputs(run: Callable[..., Any]) -> dict[str, Any]:
 def _inputs(cls: type) -> dict[str, Input]:
     try:
         hints = get_type_hints(_run(cls), include_extras=True)
-    except Exception:  # a name that is not there at run time, or worse: then nothing is known of the types
+    except Exception:  # an annotation that cannot be evaluated at run time: then no type is known
         hints = {}
     return {
         parameter.name: Input(hints.get(parameter.name, Any), parameter.default is parameter.empty, parameter.default)
@@ -115,10 +115,10 @@ def _inputs(cls: type) -> dict[str, Input]:
 
 
 def _parameters(cls: type) -> list[inspect.Parameter]:
-    """The parameters of `run`, without the component itself."""
+    """The parameters of `run`, without `self`."""
     parameters = list(inspect.signature(_run(cls)).parameters.values())
-    bound = isinstance(inspect.getattr_static(cls, "run"), staticmethod | classmethod)
-    return parameters if bound else parameters[1:]
+    without_self = isinstance(inspect.getattr_static(cls, "run"), staticmethod | classmethod)
+    return parameters if without_self else parameters[1:]
 
 
 def _run(cls: type) -> Callable[..., Any]:

@@ -1,17 +1,17 @@
-"""The graph of a pipeline: components by name, and which output of one is an input of another."""
+"""The graph of a pipeline: components by name, and the connections from outputs to inputs."""
 
 from __future__ import annotations
 
 from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
-from karat.components.component import Input, inputs_of, is_component, outputs_of, takes_anything
+from karat.components.component import Input, accepts_any_input, inputs_of, is_component, outputs_of
 from karat.components.types import compatible, type_text
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, did_you_mean, require, shown
 
 
 class Connection(NamedTuple):
-    """An output of one component that is an input of another."""
+    """An output of one component that is connected to an input of another."""
 
     sender: str
     output: str
@@ -23,7 +23,7 @@ class Connection(NamedTuple):
 
 
 class Graph:
-    """Components by name, and the connections between them; there is never a circle in it."""
+    """Components by name, and the connections between them, without cycles."""
 
     def __init__(self) -> None:
         self.components: dict[str, Any] = {}
@@ -32,82 +32,87 @@ class Graph:
         self._out_of: dict[str, list[Connection]] = {}
 
     def add(self, name: str, instance: Any) -> None:
-        """Put a component in, under a name of its own."""
-        if not isinstance(name, str) or not name or "." in name:
-            raise KaratError(
-                f"{shown(name)} cannot name a component", hint="A name is text, without a dot: that leads to sockets."
-            )
+        """Add a component under a new name."""
+        require(
+            isinstance(name, str) and name and "." not in name,
+            f"{shown(name)} is not a valid name of a component",
+            "A name is a text without dots.",
+        )
         if name in self.components:
-            kind = type(self.components[name]).__name__
-            raise KaratError(f"there is a component {name} already, a {kind}", hint="Give each a name of its own.")
+            cls = type(self.components[name]).__name__
+            raise KaratError(f"a component named {name} ({cls}) already exists", hint="Choose another name.")
         if isinstance(instance, type):
-            raise KaratError(f"{instance.__name__} is a class", where=name, hint=f"Make one: {instance.__name__}(...).")
+            cls = instance.__name__
+            raise KaratError(f"{cls} is a class, not an instance", where=name, hint=f"Create an instance: {cls}(...).")
         if not is_component(instance):
-            hint = "Write @component above its class."
+            hint = "Decorate its class with @component."
             if hasattr(instance, "__haystack_input__"):
-                hint = "It is Haystack's: karat.integrations.haystack has evaluators for a haystack.Pipeline."
-            cls = type(instance)
-            what = shown(instance) if cls.__module__ == "builtins" else cls.__name__
-            raise KaratError(f"{what} is no component", where=name, hint=hint)
+                hint = "It belongs to Haystack: add it to a haystack.Pipeline, or use karat.components.evaluators."
+            kind = type(instance)
+            what = shown(instance) if kind.__module__ == "builtins" else kind.__name__
+            raise KaratError(f"{what} is not a component", where=name, hint=hint)
         self.components[name] = instance
 
     def get(self, name: str) -> Any:
-        """The component of a name."""
+        """The component with a name."""
         if name not in self.components:
-            has = f"The pipeline has {', '.join(self.components)}." if self.components else "The pipeline is empty."
+            names = f"The components are {', '.join(self.components)}." if self.components else "The pipeline is empty."
             raise KaratError(
-                f"there is no component {shown(name)}", hint=f"{did_you_mean(str(name), self.components)} {has}".strip()
+                f"no component is named {shown(name)}",
+                hint=f"{did_you_mean(str(name), self.components)} {names}".strip(),
             )
         return self.components[name]
 
     def connect(self, sender: str, receiver: str) -> None:
-        """Let an output be an input, both written `component.socket`, or `component` where only one pair fits."""
+        """Connect an output to an input, both given as `component.socket`, or as `component` if only one pair fits."""
         for name in (sender, receiver):
-            if not isinstance(name, str):
-                raise KaratError(f"{shown(name)} is no socket", hint="A socket is written component.socket.")
+            require(isinstance(name, str), f"{shown(name)} is not a socket", 'Write a socket as "component.socket".')
         from_name, _, output = sender.partition(".")
         to_name, _, wanted = receiver.partition(".")
         if self.into(to_name).get(wanted) == (from_name, output, to_name, wanted):
             return
-        outputs = _meant(outputs_of(self.get(from_name)), output, from_name, "output")
-        inputs = _meant(self.open_inputs(to_name, wanted), wanted, to_name, "input")
+        outputs = _candidates(outputs_of(self.get(from_name)), output, from_name, "output")
+        inputs = _candidates(self.open_inputs(to_name, wanted), wanted, to_name, "input")
         pairs = [(one, other) for one in outputs for other in inputs if compatible(outputs[one], inputs[other].type)]
         if len(pairs) > 1:
-            # Of several that fit, the one whose names agree is meant.
+            # If several pairs fit, sockets with equal names are connected.
             pairs = [pair for pair in pairs if pair[0] == pair[1]] or pairs
         if len(pairs) != 1:
             raise _cannot_connect(sender, receiver, outputs, inputs, pairs)
         connection = Connection(from_name, pairs[0][0], to_name, pairs[0][1])
         if path := self._path(to_name, from_name):
             raise KaratError(
-                f"{connection} would close a circle: {' -> '.join([from_name, *path])}",
-                hint="The components of a pipeline run one after the other.",
+                f"{connection} would create a cycle: {' -> '.join([from_name, *path])}",
+                hint="Each component of a pipeline runs once, after the components it is connected to.",
             )
         self._into.setdefault(to_name, {})[connection.input] = connection
         self._out_of.setdefault(from_name, []).append(connection)
         self.connections.append(connection)
 
     def order(self) -> list[str]:
-        """The components, each after those it takes from."""
-        before = {name: [each.sender for each in self.into(name).values()] for name in self.components}
-        return list(TopologicalSorter(before).static_order())
+        """The names of the components, each after the components whose outputs it receives."""
+        senders = {name: [each.sender for each in self.into(name).values()] for name in self.components}
+        return list(TopologicalSorter(senders).static_order())
 
     def into(self, name: str) -> dict[str, Connection]:
-        """The connections that lead into a component, by input."""
+        """The connections into a component, by input."""
         return self._into.get(name, {})
 
-    def open_inputs(self, name: str, asked: str = "") -> dict[str, Input]:
-        """The inputs of a component that no other component fills."""
+    def open_inputs(self, name: str, wanted: str = "") -> dict[str, Input]:
+        """The inputs of a component that are not connected.
+
+        `wanted` is an input to include if `run` accepts any input; it is an error if it is connected.
+        """
         inputs = inputs_of(self.get(name))
-        if asked and asked not in inputs and takes_anything(self.components[name]):
-            inputs[asked] = Input(Any, False)
-        filled = self.into(name)
-        if asked in filled:
-            raise KaratError(f"{name}.{asked} is connected already: {filled[asked]}")
-        return {each: socket for each, socket in inputs.items() if each not in filled}
+        if wanted and wanted not in inputs and accepts_any_input(self.components[name]):
+            inputs[wanted] = Input(Any, False)
+        connected = self.into(name)
+        if wanted in connected:
+            raise KaratError(f"{name}.{wanted} is already connected: {connected[wanted]}")
+        return {each: socket for each, socket in inputs.items() if each not in connected}
 
     def _path(self, start: str, end: str) -> list[str]:
-        """A way along the connections from one component to another, both included; empty if there is none."""
+        """A path along the connections from one component to another, both included; empty if there is none."""
         came_from = {start: start}
         waiting = [start]
         while waiting and end not in came_from:
@@ -124,14 +129,15 @@ class Graph:
         return path[::-1]
 
 
-def _meant(sockets: dict[str, Any], asked: str, name: str, what: str) -> dict[str, Any]:
-    """The sockets that may be meant: the one that was named, or all."""
-    if not asked:
+def _candidates(sockets: dict[str, Any], wanted: str, name: str, kind: str) -> dict[str, Any]:
+    """The sockets that can be connected: the named one, or all if none is named."""
+    if not wanted:
         return sockets
-    if asked not in sockets:
-        has = f"It has {', '.join(sockets)}." if sockets else f"It declares no {what}s."
-        raise KaratError(f"{name} has no {what} {shown(asked)}", hint=f"{did_you_mean(asked, sockets)} {has}".strip())
-    return {asked: sockets[asked]}
+    if wanted not in sockets:
+        names = f"The {kind}s are {', '.join(sockets)}." if sockets else f"It declares no {kind}s."
+        hint = f"{did_you_mean(wanted, sockets)} {names}".strip()
+        raise KaratError(f"{name} has no {kind} {shown(wanted)}", hint=hint)
+    return {wanted: sockets[wanted]}
 
 
 def _cannot_connect(
@@ -139,9 +145,8 @@ def _cannot_connect(
 ) -> KaratError:
     if pairs:
         ways = ", ".join(f"{output} -> {wanted}" for output, wanted in pairs)
-        return KaratError(
-            f"{sender} fits {receiver} in several ways: {ways}", hint="Name both: name.output, name.input."
-        )
-    ours = ", ".join(f"{name} is {type_text(kind)}" for name, kind in outputs.items()) or "it declares no outputs"
-    theirs = ", ".join(f"{name} is {type_text(socket.type)}" for name, socket in inputs.items()) or "no input is free"
-    return KaratError(f"{sender} does not fit {receiver}", hint=f"Out comes: {ours}. In goes: {theirs}.")
+        hint = "Name the output and the input: name.output, name.input."
+        return KaratError(f"{sender} can be connected to {receiver} in several ways: {ways}", hint=hint)
+    sent = ", ".join(f"{name} is {type_text(kind)}" for name, kind in outputs.items()) or "none declared"
+    wanted = ", ".join(f"{name} is {type_text(socket.type)}" for name, socket in inputs.items()) or "none free"
+    return KaratError(f"{sender} cannot be connected to {receiver}", hint=f"Outputs: {sent}. Inputs: {wanted}.")

@@ -1,4 +1,4 @@
-"""Pipeline: components by name, connected output to input, run in order."""
+"""Pipeline: components that are connected from output to input and run in order."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from typing import Any, TextIO
 
-from karat.components.component import Input, inputs_of, only_reads, outputs_of
+from karat.components.component import Input, inputs_of, may_modify_inputs, outputs_of
 from karat.components.graph import Connection, Graph
 from karat.components.inputs import check_input, checked_inputs
-from karat.components.serialization import as_ours, component_class, component_from_dict, component_to_dict
-from karat.components.sharing import apart, sharing
-from karat.errors import KaratError, shown
+from karat.components.run_cache import cache_cleared, run_cache
+from karat.components.serialization import component_class, component_from_dict, component_to_dict, from_haystack
+from karat.errors import KaratError, plural, require, shown
 
-# One at a time: a model that two threads load at once is loaded twice.
-_WARMING = threading.Lock()
+# One thread at a time: otherwise two threads could load the same model twice.
+_WARM_UP = threading.Lock()
 
 
 class Pipeline:
-    """Components by name, connected output to input.
+    """Components by name, connected from output to input.
 
     >>> from karat import Document, Pipeline
     >>> from karat.components.evaluators import DocumentMRREvaluator, DocumentRecallEvaluator
@@ -34,24 +34,23 @@ class Pipeline:
     """
 
     def __init__(self, metadata: Mapping[str, Any] | None = None) -> None:
-        if metadata is not None and not isinstance(metadata, Mapping):
-            raise KaratError(f"the metadata of a pipeline maps names to values, and is not {shown(metadata)}")
+        require(metadata is None or isinstance(metadata, Mapping), f"metadata={shown(metadata)} is not a mapping")
         self.metadata = dict(metadata or {})
         self._graph = Graph()
         self._warm: list[Any] = []
 
     def add_component(self, name: str, instance: Any) -> None:
-        """Put a component into the pipeline, under a name of its own."""
+        """Add a component under a new name."""
         self._graph.add(name, instance)
 
     def get_component(self, name: str) -> Any:
-        """The component of a name."""
+        """The component with a name."""
         return self._graph.get(name)
 
     def connect(self, sender: str, receiver: str) -> Pipeline:
-        """Let an output be an input: `connect("cleaner.documents", "recall.retrieved_documents")`.
+        """Connect an output to an input: `connect("cleaner.documents", "recall.retrieved_documents")`.
 
-        Where only one output fits one input, the names of the components are enough. Returns the pipeline itself.
+        If only one output fits only one input, the names of the components are enough. Returns the pipeline itself.
         """
         self._graph.connect(sender, receiver)
         return self
@@ -59,39 +58,36 @@ class Pipeline:
     def run(
         self, data: Mapping[str, Any] | None = None, include_outputs_from: Collection[str] | None = None
     ) -> dict[str, dict[str, Any]]:
-        """Run every component once, each after those it takes from: `{name: {input: value}}` -> `{name: outputs}`.
+        """Run every component once, in the order of the connections: `{name: {input: value}}` -> `{name: outputs}`.
 
-        An input that several components have can be given once, outside of their names: `{input: value}`. Outputs
-        that another component took are left out of the result, but for components in `include_outputs_from`.
+        An input that several components have can be given once, without the name of a component: `{input: value}`.
+        Outputs that are connected to another component are left out of the result, except for the components in
+        `include_outputs_from`.
         """
         given = checked_inputs(self._graph, {} if data is None else data)
-        wanted = _names(include_outputs_from)
-        for name in wanted:
+        included = _names(include_outputs_from)
+        for name in included:
             self.get_component(name)
         self.warm_up()
-        made: dict[str, dict[str, Any]] = {}
-        with sharing():
+        outputs: dict[str, dict[str, Any]] = {}
+        with run_cache():
             for name in self._graph.order():
                 instance = self._graph.components[name]
-                taken = {
-                    each: _taken(connection, made, inputs_of(instance))
+                received = {
+                    each: _received(connection, outputs[connection.sender], inputs_of(instance))
                     for each, connection in self._graph.into(name).items()
                 }
-                made[name] = _run(name, instance, {**given.get(name, {}), **taken})
-        passed_on = {(connection.sender, connection.output) for connection in self._graph.connections}
+                outputs[name] = _run(name, instance, {**given.get(name, {}), **received})
+        connected = {(connection.sender, connection.output) for connection in self._graph.connections}
         results = {
-            name: {
-                output: value
-                for output, value in made[name].items()
-                if name in wanted or (name, output) not in passed_on
-            }
-            for name in made
+            name: {each: value for each, value in values.items() if name in included or (name, each) not in connected}
+            for name, values in outputs.items()
         }
-        return {name: outputs for name, outputs in results.items() if outputs}
+        return {name: values for name, values in results.items() if values}
 
     def warm_up(self) -> None:
-        """Let components that have a `warm_up` load what they need; `run` does it, once."""
-        with _WARMING:
+        """Call `warm_up` of all components that have one, once per component. `run` does this itself."""
+        with _WARM_UP:
             for instance in self._graph.components.values():
                 if callable(warm_up := getattr(instance, "warm_up", None)) and not any(
                     instance is warm for warm in self._warm
@@ -100,7 +96,7 @@ class Pipeline:
                     self._warm.append(instance)
 
     def inputs(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """What each component still needs or takes: `{name: {input: {"type", "is_mandatory"}}}`."""
+        """The inputs that are not connected: `{name: {input: {"type", "is_mandatory"}}}`."""
         return {
             name: {
                 each: {"type": socket.type, "is_mandatory": socket.mandatory}
@@ -110,14 +106,14 @@ class Pipeline:
         }
 
     def outputs(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """What each component returns: `{name: {output: {"type"}}}`."""
+        """The outputs of all components: `{name: {output: {"type"}}}`."""
         return {
             name: {output: {"type": kind} for output, kind in outputs_of(instance).items()}
             for name, instance in self._graph.components.items()
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The pipeline as a dictionary, in Haystack's form."""
+        """The pipeline as a dictionary, in the format of Haystack."""
         return {
             "metadata": deepcopy(self.metadata),
             "components": {name: component_to_dict(instance) for name, instance in self._graph.components.items()},
@@ -129,65 +125,66 @@ class Pipeline:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Pipeline:
-        """The pipeline of such a dictionary; Haystack's evaluators become karat's of the same name.
+        """The pipeline from the dictionary that `to_dict` returned, of karat or of Haystack.
 
-        Only classes registered with `component` are built.
+        Haystack's components are replaced by karat's of the same name. Only classes that are registered with
+        `component` are instantiated.
         """
         parts = {key: _part(data, key, kind) for key, kind in _PARTS.items()}
         pipeline = cls(parts["metadata"])
         for name, description in parts["components"].items():
             try:
                 _part(description, "type", str)
-                description = as_ours(description)
+                description = from_haystack(description)
                 kind = component_class(description["type"])
                 pipeline.add_component(name, component_from_dict(kind, description))
             except KaratError as error:
-                raise _inside(name, error)  # noqa: B904  # it is the same error
+                raise _with_component(error, name)  # noqa: B904  # it is the same error
         for connection in parts["connections"]:
             pipeline.connect(_part(connection, "sender", str), _part(connection, "receiver", str))
         return pipeline
 
     def dumps(self) -> str:
-        """The pipeline as JSON, which `loads` reads."""
+        """The pipeline as a JSON text, which `loads` reads."""
         try:
             return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(
                 f"the pipeline cannot be written as JSON: {error}",
-                hint="The parameters of its components must be text, numbers, lists and mappings of these.",
+                hint="The parameters of its components must be texts, numbers, or lists and mappings of these.",
             ) from None
 
     @classmethod
     def loads(cls, text: str | bytes) -> Pipeline:
-        """The pipeline that `dumps` wrote. A text from elsewhere can name only classes that are registered."""
+        """The pipeline from a JSON text that `dumps` returned. Only registered classes are instantiated."""
         try:
-            data = json.loads(text, object_pairs_hook=_without_repeats)
+            data = json.loads(text, object_pairs_hook=_unique_keys)
         except KaratError:
             raise
         except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(
-                f"this is no pipeline in JSON: {error}",
-                hint="Give the text that dumps returned; load takes an open file, and from_dict a dictionary.",
+                f"this is not a pipeline in JSON: {error}",
+                hint="Pass the text that dumps returned. Use load for an open file, and from_dict for a dictionary.",
             ) from None
         return cls.from_dict(data)
 
     def dump(self, file: TextIO) -> None:
-        """Write the pipeline to an open file, as JSON."""
+        """Write the pipeline to an open file as JSON."""
         file.write(self.dumps())
 
     @classmethod
     def load(cls, file: TextIO) -> Pipeline:
-        """Read the pipeline from an open file that `dump` wrote."""
+        """Read a pipeline from an open file that `dump` wrote."""
         return cls.loads(file.read())
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Pipeline) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # components can be added to it
+    __hash__ = None  # type: ignore[assignment]  # a pipeline is mutable
 
     def __repr__(self) -> str:
         lines = [f"{name}: {type(instance).__name__}" for name, instance in self._graph.components.items()]
-        head = f"<Pipeline of {len(lines)} component{'' if len(lines) == 1 else 's'}"
+        head = f"<Pipeline of {plural(len(lines), 'component')}"
         return "\n  ".join([head, *lines, *map(str, self._graph.connections)]) + ">"
 
 
@@ -196,38 +193,39 @@ _OPTIONAL = ("metadata", "connections")
 
 
 def _part(data: object, key: str, kind: type) -> Any:
-    """A part of a pipeline's dictionary, if it is of the right kind."""
+    """A value of a pipeline's dictionary; an error if it is missing or has the wrong type."""
     form = 'A pipeline is {"components": {name: {"type", "init_parameters"}}, "connections": [{"sender", "receiver"}]}.'
     if not isinstance(data, Mapping):
-        raise KaratError(f"{shown(data)} is no part of a pipeline", hint=form)
+        raise KaratError(f"{shown(data)} is not a mapping", hint=form)
     value = data.get(key)
     if value is None and key in _OPTIONAL:
         return kind() if kind is list else {}
     if not isinstance(value, kind):
-        raise KaratError(f"{key} is missing" if value is None else f"{key} is {shown(value)}", hint=form)
+        wrong = "is missing" if value is None else f"has the wrong type: {shown(value)}"
+        raise KaratError(f"{key} {wrong}", hint=form)
     return value
 
 
-def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object as a dictionary; a repeated key is an error, because json.loads would keep the last value only."""
+    unique: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise KaratError(f"the name {shown(key)} is used twice", hint="Give each component a name of its own.")
-        found[key] = value
-    return found
+        require(key not in unique, f"the name {shown(key)} is used twice", "Give each component its own name.")
+        unique[key] = value
+    return unique
 
 
 def _names(given: Collection[str] | None) -> Collection[str]:
     if isinstance(given, str):
-        raise KaratError(f"include_outputs_from={given!r} is one text", hint=f"Give names: {{{given!r}}}.")
+        raise KaratError(f"include_outputs_from={given!r} is a text", hint=f"Pass a set of names: {{{given!r}}}.")
     return given or ()
 
 
-def _taken(connection: Connection, made: dict[str, dict[str, Any]], sockets: dict[str, Input]) -> Any:
-    outputs = made[connection.sender]
+def _received(connection: Connection, outputs: dict[str, Any], sockets: dict[str, Input]) -> Any:
+    """The value that a connection passes on, checked against the type of the input."""
     if connection.output not in outputs:
         raise KaratError(
-            f"run returned no {connection.output}, which {connection.receiver}.{connection.input} waits for",
+            f"run did not return {connection.output}, which is connected to {connection.receiver}.{connection.input}",
             where=f"component {connection.sender}",
         )
     value = outputs[connection.output]
@@ -238,30 +236,29 @@ def _taken(connection: Connection, made: dict[str, dict[str, Any]], sockets: dic
 
 def _run(name: str, instance: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     try:
-        if only_reads(instance):
-            outputs = instance.run(**inputs)
+        if may_modify_inputs(instance):
+            with cache_cleared():
+                outputs = instance.run(**{each: _copied_lists(value) for each, value in inputs.items()})
         else:
-            # It may change what it is given: let these be lists of its own, and nobody rely on what was found in them.
-            with apart():
-                outputs = instance.run(**{each: _own_lists(value) for each, value in inputs.items()})
+            outputs = instance.run(**inputs)
     except KaratError as error:
-        raise _inside(name, error)  # noqa: B904  # it is the same error
+        raise _with_component(error, name)  # noqa: B904  # it is the same error
     except Exception as error:
-        error.add_note(f"This came from component {name}, a {type(instance).__name__}.")
+        error.add_note(f"Raised by component {name} ({type(instance).__name__}).")
         raise
     if not isinstance(outputs, Mapping):
         raise KaratError(f"run returned {shown(outputs)}, not a dictionary of outputs", where=f"component {name}")
     return dict(outputs)
 
 
-def _own_lists(value: Any) -> Any:
-    """A list, or a list of lists, as new lists of the same elements."""
+def _copied_lists(value: Any) -> Any:
+    """A copy of a list, and of the lists in it, with the same elements; any other value unchanged."""
     if type(value) is not list:
         return value
     return [list(each) if type(each) is list else each for each in value]
 
 
-def _inside(name: str, error: KaratError) -> KaratError:
-    """The same error, with the component it comes from."""
+def _with_component(error: KaratError, name: str) -> KaratError:
+    """The same error, with the component in its place."""
     error.where = f"component {name}" + (f", {error.where}" if error.where else "")
     return error

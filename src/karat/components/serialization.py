@@ -1,4 +1,4 @@
-"""Components as dictionaries, `{"type", "init_parameters"}`, and back. Only registered classes are ever built."""
+"""Components to dictionaries, `{"type", "init_parameters"}`, and back. Only registered classes are instantiated."""
 
 from __future__ import annotations
 
@@ -12,71 +12,69 @@ from karat.errors import KaratError, did_you_mean, shown
 
 
 def component_class(name: str) -> type:
-    """The registered class of a name. A name is looked up and never imported: a file cannot make code run."""
-    # Those that come with karat are registered by now.
+    """The registered class with a name. Names are looked up, never imported, so a file cannot run code."""
+    # This registers the components of karat itself.
     import karat.components.evaluators
     import karat.components.preprocessors  # noqa: F401
 
     known = registered()
     if name not in known:
-        hint = f"{did_you_mean(name, known)} Import the module that defines it with @component first."
-        raise KaratError(f"{shown(name)} is no registered component", hint=hint.strip())
+        hint = f"{did_you_mean(name, known)} Import the module that defines it first."
+        raise KaratError(f"{shown(name)} is not a registered component", hint=hint.strip())
     return known[name]
 
 
-def as_ours(description: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The description of one of Haystack's evaluators as that of karat's of the same name; others as they are."""
+def from_haystack(description: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Replace a Haystack component by karat's component of the same name; other descriptions stay unchanged."""
     name = description["type"]
     if not name.startswith("haystack.components."):
         return description
     parameters = description.get("init_parameters") or {}
     if name.endswith(".DocumentMAPEvaluator") and isinstance(parameters, Mapping):
-        # Haystack's has been the standard one since 3.1; what it saves says nothing of it.
+        # Haystack's evaluator has no such parameter, and uses the standard convention since 3.1.
         parameters = {"convention": "standard", **parameters}
     return {**description, "type": f"karat.{name.removeprefix('haystack.')}", "init_parameters": parameters}
 
 
 def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:
-    """`{"type", "init_parameters"}`: what `default_from_dict` makes the same component of."""
+    """A component as `{"type", "init_parameters"}`, which `default_from_dict` reads."""
     return {"type": type_name(type(instance)), "init_parameters": init_parameters}
 
 
 def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
-    """A component from what `default_to_dict` gave."""
+    """A component from the dictionary that `default_to_dict` returned."""
     name = type_name(cls)
     if not isinstance(data, Mapping):
-        raise KaratError(f"{shown(data)} describes no component", hint='Give {"type": ..., "init_parameters": {...}}.')
+        hint = 'Give {"type": ..., "init_parameters": {...}}.'
+        raise KaratError(f"{shown(data)} is not a dictionary that describes a component", hint=hint)
     if data.get("type") != name:
-        raise KaratError(f"{shown(data.get('type'))} is not {name}", hint="The type names the class to be made.")
+        raise KaratError(f"the type is {shown(data.get('type'))}, not {name}")
     parameters = data.get("init_parameters") or {}
     if not isinstance(parameters, Mapping):
-        raise KaratError(f"the init_parameters of {cls.__name__} map names to values, and are not {shown(parameters)}")
+        raise KaratError(f"the init_parameters of {cls.__name__} are {shown(parameters)}, not a mapping")
     known = inspect.signature(cls).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         for unknown in (parameter for parameter in parameters if parameter not in known):
-            takes = f"It takes {', '.join(known)}." if known else "It takes none."
-            raise KaratError(
-                f"{cls.__name__} has no parameter {shown(unknown)}",
-                hint=f"{did_you_mean(str(unknown), known)} {takes}".strip(),
-            )
+            hint = f"{did_you_mean(str(unknown), known)} The parameters are {', '.join(known) or 'none'}.".strip()
+            raise KaratError(f"{cls.__name__} has no parameter {shown(unknown)}", hint=hint)
     for required in known.values():
         if required.default is required.empty and required.name not in parameters and required.kind in (
             required.POSITIONAL_OR_KEYWORD, required.KEYWORD_ONLY,
         ):  # fmt: skip
-            raise KaratError(f"{cls.__name__} needs its parameter {required.name}")
+            raise KaratError(f"{cls.__name__} requires the parameter {required.name}")
     return cls(**parameters)
 
 
 class SerializableComponent:
-    """A component that is described by the parameters of its constructor, each kept under its own name."""
+    """A base class for components that store each parameter of their constructor in an attribute of the same name."""
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"type", "init_parameters"}`, which `from_dict` reads."""
+        """The component as `{"type", "init_parameters"}`, which `from_dict` reads."""
         return _parameters_to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The component of such a dictionary."""
+        """The component from the dictionary that `to_dict` returned."""
         made: Self = default_from_dict(cls, data)
         return made
 
@@ -86,7 +84,7 @@ class SerializableComponent:
 
 
 def component_to_dict(instance: object) -> dict[str, Any]:
-    """A component as a dictionary: by its own `to_dict`, or by the parameters of its constructor."""
+    """A component as a dictionary: from its `to_dict`, or else from the parameters of its constructor."""
     own = getattr(instance, "to_dict", None)
     data = own() if callable(own) else _parameters_to_dict(instance)
     if not isinstance(data, dict):
@@ -95,7 +93,7 @@ def component_to_dict(instance: object) -> dict[str, Any]:
 
 
 def component_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
-    """A component from such a dictionary: by the class's own `from_dict`, or by its constructor."""
+    """A component from a dictionary: with the `from_dict` of its class, or else with the constructor."""
     own = getattr(cls, "from_dict", None)
     return own(data) if callable(own) else default_from_dict(cls, data)
 
@@ -105,8 +103,8 @@ def _parameters_to_dict(instance: object) -> dict[str, Any]:
     for name, parameter in inspect.signature(type(instance)).parameters.items():
         if not hasattr(instance, name) or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise KaratError(
-                f"the parameter {name} of this {type(instance).__name__} is not known any more",
-                hint=f"Keep it as self.{name}, or give the class a to_dict.",
+                f"{type(instance).__name__} does not store its parameter {name}",
+                hint=f"Set self.{name} in its constructor, or define to_dict.",
             )
         value = getattr(instance, name)
         parameters[name] = value.value if isinstance(value, Enum) else value

@@ -1,4 +1,4 @@
-"""Evaluators of Haystack's contract: each is a measure of the registry, on lists of documents or answers."""
+"""Evaluators with the interface of Haystack: each computes a measure on lists of documents or answers."""
 
 from karat.components.evaluators.answer_exact_match import AnswerExactMatchEvaluator
 from karat.components.evaluators.answer_f1 import AnswerF1Evaluator

@@ -1,4 +1,4 @@
-"""Exact match as an evaluator: is the answer, letter for letter, the right one."""
+"""Exact match as an evaluator: whether answers equal the ground truth, character by character."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers
 
 @component
 class AnswerExactMatchEvaluator(AnswerMeasureEvaluator):
-    """Whether each predicted answer is its ground truth, character by character; None matches nothing. `EM` here.
+    """Whether each predicted answer equals its ground truth, character by character: the measure `EM`.
+
+    None matches nothing.
 
     >>> evaluator = AnswerExactMatchEvaluator()
     >>> evaluator.run(ground_truth_answers=["Berlin", "Paris"], predicted_answers=["Berlin", "Lyon"])
     {'score': 0.5, 'individual_scores': [1, 0]}
     """
 
-    only_reads = True
+    modifies_inputs = False
 
     def __init__(self) -> None:
         super().__init__(EM)
 
     @component.output_types(score=float, individual_scores=list[int])
     def run(self, ground_truth_answers: GoldAnswers, predicted_answers: PredictedAnswers) -> dict[str, Any]:
-        """1 or 0 for each question, and the share of ones."""
-        found = super().run(ground_truth_answers, predicted_answers)
-        return {**found, "individual_scores": [int(value) for value in found["individual_scores"]]}
+        """1 or 0 for each question, and their mean."""
+        result = super().run(ground_truth_answers, predicted_answers)
+        return {**result, "individual_scores": [int(value) for value in result["individual_scores"]]}

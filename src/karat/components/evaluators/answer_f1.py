@@ -1,4 +1,4 @@
-"""Word F1 as an evaluator: how much the words of an answer and of the right one overlap."""
+"""Token F1 as an evaluator: how much the words of an answer and of the ground truth overlap."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from karat.components.evaluators.answer_measure import AnswerMeasureEvaluator
 
 @component
 class AnswerF1Evaluator(AnswerMeasureEvaluator):
-    """The F1 of SQuAD: precision and recall of the words of each answer. `TokenF1` here.
+    """The F1 of SQuAD, from the precision and recall of the words of each answer: the measure `TokenF1`.
 
-    `normalize` is True (case, punctuation, a/an/the and white space do not count), "neutral" (the same in any language,
-    where articles count) or False.
+    `normalize` is True (case, punctuation, white space and the articles a, an and the are ignored), "neutral" (articles
+    are not ignored, which suits all languages) or False.
 
     >>> evaluator = AnswerF1Evaluator()
     >>> evaluator.run(ground_truth_answers=["the Eiffel Tower"], predicted_answers=["Eiffel Tower in Paris"])

@@ -1,4 +1,4 @@
-"""Any answer measure of the registry as an evaluator."""
+"""Any measure of answers as an evaluator."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from karat.measures import Measure, parse
 class AnswerMeasureEvaluator(SerializableComponent):
     """Any measure of answers: `AnswerMeasureEvaluator(measure="RougeL")`.
 
-    A gold answer is a text, or a list of texts of which any is right; then the best counts.
+    A gold answer is a text, or a list of alternative texts; the alternative with the highest score counts.
 
     >>> evaluator = AnswerMeasureEvaluator("Contains")
     >>> evaluator.run(ground_truth_answers=["Berlin", ["9", "nine"]], predicted_answers=["It is Berlin.", "Nine!"])
     {'score': 1.0, 'individual_scores': [1.0, 1.0]}
     """
 
-    only_reads = True
+    modifies_inputs = False
 
     def __init__(self, measure: str | Measure = "TokenF1") -> None:
         (chosen,) = chosen_measures([measure], subjects=("answers",))
@@ -30,6 +30,6 @@ class AnswerMeasureEvaluator(SerializableComponent):
 
     @component.output_types(score=float, individual_scores=list[float])
     def run(self, ground_truth_answers: GoldAnswers, predicted_answers: PredictedAnswers) -> dict[str, Any]:
-        """The measure's value for each question, and their mean."""
+        """The value of the measure for each question, and the mean."""
         answers = answers_of(ground_truth_answers, predicted_answers)
         return result(answers, parse(self.measure).compute(answers))

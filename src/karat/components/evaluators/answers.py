@@ -1,4 +1,4 @@
-"""What evaluators of answers share: lists into Answers, and what is missing in them, said once."""
+"""Lists of gold and predicted answers to Answers, for all evaluators of answers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from karat.answers import Answers, Gold
-from karat.components.sharing import shared
+from karat.components.run_cache import cached
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text
+from karat.errors import plural
 from karat.judged import Floats
 from karat.scores import Scores
 from karat.sources.list_checks import check_same_length
 
 GoldAnswers = Sequence[Gold]
-"""For each question one gold answer, or several of which any is right; None where nobody knows one."""
+"""For each question one gold answer, a list of alternatives, or None if the answer is not known."""
 
 PredictedAnswers = Sequence[str | None]
 
@@ -23,38 +24,38 @@ _NAMES = ("ground_truth_answers", "predicted_answers")
 _log = logging.getLogger(__name__)
 
 
-def answers_of(truth: GoldAnswers, predicted: PredictedAnswers, *, some: bool = True) -> Answers:
-    """The answers of both lists, question by question: read once for all evaluators of a run.
+def answers_of(truth: GoldAnswers, predicted: PredictedAnswers, *, allow_empty: bool = False) -> Answers:
+    """The answers of both lists, by question; within a run of a pipeline they are read once for all evaluators.
 
-    Where one is None, nothing matches, and that is said. There has to be a question, unless `some` says otherwise.
+    None matches nothing, and is reported in a warning. Empty lists are an error, unless `allow_empty` is True.
     """
-    check_same_length(dict(zip(_NAMES, (truth, predicted), strict=True)), allow_empty=not some)
-    return shared(_answers, truth, predicted)
+    check_same_length(dict(zip(_NAMES, (truth, predicted), strict=True)), allow_empty=allow_empty)
+    return cached(_answers, truth, predicted)
 
 
 def _answers(truth: GoldAnswers, predicted: PredictedAnswers) -> Answers:
     queries = tuple(map(str, range(len(truth))))
     if all_text(truth) and all_text(predicted):
-        # As they mostly are: nothing has to be looked at one by one.
+        # The most common case, and a fast one: no answer has to be checked by itself.
         return Answers(queries, [(each,) for each in truth], list(predicted))  # type: ignore[misc]  # all are texts
     golds = [() if each is None else as_gold_answers(each, f"{_NAMES[0]}[{at}]") for at, each in enumerate(truth)]
-    said = [
+    texts = [
         None if each is None else as_predicted_answer(each, f"{_NAMES[1]}[{at}]") for at, each in enumerate(predicted)
     ]
-    absent = {
-        "a gold answer": [str(at) for at, texts in enumerate(golds) if not texts],
-        "a predicted answer": [str(at) for at, text in enumerate(said) if text is None],
+    missing = {
+        "a gold answer": [str(at) for at, gold in enumerate(golds) if not gold],
+        "a predicted answer": [str(at) for at, text in enumerate(texts) if text is None],
     }
-    parts = [
-        f"{len(at):,} question{'' if len(at) == 1 else 's'} without {what} (scored 0): {', '.join(at)}"
-        for what, at in absent.items()
-        if at
+    warnings = [
+        f"{plural(len(questions), 'question')} without {what} (scored 0): {', '.join(questions)}"
+        for what, questions in missing.items()
+        if questions
     ]
-    if parts:
-        _log.warning("karat: %s.", "; ".join(parts))
-    return Answers(queries, golds, said)
+    if warnings:
+        _log.warning("karat: %s.", "; ".join(warnings))
+    return Answers(queries, golds, texts)
 
 
 def result(answers: Answers, values: Floats) -> dict[str, Any]:
-    """What an evaluator returns: the mean, and the value of each question."""
+    """The result of an evaluator: the mean, and the value for each question."""
     return {"score": Scores(answers.queries, {"score": values})["score"], "individual_scores": values.tolist()}

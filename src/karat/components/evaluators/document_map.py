@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import did_you_mean, require, shown
 from karat.matching.matchers import Match
 
 Convention = Literal["found", "standard"]
@@ -15,11 +15,12 @@ _MEASURES = {"found": "AP(norm=found, credit=rank)", "standard": "AP"}
 
 @component
 class DocumentMAPEvaluator(DocumentMeasureEvaluator):
-    """Mean average precision: how high the gold documents stand.
+    """Mean average precision: how high the gold documents are ranked.
 
-    There are two conventions, and they differ. `found`, the default, is Haystack's until 3.0: it divides by the
-    gold documents that were found, and counts a repeated document each time. `standard` is trec_eval's, and
-    Haystack's from 3.1 on: it divides by all gold documents, and a repetition counts nothing.
+    There are two conventions. `found`, the default, is the convention of Haystack up to 3.0: it divides by the number
+    of gold documents that were found, and credits a repeated document each time. `standard` is the convention of
+    trec_eval, and of Haystack since 3.1: it divides by the number of all gold documents, and does not credit
+    repetitions.
 
     >>> lists = {"ground_truth_documents": [["Paris", "Lyon", "Nice"]], "retrieved_documents": [["Rome", "Paris"]]}
     >>> DocumentMAPEvaluator().run(**lists)["score"]
@@ -34,10 +35,8 @@ class DocumentMAPEvaluator(DocumentMeasureEvaluator):
         convention: Convention = "found",
         match: Match | None = None,
     ) -> None:
-        if convention not in get_args(Convention):
-            near = did_you_mean(str(convention), get_args(Convention))
-            raise KaratError(
-                f"convention {shown(convention)} is not one of {', '.join(get_args(Convention))}", hint=near
-            )
+        conventions = get_args(Convention)
+        what = f"convention={shown(convention)} is not one of {', '.join(conventions)}"
+        require(convention in conventions, what, did_you_mean(str(convention), conventions))
         super().__init__(_MEASURES[convention], document_comparison_field, match)
         self.convention = convention

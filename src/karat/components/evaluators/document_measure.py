@@ -1,4 +1,4 @@
-"""Any measure of the registry as an evaluator, and what all evaluators of documents share."""
+"""Any measure of rankings as an evaluator, and the base class of all evaluators of documents."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from karat.scores import Scores
 
 @component
 class DocumentMeasureEvaluator(SerializableComponent):
-    """Any measure, with any cut-off, on lists of documents: `DocumentMeasureEvaluator(measure="nDCG@10")`.
+    """Any measure of rankings, with any cut-off: `DocumentMeasureEvaluator(measure="nDCG@10")`.
 
-    Documents are compared by their content, or by `document_comparison_field`: `id`, or `meta.name`. Where something
-    else counts as a hit, `match` says what: `prefix`, `chunk`, `fuzzy`, `overlap` or a function, as in `evaluate`.
-    Graded measures (nDCG, DCG, ERR, ...) take the gold documents' scores for grades, where they have any; for the
-    others every gold document is simply relevant.
+    Documents are compared by their content, or by `document_comparison_field`: `id`, or `meta.name`. `match` defines a
+    hit differently: `prefix`, `chunk`, `fuzzy`, `overlap` or a function, as in `evaluate`. Graded measures (nDCG, DCG,
+    ERR, ...) use the scores of gold documents as grades, if they have scores; for all other measures every gold
+    document is relevant.
 
     >>> evaluator = DocumentMeasureEvaluator("P@2")
     >>> evaluator.run(ground_truth_documents=[["Paris"]], retrieved_documents=[["Rome", "Paris", "Oslo"]])
@@ -32,7 +32,7 @@ class DocumentMeasureEvaluator(SerializableComponent):
     {'score': 0.5, 'individual_scores': [0.5]}
     """
 
-    only_reads = True
+    modifies_inputs = False
 
     def __init__(
         self,
@@ -44,13 +44,15 @@ class DocumentMeasureEvaluator(SerializableComponent):
         chosen = measure.check() if isinstance(measure, Measure) else parse(str(measure))
         if chosen.definition.takes != "judged":
             answers = chosen.definition.takes == "answers"
-            hint = "Take AnswerMeasureEvaluator." if answers else "Call evaluate() with them instead."
-            raise KaratError(f"{chosen} takes {chosen.definition.takes}", hint=hint)
+            hint = "Use AnswerMeasureEvaluator." if answers else "Call karat.evaluate instead."
+            raise KaratError(f"{chosen} is a measure of {chosen.definition.takes}, not of documents", hint=hint)
         self.measure = str(chosen)
         if match is not None and document_comparison_field != "content":
             field = shown(document_comparison_field)
-            raise KaratError(f"match={shown(match)} and document_comparison_field={field} both say what is compared",
-                             hint="Give one of them; a matcher takes field=, as chunk(field=meta.text).")  # fmt: skip
+            raise KaratError(
+                f"match={shown(match)} and document_comparison_field={field} cannot be combined",
+                hint="Give the field to the matcher, as in chunk(field=meta.text).",
+            )
         chosen_match = None if match is None else matcher_of(match)
         self.match = match if isinstance(chosen_match, FunctionMatcher | None) else str(chosen_match)
 
@@ -60,9 +62,9 @@ class DocumentMeasureEvaluator(SerializableComponent):
 
     @component.output_types(score=float, individual_scores=list[float])
     def run(self, ground_truth_documents: DocumentLists, retrieved_documents: DocumentLists) -> dict[str, Any]:
-        """The measure's value for each question, and over all of them.
+        """The value of the measure for each question, and over all questions.
 
-        Both inputs have one list of documents per question: what should be found, and what was, best first.
+        Both inputs have one list of documents per question; retrieved documents are listed from best to worst.
         """
         measure = parse(self.measure)
         of_lists = judged(ground_truth_documents, retrieved_documents, self._matcher, measure.definition.graded)
@@ -71,11 +73,13 @@ class DocumentMeasureEvaluator(SerializableComponent):
         return {"score": score, "individual_scores": values.tolist()}
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"type", "init_parameters"}`, which `from_dict` reads; a function cannot be saved."""
+        """The evaluator as `{"type", "init_parameters"}`, which `from_dict` reads; a function cannot be saved."""
         data = super().to_dict()
         if isinstance(self._matcher, FunctionMatcher):
-            raise KaratError(f"the function {self._matcher} cannot be saved", hint="Match by a name, such as chunk.")
+            raise KaratError(
+                f"the function {self._matcher} cannot be saved", hint="Use the name of a matcher, such as chunk."
+            )
         if self.match is None:
-            # What is not said is as Haystack would have it.
+            # Without `match`, the parameters are those of Haystack's evaluators.
             del data["init_parameters"]["match"]
         return data

@@ -1,4 +1,4 @@
-"""Mean reciprocal rank as an evaluator: how high the first gold document stands."""
+"""Mean reciprocal rank as an evaluator: how high the first gold document is ranked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from karat.matching.matchers import Match
 
 @component
 class DocumentMRREvaluator(DocumentMeasureEvaluator):
-    """Mean reciprocal rank: 1 over the rank of the first gold document, 0 where none was found. `RR` here.
+    """Mean reciprocal rank: 1 / rank of the first gold document, or 0 if none was found. The measure `RR`.
 
     >>> evaluator = DocumentMRREvaluator()
     >>> evaluator.run(ground_truth_documents=[["Paris"]], retrieved_documents=[["Rome", "Paris"]])

@@ -1,4 +1,4 @@
-"""nDCG as an evaluator: are the best gold documents on top."""
+"""nDCG as an evaluator: whether the best gold documents are ranked highest."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from karat.matching.matchers import Match
 
 @component
 class DocumentNDCGEvaluator(DocumentMeasureEvaluator):
-    """Normalised discounted cumulative gain, over the whole list. `nDCG` here.
+    """Normalised discounted cumulative gain of the whole list: the measure `nDCG`.
 
-    The score of a gold document is its grade; all of a question's gold documents have one, or none has, and then
-    each is worth 1.
+    The score of a gold document is its grade. Either all gold documents of a question have a score, or none has; then
+    each grade is 1.
 
     >>> from karat import Document
     >>> evaluator = DocumentNDCGEvaluator()

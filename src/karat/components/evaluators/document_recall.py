@@ -1,4 +1,4 @@
-"""Recall as an evaluator: was any gold document found, or how many of them."""
+"""Recall as an evaluator: whether any gold document was found, or how many of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from karat.matching.matchers import Match
 
 
 class RecallMode(Enum):
-    """What recall asks: whether anything was found, or how much."""
+    """How recall is counted: whether any gold document was found, or how many of them."""
 
     SINGLE_HIT = "single_hit"
     """1 if any gold document was retrieved, else 0."""
@@ -23,13 +23,13 @@ class RecallMode(Enum):
 
     @staticmethod
     def from_str(string: str) -> RecallMode:
-        """The mode of a name."""
+        """The mode with a name."""
         for mode in RecallMode:
             if mode.value == string:
                 return mode
         names = [mode.value for mode in RecallMode]
         hint = f"{did_you_mean(str(string), names)} The modes are {', '.join(names)}.".strip()
-        raise KaratError(f"{shown(string)} is no recall mode", hint=hint)
+        raise KaratError(f"{shown(string)} is not a recall mode", hint=hint)
 
 
 _MEASURES = {RecallMode.SINGLE_HIT: "Success", RecallMode.MULTI_HIT: "R"}
@@ -37,7 +37,7 @@ _MEASURES = {RecallMode.SINGLE_HIT: "Success", RecallMode.MULTI_HIT: "R"}
 
 @component
 class DocumentRecallEvaluator(DocumentMeasureEvaluator):
-    """Recall of the retrieved documents: `Success` in single-hit mode, the default, and `R` in multi-hit mode.
+    """Recall of the retrieved documents: the measure `Success` in single-hit mode (the default), `R` in multi-hit mode.
 
     >>> lists = {"ground_truth_documents": [["Paris", "Lyon"]], "retrieved_documents": [["Paris", "Rome"]]}
     >>> DocumentRecallEvaluator().run(**lists)["score"]
@@ -52,6 +52,6 @@ class DocumentRecallEvaluator(DocumentMeasureEvaluator):
         document_comparison_field: str = "content",
         match: Match | None = None,
     ) -> None:
-        # Haystack's own RecallMode will do as well.
+        # The RecallMode of Haystack is accepted too.
         self.mode = RecallMode.from_str(mode.value if isinstance(mode, Enum) else mode)
         super().__init__(_MEASURES[self.mode], document_comparison_field, match)

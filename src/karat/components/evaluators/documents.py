@@ -1,10 +1,10 @@
-"""What evaluators of documents share: lists into Judged, matched once for all evaluators of a run."""
+"""Lists of gold and retrieved documents to Judged, for all evaluators of documents."""
 
 from __future__ import annotations
 
 import logging
 
-from karat.components.sharing import shared
+from karat.components.run_cache import cached
 from karat.evaluation.lists import match_documents, warnings
 from karat.judged import Judged
 from karat.matching.lists import DocumentLists, Matched
@@ -16,14 +16,17 @@ _log = logging.getLogger(__name__)
 
 
 def judged(truth: DocumentLists, run: DocumentLists, match: Matcher, graded: bool) -> Judged:
-    """Where the gold documents of each question were ranked; if graded, their scores are their grades."""
-    matched = shared(_matched, truth, run, match=match)
+    """The ranks of the gold documents; if `graded`, their scores are their grades.
+
+    Within a run of a pipeline, the same lists are matched once for all evaluators.
+    """
+    matched = cached(_matched, truth, run, match=match)
     return matched.graded if graded else matched.binary
 
 
 def _matched(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matched:
     check_document_lists(dict(zip(_NAMES, (truth, run), strict=True)))
     matched = match_documents(truth, run, match, _NAMES)
-    if said := warnings(matched, match):
-        _log.warning("karat: %s", said)
+    if text := warnings(matched, match):
+        _log.warning("karat: %s", text)
     return matched

@@ -1,4 +1,4 @@
-"""Semantic answer similarity as an evaluator: how near the answer is to the right one in meaning."""
+"""Semantic answer similarity as an evaluator: how similar in meaning answers are to the ground truth."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, a
 from karat.components.serialization import SerializableComponent
 from karat.errors import KaratError, shown
 
-_GIVE_IT = "Give it as text, or leave it out and set HF_TOKEN."
 _ENVIRONMENT = {"type": "env_var", "env_vars": ["HF_API_TOKEN", "HF_TOKEN"], "strict": False}
 
 
 @component
 class SASEvaluator(SerializableComponent):
-    """Semantic answer similarity: the cosine of a bi-encoder, or the score of a cross-encoder. `SAS` here.
+    """Semantic answer similarity, the cosine of a bi-encoder or the score of a cross-encoder: the measure `SAS`.
 
-    `model` is a model of sentence-transformers (extra `karat[sas]`), by its name on the Hugging Face hub or its folder;
-    or `wordllama` (extra `karat[static]`): static embeddings that come with that package, without torch or download.
-    `device` is `cuda`, `mps`, `cpu`, ...; without one, the best there is. `token` is for private models; without one,
-    HF_API_TOKEN and HF_TOKEN are looked up. Code that comes with a model is never run.
+    `model` is the name of a sentence-transformers model on the Hugging Face hub, or its folder (extra `karat[sas]`); or
+    `wordllama` for static embeddings, which need neither torch nor a download (extra `karat[static]`). `device` is
+    `cuda`, `mps`, `cpu`, ...; by default the best available one. `token` is for private models; by default it is read
+    from HF_API_TOKEN or HF_TOKEN. Code that comes with a model is never run.
 
-    Scores are from 0 to 1, a negative cosine is 0, and none depends on the other answers of a call.
+    Scores are between 0 and 1; a negative cosine is 0. A score does not depend on the other answers of a call.
 
     >>> evaluator = SASEvaluator(model="wordllama")
     >>> evaluator.run(ground_truth_answers=["Berlin", "Paris"], predicted_answers=["Berlin", ""])
     {'score': 0.5, 'individual_scores': [1.0, 0.0]}
     """
 
-    only_reads = True
+    modifies_inputs = False
 
     def __init__(
         self,
@@ -47,33 +46,33 @@ class SASEvaluator(SerializableComponent):
         if not isinstance(model, str) or not model.strip():
             raise KaratError(f"model={shown(model)} is not the name of a model", hint="Give its name, or its folder.")
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise KaratError(f"batch_size={shown(batch_size)} is no number of texts", hint="Give 1 or more.")
+            raise KaratError(f"batch_size={shown(batch_size)} is not a number of texts", hint="Give 1 or more.")
         self.model = model
         self.batch_size = batch_size
         self.device = _device_name(device)
-        self.token = _described(token)
+        self.token = _token_description(token)
         if self.token is not None and not isinstance(self.token, str):
             _variables(self.token)
 
     def warm_up(self) -> None:
-        """Load the model: `run` does it as well, if nobody has."""
-        self._loaded()
+        """Load the model. Otherwise the first `run` loads it."""
+        self._loaded_model()
 
-    def _loaded(self) -> Model:
-        return loaded(self.model, self.device, _secret(self.token))
+    def _loaded_model(self) -> Model:
+        return loaded(self.model, self.device, _token_value(self.token))
 
     @component.output_types(score=float, individual_scores=list[float])
     def run(self, ground_truth_answers: GoldAnswers, predicted_answers: PredictedAnswers) -> dict[str, Any]:
-        """The similarity of each answer to its ground truth, and their mean."""
-        answers = answers_of(ground_truth_answers, predicted_answers, some=False)
+        """The similarity of each answer to its ground truth, and the mean."""
+        answers = answers_of(ground_truth_answers, predicted_answers, allow_empty=True)
         if not answers.queries:
             return {"score": 0.0, "individual_scores": []}
-        return result(answers, similarity(answers, self._loaded(), self.batch_size))
+        return result(answers, similarity(answers, self._loaded_model(), self.batch_size))
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"type", "init_parameters"}`, which `from_dict` reads; a token is a secret, and is not saved."""
+        """The evaluator as `{"type", "init_parameters"}`, which `from_dict` reads; a token cannot be saved."""
         if self.token is not None and not isinstance(self.token, Mapping):
-            hint = "Leave it out and set HF_TOKEN where it runs."
+            hint = "Omit it, and set HF_TOKEN in the environment instead."
             raise KaratError("a token is not written to a file", hint=hint)
         return super().to_dict()
 
@@ -82,7 +81,7 @@ class SASEvaluator(SerializableComponent):
 
 
 def _device_name(device: Any) -> str | None:
-    """A device as torch calls it, from its name, from torch's or Haystack's object, or from what Haystack saved."""
+    """The name of a device in torch, from a name, an object of torch or Haystack, or a dictionary of Haystack."""
     if device is None or isinstance(device, str):
         return device
     if isinstance(device, Mapping) and isinstance(name := device.get("device"), str):
@@ -90,15 +89,15 @@ def _device_name(device: Any) -> str | None:
     if callable(to_name := getattr(device, "to_torch_str", None)):
         try:
             return str(to_name())
-        except ValueError:  # several at once
+        except ValueError:  # several devices
             pass
     if type(device).__module__.partition(".")[0] == "torch":
         return str(device)
-    raise KaratError(f"device={shown(device)} is no device", hint='Give its name, such as "cpu" or "cuda:0".')
+    raise KaratError(f"device={shown(device)} is not a device", hint='Give its name, such as "cpu" or "cuda:0".')
 
 
-def _described(token: Any) -> Any:
-    """Haystack's Secret as what it saves, if it is one of the environment, or as the token itself."""
+def _token_description(token: Any) -> Any:
+    """A Secret of Haystack as the dictionary it is saved as, or as its value if it cannot be saved."""
     if not callable(resolve := getattr(token, "resolve_value", None)):
         return token
     try:
@@ -107,21 +106,22 @@ def _described(token: Any) -> Any:
         return resolve()
 
 
-def _secret(token: Any) -> str | None:
-    """A token: as it is, or from the environment, where it is said to be there, or nothing is said."""
+def _token_value(token: Any) -> str | None:
+    """A token, read from the environment if it is not given as a text."""
     if isinstance(token, str):
         return token or None
-    described = _ENVIRONMENT if token is None else token
-    names = _variables(described)
-    found = next((os.environ[name] for name in names if os.environ.get(name)), None)
-    if found is None and described.get("strict"):
-        raise KaratError(f"there is no token in the environment: {' or '.join(names)}", hint="Set it.")
-    return found
+    description = _ENVIRONMENT if token is None else token
+    names = _variables(description)
+    value = next((os.environ[name] for name in names if os.environ.get(name)), None)
+    if value is None and description.get("strict"):
+        raise KaratError("no token in the environment", hint=f"Set {' or '.join(names)}.")
+    return value
 
 
 def _variables(token: Any) -> list[str]:
-    """The variables of the environment that a token is said to be in. A token itself is never saved as a mapping."""
+    """The environment variables in the description of a token."""
     names = token.get("env_vars") if isinstance(token, Mapping) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or "token" in token:
-        raise KaratError("this is no token", hint=_GIVE_IT)
+        # The message does not show the value, because it may be a secret.
+        raise KaratError("this is not a token", hint="Pass it as a text, or omit it and set HF_TOKEN.")
     return names

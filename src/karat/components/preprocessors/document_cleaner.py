@@ -38,7 +38,7 @@ class DocumentCleaner(SerializableComponent):
     {'documents': [Document(content='Paris is the capital.')]}
     """
 
-    only_reads = True
+    modifies_inputs = False
 
     def __init__(
         self,
