@@ -418,7 +418,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "an unknown measure like SAS": (["gold.json", "good.json", "-m", "SASS"], "Did you mean SAS?"),
     "an unknown parameter": (["gold.json", "good.json", "-m", "SAS(modle=wordllama)"], "Did you mean model?"),
     "a cut-off": (["gold.json", "good.json", "-m", "EM@3"], "EM takes no cut-off"),
-    "no measure": (["gold.json", "good.json", "-m", ""], "no measure was asked for"),
+    "no measure": (["gold.json", "good.json", "-m", ""], "no measures were given"),
     "an unknown question": (["gold.json", "good.json", "--explain", "towers"], "Did you mean tower?"),
     "an explanation as csv": (["gold.json", "good.json", "--explain", "tower", "--output", "csv"], "no csv of"),
     "an explanation of all": (["gold.json", "good.json", "--explain", "tower", "--per-query"], "of one query"),

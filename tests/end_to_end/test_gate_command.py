@@ -186,7 +186,7 @@ def test_a_failed_gate_fails_also_where_nobody_reads_what_it_says(folder: Path) 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nowhere", "nowhere", "--min", "nDGC@10=0.5"], "--min 'nDGC@10=0.5': there is no measure 'nDGC'. Did"),
+        (["nowhere", "nowhere", "--min", "nDGC@10=0.5"], "--min 'nDGC@10=0.5': unknown measure 'nDGC'. Did"),
         (["nowhere", "nowhere"], "there are no rules. Give --min nDCG@10=0.6"),
         (["nowhere", "nowhere", "--max-drop", "AP=0.1"], "--max-drop 'AP=0.1': a drop of AP is from a baseline"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "--min", "map=0.1"], "--min 'map=0.1': map has a min of 0.1, twice"),

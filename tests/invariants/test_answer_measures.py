@@ -40,7 +40,7 @@ LISTS = st.lists(QUESTIONS, min_size=1, max_size=6)
 
 with_each_measure = pytest.mark.parametrize("measure", MEASURES, ids=str)
 with_each_file = pytest.mark.parametrize("measures", FILES.values(), ids=FILES)
-# Counted._in_steps looks for words in an empty list where no gold answer of a batch has one.
+# PairedWords looks words up in an empty array if no gold answer of a batch has any.
 WORDLESS: list[Question] = [([""], "cat")]
 
 

@@ -16,7 +16,7 @@ from hub import COMMIT, hub
 
 from karat import KaratError, Pipeline, evaluate_answers
 from karat.answers import sas
-from karat.answers.models import DEFAULT_MODEL, loaded
+from karat.answers.models import DEFAULT_MODEL, load_model
 from karat.components.evaluators import AnswerExactMatchEvaluator, SASEvaluator
 
 pytestmark = pytest.mark.filterwarnings("default")  # what torch and transformers warn of is theirs
@@ -149,7 +149,7 @@ def test_a_folder_that_holds_no_whole_model_is_an_error(tmp_path: Path, content:
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(KaratError, match="cannot be loaded"):
-        loaded(str(tmp_path))
+        load_model(str(tmp_path))
 
 
 def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
     )
     (folder / "code.py").write_text(f"open({str(proof)!r}, 'w').write('x')\nclass C: ...\nclass M: ...\n")
     with pytest.raises(KaratError, match="cannot be loaded"):
-        loaded(str(folder))
+        load_model(str(folder))
     assert not proof.exists()
 
 
@@ -255,7 +255,7 @@ def test_a_model_that_cannot_be_had_is_an_error_at_once_that_names_both_ways_out
     tmp_path: Path, setting: dict[str, str]
 ) -> None:
     said = python(WRONG.format(model=""), tmp_path, **setting).stdout
-    assert f"the model '{DEFAULT_MODEL}' is not on this machine, and cannot be downloaded" in said
+    assert f"the model '{DEFAULT_MODEL}' is not on this machine and cannot be downloaded" in said
     assert f"hf download {DEFAULT_MODEL}" in said
     assert "the path of a folder" in said
     assert 'model="wordllama"' in said
@@ -264,9 +264,9 @@ def test_a_model_that_cannot_be_had_is_an_error_at_once_that_names_both_ways_out
 def test_a_name_that_the_hub_does_not_know_is_an_error(tmp_path: Path) -> None:
     with hub({}) as (address, _):
         said = python(WRONG.format(model="'no/such-model'"), tmp_path, HF_ENDPOINT=address).stdout
-        assert "there is no model 'no/such-model' on the Hugging Face hub" in said
+        assert "the Hugging Face hub has no model 'no/such-model'" in said
         said = python(WRONG.format(model="'/no/such/folder'"), tmp_path, HF_ENDPOINT=address).stdout
-        assert "there is no folder '/no/such/folder'" in said
+        assert "no such folder: '/no/such/folder'" in said
 
 
 def test_a_pipeline_saves_the_evaluator_and_never_its_token() -> None:

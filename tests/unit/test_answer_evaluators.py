@@ -301,10 +301,10 @@ def test_a_generator_is_refused_with_its_mend_and_stays_unread(evaluator: Any) -
         ("F", "F is a measure of documents"),
         ("TokenF2", "Did you mean TokenF1"),
         ("EM@3", "EM takes no cut-off"),
-        ("EM,TokenF1", "is not the name of a measure"),
-        ("", "is not the name of a measure"),
-        (5, "there is no measure"),
-        (None, "there is no measure"),
+        ("EM,TokenF1", "is not a valid measure name"),
+        ("", "is not a valid measure name"),
+        (5, "unknown measure"),
+        (None, "unknown measure"),
     ],
 )
 def test_what_is_no_measure_of_answers_is_refused(measure: Any, match: str) -> None:
@@ -371,11 +371,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """The model, device and token that were asked for, with none of the environment's tokens set."""
     calls: list[Asked] = []
 
-    def loaded(model: str, device: str | None, token: str | None) -> Any:
+    def load_model(model: str, device: str | None, token: str | None) -> Any:
         calls.append((model, device, token))
-        return models.loaded("wordllama")
+        return models.load_model("wordllama")
 
-    monkeypatch.setattr(sas_evaluator, "loaded", loaded)
+    monkeypatch.setattr(sas_evaluator, "load_model", load_model)
     for name in ("HF_API_TOKEN", "HF_TOKEN", "OTHER_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     return calls

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
 from karat.answers import SAS, Answers, models, sas
-from karat.answers.models import DEFAULT_MODEL, Pairs, loaded
+from karat.answers.models import DEFAULT_MODEL, TextPairs, load_model
 from karat.answers.similarity import similarity
 from karat.judged import Floats
 from karat.measures import parse
@@ -76,7 +76,7 @@ def answers_of(pairs: list[tuple[str, str]]) -> Answers:
 
 
 def values_of(pairs: list[tuple[str, str]], batch_size: int = 32) -> list[float]:
-    values: list[float] = similarity(answers_of(pairs), loaded(STATIC), batch_size).tolist()
+    values: list[float] = similarity(answers_of(pairs), load_model(STATIC), batch_size).tolist()
     return values
 
 
@@ -132,13 +132,13 @@ def test_no_answer_and_no_gold_answer_score_0() -> None:
         0
     ] * 4
     nobody = Answers(("1", "2"), [("Berlin",), ()], [None, "Berlin"])
-    assert similarity(nobody, loaded(STATIC)).tolist() == [0, 0]
+    assert similarity(nobody, load_model(STATIC)).tolist() == [0, 0]
 
 
 def test_the_model_is_not_asked_about_blank_answers_and_once_about_pairs_that_come_again() -> None:
     asked: list[tuple[str, str]] = []
 
-    def model(pairs: Pairs, batch_size: int) -> Floats:
+    def model(pairs: TextPairs, batch_size: int) -> Floats:
         asked.extend(pairs)
         return np.full(len(pairs), 0.5)
 
@@ -149,17 +149,17 @@ def test_the_model_is_not_asked_about_blank_answers_and_once_about_pairs_that_co
 
 @pytest.mark.parametrize(("score", "value"), [(-0.5, 0.0), (1.0000001, 1.0), (7.0, 1.0), (0.25, 0.25)])
 def test_what_a_model_gives_is_kept_between_0_and_1(score: float, value: float) -> None:
-    def model(pairs: Pairs, batch_size: int) -> Floats:
+    def model(pairs: TextPairs, batch_size: int) -> Floats:
         return np.full(len(pairs), score)
 
     assert similarity(answers_of([("a", "b")]), model).tolist() == [value]
 
 
 def test_a_model_that_gives_no_number_is_an_error_that_names_the_pair() -> None:
-    def model(pairs: Pairs, batch_size: int) -> Floats:
+    def model(pairs: TextPairs, batch_size: int) -> Floats:
         return np.array([np.nan if "bad" in said else 0.5 for _, said in pairs])
 
-    with pytest.raises(KaratError, match="no number for 'bad' and 'gold'"):
+    with pytest.raises(KaratError, match="returned NaN for 'bad' and 'gold'"):
         similarity(answers_of([("x", "y"), ("gold", "bad")]), model)
 
 
@@ -211,7 +211,7 @@ def test_of_several_gold_answers_the_nearest_counts() -> None:
     assert sas([*golds, "a new automobile"], "a new automobile", STATIC) == pytest.approx(1, abs=1e-12)
     # Each question takes its own.
     both = Answers(("1", "2"), [golds, ["banana", ""]], ["a new automobile", " "])
-    assert similarity(both, loaded(STATIC)).tolist() == pytest.approx([alone[1], 1], abs=1e-12)
+    assert similarity(both, load_model(STATIC)).tolist() == pytest.approx([alone[1], 1], abs=1e-12)
 
 
 def test_values_are_plain_floats() -> None:
@@ -223,24 +223,29 @@ def test_values_are_plain_floats() -> None:
     )
     scores = evaluate_answers({"q": "Berlin"}, {"q": "Berlin"}, "SAS(model=wordllama)")
     assert type(scores.per_query["q"]["SAS(model=wordllama)"]) is float
-    assert similarity(answers_of(PAIRS[:3]), loaded(STATIC)).dtype == np.float64
-    assert similarity(answers_of([]), loaded(STATIC)).shape == (0,)
+    assert similarity(answers_of(PAIRS[:3]), load_model(STATIC)).dtype == np.float64
+    assert similarity(answers_of([]), load_model(STATIC)).shape == (0,)
 
 
 @pytest.mark.usefixtures("_forgotten")
 def test_a_model_is_loaded_once() -> None:
-    model = loaded(STATIC)
-    assert loaded(STATIC) is model
+    model = load_model(STATIC)
+    assert load_model(STATIC) is model
     sas("Berlin", "Lyon", STATIC)
     assert (models._static.cache_info().misses, models._static.cache_info().currsize) == (1, 1)
 
 
 @pytest.mark.usefixtures("_forgotten")
 def test_a_model_is_the_same_whether_or_not_it_is_said_that_no_device_and_no_token_is_wanted() -> None:
-    model = loaded(STATIC)
-    assert loaded(STATIC, None, None) is loaded(STATIC, device=None) is loaded(model=STATIC, token=None) is model
+    model = load_model(STATIC)
+    assert (
+        load_model(STATIC, None, None)
+        is load_model(STATIC, device=None)
+        is load_model(model=STATIC, token=None)
+        is model
+    )
     # Static embeddings are on no device.
-    assert loaded(STATIC, "cuda:7", "a token") is model
+    assert load_model(STATIC, "cuda:7", "a token") is model
 
 
 @pytest.mark.usefixtures("_forgotten")
@@ -249,11 +254,11 @@ def test_a_model_of_sentence_transformers_is_the_same_too_and_another_on_another
 ) -> None:
     for package in ("sentence_transformers", "transformers"):
         monkeypatch.setitem(sys.modules, package, ModuleType(package))
-    monkeypatch.setattr(models, "_explained", lambda *_: object())
+    monkeypatch.setattr(models, "_load_or_explain", lambda *_: object())
     name = str(tmp_path)
-    model = loaded(name)
-    assert loaded(name, None, None) is loaded(name, token=None) is model
-    assert loaded(name, "cpu") is not model
+    model = load_model(name)
+    assert load_model(name, None, None) is load_model(name, token=None) is model
+    assert load_model(name, "cpu") is not model
 
 
 OFFLINE = """
@@ -297,7 +302,7 @@ def test_a_model_without_sentence_transformers_is_an_error_that_names_both_ways_
 ) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     for ask in (
-        lambda: loaded(name),
+        lambda: load_model(name),
         lambda: sas("Berlin", "Lyon", name),
         lambda: SAS(model=name).compute(answers_of([])),
     ):
@@ -333,7 +338,7 @@ def test_without_wordllama_the_error_says_what_to_install(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("wrong", ["", "  ", None, 5, b"wordllama"])
 def test_what_is_not_the_name_of_a_model_is_an_error(wrong: Any) -> None:
     with pytest.raises(KaratError, match="is not the name of a model") as raised:
-        loaded(wrong)
+        load_model(wrong)
     assert STATIC in str(raised.value)
 
 

@@ -163,9 +163,9 @@ def test_an_unknown_way_with_missing_answers_is_an_error(missing: Any) -> None:
 
 
 def test_no_measure_and_an_unknown_measure_are_errors() -> None:
-    assert error_of(evaluate_answers, TRUTH, SAID, []).what == "no measure was asked for"
+    assert error_of(evaluate_answers, TRUTH, SAID, []).what == "no measures were given"
     error = error_of(evaluate_answers, TRUTH, SAID, "EMM")
-    assert error.what == "there is no measure 'EMM'"
+    assert error.what == "unknown measure 'EMM'"
     assert (error.hint or "").startswith("Did you mean EM?")
 
 
@@ -173,7 +173,7 @@ def test_no_measure_and_an_unknown_measure_are_errors() -> None:
 def test_measures_of_documents_are_refused_and_evaluate_is_named(measure: Any) -> None:
     error = error_of(evaluate_answers, TRUTH, SAID, ["EM", measure])
     assert error.what.endswith("is a measure of documents")
-    assert error.hint == "Documents are evaluated by evaluate (`karat evaluate`)."
+    assert error.hint == "Use evaluate (`karat evaluate`)."
 
 
 @pytest.mark.parametrize("measure", ["EM", "TokenF1", "em(normalize=true)", "Contains", EM])
@@ -418,7 +418,7 @@ def test_f1_is_that_of_what_is_there() -> None:
 @pytest.mark.parametrize("measures", ["F1", "RR, F1", "f1", ["F1", "EM"]])
 def test_f1_is_an_error_where_documents_and_answers_are_there(measures: Any) -> None:
     error = error_of(evaluate_results, [BOTH], measures)
-    assert error.what.lower() == "f1 is f of documents and tokenf1 of answers, and both are there"
+    assert error.what.lower() == "f1 is ambiguous: it can mean f of documents or tokenf1 of answers"
     assert error.hint == "Write F or TokenF1."
 
 

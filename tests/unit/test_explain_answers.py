@@ -153,7 +153,7 @@ def test_where_less_is_better_the_lowest_of_the_gold_answers_counts_and_is_marke
     def Apart(answers: Answers) -> Floats:
         """How many characters one answer is longer than the other."""
         if how == "each":
-            return answers.each(apart, lowest=True)
+            return answers.best_of(apart, lowest=True)
         return answers.best([apart(*pair) for pair in zip(*answers.pairs, strict=True)], lowest=True)
 
     truth: dict[str, Any] = {"q": ["abcd", "ab", "abcdefg"], "r": ["abc"], "unsaid": ["a", "b"]}

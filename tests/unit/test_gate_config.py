@@ -213,9 +213,7 @@ def test_an_unknown_measure_is_named_with_file_and_key_when_it_is_asked_for(here
     config = written('[gate.min]\n"nDGC@10" = 0.6\n')
     with pytest.raises(KaratError) as caught:
         refuse_unknown_measures(config.rules)
-    assert str(caught.value).startswith(
-        "karat.toml: gate.min.\"nDGC@10\": there is no measure 'nDGC'. Did you mean nDCG"
-    )
+    assert str(caught.value).startswith("karat.toml: gate.min.\"nDGC@10\": unknown measure 'nDGC'. Did you mean nDCG")
 
 
 def test_a_threshold_is_set_where_a_rule_names_none() -> None:

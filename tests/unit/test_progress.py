@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from karat.answers import Answers
-from karat.answers.models import Pairs
+from karat.answers.models import TextPairs
 from karat.answers.similarity import similarity
 from karat.judged import Floats
 from karat.output import progress
@@ -29,7 +29,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return screen
 
 
-def far(pairs: Pairs, batch_size: int) -> Floats:
+def far(pairs: TextPairs, batch_size: int) -> Floats:
     return np.zeros(len(pairs))
 
 

@@ -52,11 +52,11 @@ def test_the_names_of_the_peers_are_accepted_as_they_are(theirs: str, ours: str)
     [
         ("ndgc@10", "nDCG"),
         ("AvgPrec", "measures` lists"),
-        ("α-nDCG@10", "ir_measures has it"),
-        ("alpha_nDCG@20", "ir_measures has it"),
-        ("Compat", "ir_measures has it"),
-        ("11pt_avg", "trec_eval has it"),
-        ("Rprec_mult_0.20", "trec_eval has it"),
+        ("α-nDCG@10", "of ir_measures"),
+        ("alpha_nDCG@20", "of ir_measures"),
+        ("Compat", "of ir_measures"),
+        ("11pt_avg", "of trec_eval"),
+        ("Rprec_mult_0.20", "of trec_eval"),
         ("P", "P needs a cut-off. Write P@10"),
         ("IPrec", "Write IPrec@0.1"),
         ("Rprec@10", "takes no cut-off"),
@@ -75,8 +75,8 @@ def test_the_names_of_the_peers_are_accepted_as_they_are(theirs: str, ours: str)
         ("AP(norm=most)", "one of relevant, found, min"),
         ("AP(re=2)", "Did you mean rel"),
         ("nDCG(dcg=exp)@10", "one of log2, exp-log2"),
-        ("AP(credit=rank)", "only norm=found"),
-        ("nDCG(credit=rank)@10", "only ideal=retrieved"),
+        ("AP(credit=rank)", "needs norm=found"),
+        ("nDCG(credit=rank)@10", "needs ideal=retrieved"),
         ("AP(rel=inf)", "a number"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_users_measure_may_be_declared_again_as_a_notebook_does_but_not_take_a
     for taken in ("nDCG", "map"):
         with pytest.raises(KaratError, match=taken):
             register(name=taken)(lambda judged: np.zeros(len(judged.queries)))
-    with pytest.raises(KaratError, match="taken by another"):
+    with pytest.raises(KaratError, match="the alias map belongs to AP"):
         register(name="Mine", aliases=("map",))(lambda judged: np.zeros(len(judged.queries)))
 
 

@@ -28,7 +28,7 @@ from karat.judged import Floats, Ints, Judged
 from karat.measures import definitions, parse
 from karat.output.tables import Cell, Table, Tabular
 from karat.registry import Effect, Measure
-from karat.registry.names import value_text
+from karat.registry.names import format_value
 from karat.scores import Scores
 from karat.scores.summary import cell_text
 
@@ -77,7 +77,7 @@ class Bounds(Tabular):
         )
         count = int(self.unjudged.sum())
         documents = f"{count:,} retrieved document{'' if count == 1 else 's'}"
-        note = f"{self.measure}, were the {documents} without a judgment judged as 0 or as {value_text(self.best)}"
+        note = f"{self.measure}, were the {documents} without a judgment judged as 0 or as {format_value(self.best)}"
         return Table(("query", "score", "least", "greatest", "unjudged"), rows, (note,))
 
     def __repr__(self) -> str:
@@ -184,8 +184,8 @@ def _best_grade(judged: Judged, best: float | None) -> float:
         raise KaratError(f"best={shown(best)} is no grade of a relevant document", hint="Give a number above 0.")
     if best < largest:
         raise KaratError(
-            f"best={value_text(float(best))} is below the largest grade in the truth, {value_text(largest)}",
-            hint=f"Give {value_text(largest)} or more, or leave it out.",
+            f"best={format_value(float(best))} is below the largest grade in the truth, {format_value(largest)}",
+            hint=f"Give {format_value(largest)} or more, or leave it out.",
         )
     return float(best)
 

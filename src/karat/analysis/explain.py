@@ -13,7 +13,7 @@ from karat.documents.fields import DocumentLike, document_key
 from karat.errors import KaratError, did_you_mean, shown
 from karat.measures import meanings
 from karat.output.tables import Cell, Table
-from karat.registry.names import value_text
+from karat.registry.names import format_value
 from karat.scores.combining import higher_is_better
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Explanation:
             same = row.rank is not None and row.rank == last
             rank = "" if same else "–" if row.rank is None else str(row.rank)
             how = f"{row.how} (again)" if row.again else row.how
-            grade = "" if row.grade is None else value_text(row.grade)
+            grade = "" if row.grade is None else format_value(row.grade)
             cells = (rank, "" if same else row.document, row.gold, grade, how)
             rows.append(tuple(Cell(text) for text in cells))
             last = row.rank

@@ -19,7 +19,7 @@ from karat.documents.words import separate_cjk_characters
 from karat.errors import KaratError, did_you_mean, list_hint, shown
 from karat.judged import Floats, Ints
 from karat.output.tables import Cell, Table, Tabular
-from karat.registry.names import value_text
+from karat.registry.names import format_value
 from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
 from karat.scores.summary import cell_text, notes
 from karat.stats import weak_group
@@ -259,7 +259,7 @@ def _grouped(values: Sequence[Value], bins: int | Floats | None) -> tuple[list[s
     elif known and bins is not None:
         raise KaratError("bins are for numbers, and here are others", hint="Leave bins out, or give numbers.")
     else:
-        texts = [(value or _EMPTY) if isinstance(value, str) else value_text(value) for value in known]
+        texts = [(value or _EMPTY) if isinstance(value, str) else format_value(value) for value in known]
         labels = [label for label in dict.fromkeys(texts) if label != _NONE]
         # True and false have an order of their own.
         labels = sorted(labels) if all(isinstance(value, bool) for value in known) else labels
@@ -307,7 +307,7 @@ def _span(low: str, high: str) -> str:
 def _written(numbers: Sequence[float]) -> dict[float, str]:
     """Numbers in few digits, but in so many that different ones look different."""
     for digits in (4, 6, 9):
-        texts = {number: value_text(number) if number.is_integer() else f"{number:.{digits}g}" for number in numbers}
+        texts = {number: format_value(number) if number.is_integer() else f"{number:.{digits}g}" for number in numbers}
         if max(map(abs, numbers)) < 10**digits and len(set(texts.values())) == len(texts):
             return texts
-    return {number: value_text(number) for number in numbers}
+    return {number: format_value(number) for number in numbers}

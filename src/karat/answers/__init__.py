@@ -1,7 +1,7 @@
-"""Answer measures: how near a predicted answer is to the right one.
+"""Answer measures: how close a predicted answer is to the gold answer.
 
-The functions compare one answer with its gold answer, or with several, of which the best counts. `evaluate_answers`
-does so for many questions, by the measures of the same definitions: EM, TokenF1, TokenPrecision, TokenRecall, RougeL,
+The functions compare one predicted answer with one gold answer, or with several: then the best value counts.
+`evaluate_answers` computes the same measures for many questions: EM, TokenF1, TokenPrecision, TokenRecall, RougeL,
 Contains and SAS.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from karat.answers.answers import Answers
 from karat.answers.models import DEFAULT_MODEL
 from karat.answers.overlap import EM, Contains, TokenF1, TokenPrecision, TokenRecall
-from karat.answers.pairs import Answers
 from karat.answers.rouge import RougeL
 from karat.answers.similarity import SAS
 from karat.documents.answer import as_gold_answers, as_predicted_answer
@@ -36,14 +36,14 @@ __all__ = [
 ]
 
 Gold = str | Sequence[str] | None
-"""A gold answer, or several of which any is right; None where nobody knows one, and nothing matches."""
+"""A gold answer, or several, any of which is right; None if it is not known, and then nothing matches."""
 
 
 def exact_match(truth: Gold, predicted: str | None, normalize: bool | str = False) -> int:
-    """1 if an answer is the gold one, else 0: letter for letter, or with what SQuAD forgives left out.
+    """1 if the predicted answer equals the gold answer, else 0.
 
-    `normalize` is True (SQuAD's: case, punctuation, articles, white space), "neutral" (the same for any language, where
-    articles count) or False. Two empty answers agree; None is no answer, and matches nothing.
+    `normalize` is False (compare every character), True (ignore case, punctuation, articles and white space, as SQuAD)
+    or "neutral" (the same for any language, but keep articles). Two empty answers match; None matches nothing.
 
     >>> exact_match("Paris", "paris"), exact_match("Paris", "paris.", normalize=True), exact_match(None, None)
     (0, 1, 0)
@@ -52,7 +52,7 @@ def exact_match(truth: Gold, predicted: str | None, normalize: bool | str = Fals
 
 
 def f1(truth: Gold, predicted: str | None, normalize: bool | str = True) -> float:
-    """The harmonic mean of word precision and word recall, as in SQuAD.
+    """The F1 of the words of the predicted and the gold answer, as in SQuAD.
 
     >>> f1(["in 1889", "March 1889"], "It was finished in March 1889.")
     0.5
@@ -61,7 +61,7 @@ def f1(truth: Gold, predicted: str | None, normalize: bool | str = True) -> floa
 
 
 def precision(truth: Gold, predicted: str | None, normalize: bool | str = True) -> float:
-    """The share of the words of an answer that are in the gold one.
+    """The share of the predicted answer's words that are in the gold answer.
 
     >>> precision("March 1889", "It was finished in March 1889.")
     0.3333333333333333
@@ -70,7 +70,7 @@ def precision(truth: Gold, predicted: str | None, normalize: bool | str = True) 
 
 
 def recall(truth: Gold, predicted: str | None, normalize: bool | str = True) -> float:
-    """The share of the words of the gold answer that are in an answer.
+    """The share of the gold answer's words that are in the predicted answer.
 
     >>> recall("March 1889", "It was finished in March 1889.")
     1.0
@@ -79,7 +79,7 @@ def recall(truth: Gold, predicted: str | None, normalize: bool | str = True) -> 
 
 
 def rouge_l(truth: Gold, predicted: str | None) -> float:
-    """How many words of both stand in the same order: the F-measure of their longest common subsequence.
+    """ROUGE-L: the F-measure of the longest common subsequence of words.
 
     >>> rouge_l("the cat sat on the mat", "the cat lay on a mat")
     0.6666666666666666
@@ -88,7 +88,7 @@ def rouge_l(truth: Gold, predicted: str | None) -> float:
 
 
 def contains(truth: Gold, predicted: str | None, normalize: bool | str = True) -> int:
-    """1 if a gold answer stands in an answer, word for word, else 0.
+    """1 if the predicted answer contains the gold answer, word for word, else 0.
 
     >>> contains("March 1889", "It was finished in March 1889."), contains("89", "1889")
     (1, 0)
@@ -97,7 +97,7 @@ def contains(truth: Gold, predicted: str | None, normalize: bool | str = True) -
 
 
 def sas(truth: Gold, predicted: str | None, model: str = DEFAULT_MODEL) -> float:
-    """How near an answer is to the gold one in meaning, as a model sees it, from 0 to 1.
+    """How similar the predicted answer is to the gold answer in meaning, according to a model, from 0 to 1.
 
     >>> sas("Berlin", "Berlin", model="wordllama")
     1.0
@@ -107,5 +107,5 @@ def sas(truth: Gold, predicted: str | None, model: str = DEFAULT_MODEL) -> float
 
 def _value(measure: Measure, truth: Gold, predicted: str | None) -> float:
     golds = () if truth is None else as_gold_answers(truth, "the truth")
-    said = None if predicted is None else as_predicted_answer(predicted, "the predicted answer")
-    return float(measure.compute(Answers(("0",), (golds,), (said,)))[0])
+    answer = None if predicted is None else as_predicted_answer(predicted, "the predicted answer")
+    return float(measure.compute(Answers(("0",), (golds,), (answer,)))[0])

@@ -49,7 +49,7 @@ def command(
     from karat.cli.output import Request, deliver, refuse, refuse_two_inputs
     from karat.cli.systems import fields_named, run_names
     from karat.errors import KaratError
-    from karat.evaluation import DEFAULT_ANSWER_MEASURES, chosen_measures, evaluate_answers
+    from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
     from karat.registry.names import split_names
     from karat.sources.answers import read_gold_answers
 
@@ -61,7 +61,7 @@ def command(
     names, notes = with_static_model(
         [name for text in measures or DEFAULT_ANSWER_MEASURES for name in split_names(text)]
     )
-    chosen = chosen_measures(names, subjects=("answers",))
+    chosen = select_measures(names, subjects=("answers",))
     request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None, explain)
     refuse(request, paths)
     theirs = fields_named(fields or [])

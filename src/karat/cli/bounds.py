@@ -9,7 +9,7 @@ from karat.analysis.bounds import Bounds
 from karat.cli.output import Request, report
 from karat.errors import KaratError
 from karat.output.tables import Cell, Table
-from karat.registry.names import value_text
+from karat.registry.names import format_value
 from karat.scores import Scores
 from karat.scores.summary import cell_text, notes
 
@@ -62,7 +62,7 @@ def _together(found: Mapping[tuple[str, str], Bounds], several: bool) -> Table:
     some = next(iter(found.values()))
     said = (
         f"{len(some.queries):,} quer{'y' if len(some.queries) == 1 else 'ies'}; least and greatest: over every way of"
-        f" judging the retrieved documents without a judgment, at whatever rank, as 0 or as {value_text(some.best)}"
+        f" judging the retrieved documents without a judgment, at whatever rank, as 0 or as {format_value(some.best)}"
     )
     return Table(header, tuple(rows), (said,), labels=2 if several else 1)
 

@@ -57,7 +57,7 @@ def signature(definition: Definition) -> str:
 
 def explanation(definition: Definition) -> Iterator[str]:
     """All there is to know about a measure, line by line."""
-    from karat.registry.names import value_text
+    from karat.registry.names import format_value
     from karat.registry.parameters import REQUIRED
 
     yield signature(definition)
@@ -67,7 +67,7 @@ def explanation(definition: Definition) -> Iterator[str]:
         for paragraph in definition.details.split("\n\n"):
             yield from _wrapped(" ".join(paragraph.split()))
     yield ""
-    low, high = (value_text(bound) if abs(bound) != float("inf") else "∞" for bound in definition.bounds)
+    low, high = (format_value(bound) if abs(bound) != float("inf") else "∞" for bound in definition.bounds)
     facts = {
         "formula": definition.formula,
         "reference": definition.reference,
@@ -84,7 +84,7 @@ def explanation(definition: Definition) -> Iterator[str]:
         if text:
             yield from _wrapped(text, f"  {fact:<15}")
     for parameter in definition.parameters.values():
-        default = "required" if parameter.default is REQUIRED else f"default {value_text(parameter.default)}"
+        default = "required" if parameter.default is REQUIRED else f"default {format_value(parameter.default)}"
         choices = f" ({' | '.join(parameter.choices)})" if parameter.choices else ""
         none = "no default" if parameter.default is None else default
         yield from _wrapped(f"{parameter.help.text}{choices}; {none}", f"  {parameter.name:<15}")

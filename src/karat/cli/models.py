@@ -8,7 +8,7 @@ from dataclasses import replace
 from karat.answers.models import STATIC
 from karat.answers.similarity import SAS
 from karat.measures import meanings, parse
-from karat.registry.names import spelling
+from karat.registry.names import parse_name
 from karat.scores import Finding, Scores
 
 _FINDING = Finding(
@@ -31,7 +31,7 @@ def with_static_model(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
 
 
 def _is_open(name: str) -> bool:
-    return (meanings(name) or [parse(name)])[0].name == SAS.name and "model" not in spelling(name).parameters
+    return (meanings(name) or [parse(name)])[0].name == SAS.name and "model" not in parse_name(name).parameters
 
 
 def noted(scores: Mapping[str, Scores], findings: Sequence[Finding]) -> dict[str, Scores]:

@@ -11,7 +11,7 @@ import numpy as np
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.options import Queries
 from karat.registry import Measure
-from karat.registry.selection import Measures, asked_for
+from karat.registry.selection import Measures, listed_measures
 from karat.scores import Scores
 
 _SHOWN_QUERIES = 3
@@ -30,7 +30,7 @@ class Aligned(NamedTuple):
 def align_systems(systems: Mapping[str, Scores], measures: Measures | None, queries: Queries) -> Aligned:
     """Align systems by query id; the order of the queries is that of the first system."""
     _check_systems(systems)
-    same_measures, notes = _with_same_measures(systems, None if measures is None else asked_for(measures))
+    same_measures, notes = _with_same_measures(systems, None if measures is None else listed_measures(measures))
     first, *others = same_measures.values()
     common = set(first.queries).intersection(*(scores.queries for scores in others))
     if any(len(scores.queries) > len(common) for scores in same_measures.values()):
@@ -86,7 +86,7 @@ def _with_same_measures(
 ) -> tuple[dict[str, Scores], list[str]]:
     """The systems with the chosen measures, or with all measures that they have in common."""
     if chosen is not None:
-        require(chosen, "no measures given", "Give at least one, for example nDCG@10.")
+        require(chosen, "no measures were given", "Give at least one, for example nDCG@10.")
         return {name: _only(scores, chosen, name) for name, scores in systems.items()}, []
     first, *others = systems.values()
     common = [measure for measure in first.measures if all(measure in scores.values for scores in others)]

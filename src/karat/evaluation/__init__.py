@@ -8,10 +8,10 @@ from typing import Any, Unpack
 
 from karat.analysis.evidence import Evidence
 from karat.errors import KaratError, shown
-from karat.evaluation.answers import evaluate_answers, scored_answers
+from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.eval_run_result import EvaluationRunResult
 from karat.evaluation.findings import empty_lines, findings
-from karat.evaluation.merge import beside
+from karat.evaluation.merge import merge
 from karat.judged import Floats, Judged
 from karat.matching.matchers import Matcher, Same, matcher_of
 from karat.options import EvaluationOptions, complete_options
@@ -21,9 +21,9 @@ from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
     Measures,
-    asked_for,
-    chosen_measures,
-    subject,
+    listed_measures,
+    select_measures,
+    subject_of,
 )
 from karat.scores import Finding, Scores
 from karat.sources import Truth, read_run, read_truth
@@ -36,11 +36,11 @@ __all__ = [
     "DEFAULT_ANSWER_MEASURES",
     "DEFAULT_MEASURES",
     "EvaluationRunResult",
-    "chosen_measures",
     "evaluate",
     "evaluate_answers",
     "evaluate_results",
     "evaluate_runs",
+    "select_measures",
 ]
 
 
@@ -76,7 +76,7 @@ def evaluate(
     0.8333333333333333
     """
     how = complete_options(options)
-    chosen = chosen_measures(measures, how["rel"])
+    chosen = select_measures(measures, how["rel"])
     matcher_of(how["match"])
     return _evaluated(truth, run, chosen, how, truth_columns, run_columns, progress, name)
 
@@ -175,7 +175,7 @@ def evaluate_runs(
     if not isinstance(runs, Mapping) or not runs:
         raise KaratError(f"{shown(runs)} are no runs", hint='Give them by name: {"bm25": run, "dense": run}.')
     how = complete_options(options)
-    chosen = chosen_measures(measures, how["rel"])
+    chosen = select_measures(measures, how["rel"])
     if _of_spans(chosen):
         judgments = materialized(truth)
     else:
@@ -207,17 +207,17 @@ def evaluate_results(
     >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
     {'EM(normalize=true)': 1.0, 'R': 0.0}
     """
-    asked = None if measures is None else asked_for(measures)
+    asked = None if measures is None else listed_measures(measures)
     how = complete_options(options)
     matcher_of(how["match"])
     certain, open_ones = _subjects(asked)
     read = read_results(results, fields, certain, PARTS if asked is None or open_ones else ())
     defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
     names = [name for part in read.parts for name in defaults[part]] if asked is None else asked
-    chosen = chosen_measures(names, how["rel"], read.parts)
+    chosen = select_measures(names, how["rel"], read.parts)
     parts: list[Scores] = []
     of_documents, of_answers = (
-        [measure for measure in chosen if subject(measure) == part] for part in ("documents", "answers")
+        [measure for measure in chosen if subject_of(measure) == part] for part in ("documents", "answers")
     )
     if of_documents:
         try:
@@ -227,8 +227,8 @@ def evaluate_results(
                 raise
             raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
     if of_answers:
-        parts.append(scored_answers(read.gold_answers, read.answers, of_answers, how["missing"], name, read.name))
-    together = beside(parts, read.queries, list(map(str, chosen)), name)
+        parts.append(score_answers(read.gold_answers, read.answers, of_answers, how["missing"], name, read.name))
+    together = merge(parts, read.queries, list(map(str, chosen)), name)
     unscored = [] if asked else [Finding("unscored", *what) for what in read.unscored]
     return replace(together, findings=(*together.findings, *unscored, *empty_lines(read.empty)))
 
@@ -236,5 +236,5 @@ def evaluate_results(
 def _subjects(asked: Iterable[str | Measure] | None) -> tuple[list[Subject], bool]:
     """What these measures are of, and whether that depends on what is there, as of F1."""
     known = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in asked or ()]
-    certain = {subject(meant[0]) for meant in known if len(meant) == 1}
+    certain = {subject_of(meant[0]) for meant in known if len(meant) == 1}
     return [part for part in PARTS if part in certain], any(len(meant) > 1 for meant in known)

@@ -11,7 +11,7 @@ from karat.errors import KaratError
 from karat.evaluation.findings import answer_findings
 from karat.options import Missing, check_choice
 from karat.registry import Measure
-from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, chosen_measures
+from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, select_measures
 from karat.scores import Scores
 from karat.sources.answer_rows import source_name
 from karat.sources.answers import read_gold_answers, read_predicted_answers
@@ -40,16 +40,16 @@ def evaluate_answers(
     {'q1': {'TokenF1': 0.6666666666666666}, 'q2': {'TokenF1': 1.0}}
     """
     check_choice("missing", missing, get_args(Missing))
-    chosen = chosen_measures(measures, subjects=("answers",))
+    chosen = select_measures(measures, subjects=("answers",))
     if isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-":
         raise KaratError("standard input can be read once", hint="Give - for the truth or for the predictions.")
     golds = read_gold_answers(truth, fields)
     where = source_name(predictions, name or "the predictions")
     predicted = read_predicted_answers(predictions, golds, fields, where)
-    return scored_answers(golds, predicted, chosen, missing, name, where)
+    return score_answers(golds, predicted, chosen, missing, name, where)
 
 
-def scored_answers(
+def score_answers(
     golds: Mapping[str, Sequence[str] | None],
     predicted: Mapping[str, str | None],
     measures: Sequence[Measure],

@@ -9,7 +9,7 @@ from karat.judged import Judged
 from karat.matching.matchers import Matcher, Same
 from karat.ranking import Observations
 from karat.registry import Measure
-from karat.registry.names import value_text
+from karat.registry.names import format_value
 from karat.scores.finding import Finding
 
 _SHOWN = 3
@@ -124,7 +124,7 @@ def _empty_truths(judged: Judged, shown: int) -> Finding | None:
 def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
     """For each threshold in use: the queries with judgments of which none reaches it."""
     thresholds = {rel for measure in measures if isinstance(rel := measure.get("rel"), int | float) and rel > 0}
-    wanted = {float(rel): f"of grade {value_text(float(rel))} or more" for rel in sorted(thresholds)}
+    wanted = {float(rel): f"of grade {format_value(float(rel))} or more" for rel in sorted(thresholds)}
     if any(measure.definition.graded and not measure.get("rel") for measure in measures):
         # Graded measures gain from any positive grade.
         wanted = {_LEAST_POSITIVE: "of a positive grade", **wanted}

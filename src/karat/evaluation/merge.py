@@ -1,4 +1,4 @@
-"""Documents and answers of one system side by side, in one table of scores."""
+"""Merging the scores of a system's documents and of its answers into one table."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import numpy as np
 from karat.scores import Scores
 
 
-def beside(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
-    """Scores of one system, of its documents and of its answers, in one table; null where a query has no value."""
+def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
+    """One table of scores from several, with null for a query that a part does not have.
+
+    Rows are in the order of `queries`, columns in the order of `measures`.
+    """
     if len(parts) == 1:
         return parts[0]
-    known = [set(part.queries) for part in parts]
-    rows = [query for query in queries if any(query in there for there in known)]
+    scored = {query for part in parts for query in part.queries}
+    rows = [query for query in queries if query in scored]
     values = {}
     for part in parts:
-        at = {query: row for row, query in enumerate(part.queries)}
-        taken = np.array([at.get(query, len(at)) for query in rows], np.int64)
+        row_of = {query: row for row, query in enumerate(part.queries)}
+        taken = np.array([row_of.get(query, len(row_of)) for query in rows], np.int64)
         values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
     return Scores(
         tuple(rows),

@@ -11,8 +11,8 @@ from typing import Literal, get_args
 from karat.errors import KaratError, shown
 from karat.measures import meanings, parse
 from karat.registry import Measure
-from karat.registry.names import value_text
-from karat.registry.selection import chosen_measures
+from karat.registry.names import format_value
+from karat.registry.selection import select_measures
 
 Kind = Literal["min", "max", "max-drop"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -117,7 +117,7 @@ def refuse_repeats(rules: Iterable[Rule]) -> None:
         other = seen.setdefault(_subject(rule), rule)
         if other is not rule:
             also = "" if other.measure == rule.measure else f": {other.measure} and {rule.measure} are the same"
-            limits = " and ".join(dict.fromkeys((value_text(float(other.limit)), value_text(float(rule.limit)))))
+            limits = " and ".join(dict.fromkeys((format_value(float(other.limit)), format_value(float(rule.limit)))))
             what = f"{rule.measure} has a {rule.kind} of {limits}, twice{also}"
             raise rule.error(what, "Leave one of them out.")
 
@@ -160,7 +160,7 @@ def _with_threshold(rule: Rule, rel: float) -> str:
     if not meanings(rule.measure):
         return rule.measure  # a column of saved scores, or a mistake that is told when it is looked for
     try:
-        (measure,) = chosen_measures([rule.measure], rel, ("documents", "answers"))
+        (measure,) = select_measures([rule.measure], rel, ("documents", "answers"))
     except KaratError as error:
         raise rule.error(error.what, error.hint) from None
     return str(measure)

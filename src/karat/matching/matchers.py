@@ -19,7 +19,7 @@ from karat.matching.containment import ContainmentComparer, unwrapped
 from karat.matching.coverage import OverlapComparer, coverage
 from karat.matching.function import Function, FunctionComparer, name_of
 from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, percentage, ratio
-from karat.registry.names import spelled, spelling, unquoted, value_text
+from karat.registry.names import format_name, format_value, parse_name, unquote
 from karat.registry.parameters import Help, Parameter
 
 
@@ -50,7 +50,7 @@ class Matcher(ABC):
             for each in fields(self)  # type: ignore[arg-type]  # every choice is a dataclass
             if (value := getattr(self, each.name)) != each.default
         )
-        return spelled(self.name, given)
+        return format_name(self.name, given)
 
     @property
     def key(self) -> Key:
@@ -89,8 +89,8 @@ class Same(Matcher):
 
     def __str__(self) -> str:
         normalize = [("normalize", format_folds(self.normalize))] if self.normalize else []
-        field = value_text(self.field) if "(" in self.field else self.field
-        return spelled(field, [*normalize, *([("gold", self.gold)] if self.gold else [])])
+        field = format_value(self.field) if "(" in self.field else self.field
+        return format_name(field, [*normalize, *([("gold", self.gold)] if self.gold else [])])
 
     @property
     def gold_key(self) -> Key:
@@ -292,11 +292,11 @@ def _named(text: str) -> Matcher:
     # The name of a field may hold nearly anything: it is what follows it that is taken apart.
     shape = re.fullmatch(r"""\s*("[^"]*"|'[^']*'|[^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)?""", text, re.DOTALL)
     name, parameters = shape.groups() if shape else (text, None)
-    name = unquoted(name)
+    name = unquote(name)
     if parameters is None:
         return _MATCHERS[name]() if name in _MATCHERS else _same(name)
     try:
-        _, given, cutoff = spelling(f"match{parameters}")
+        _, given, cutoff = parse_name(f"match{parameters}")
     except KaratError:
         raise KaratError(f"{shown(text)} says not what counts as a hit", hint=_HINT) from None
     takes = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]

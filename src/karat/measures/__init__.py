@@ -1,6 +1,6 @@
-"""The retrieval measures, one file per family, with the answer measures the way from a name to a measure.
+"""All measures: retrieval measures, one file per family, and the answer measures of `karat.answers`.
 
-The order of the imports is the order in which `karat measures` lists them.
+`karat measures` lists them in the order of these imports.
 """
 
 # ruff: isort: skip_file

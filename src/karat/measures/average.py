@@ -1,4 +1,4 @@
-"""Average precision and its relatives for incomplete judgments: how high all the relevant documents stand."""
+"""Average precision, and its variants for incomplete judgments: how high the relevant documents are ranked."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from karat.judged import Floats, Judged, share
 from karat.measures.settings import Credit, K, Rel, normalised
 from karat.registry import Help, Measure, register
 
-# What trec_eval adds so that a sample without judged documents does not divide by zero.
+# trec_eval adds it so that a sample without judged documents does not divide by zero.
 _EPSILON = 0.00001
 
 Norm = Annotated[
     Literal["relevant", "found", "min"],
-    Help("what the sum is divided by: all relevant documents, those found, or min(relevant, k)"),
+    Help("the number that the sum is divided by: relevant documents, those found, or min(relevant, k)"),
 ]
 
 
-def _repeats_need_found(measure: Measure) -> str | None:
+def _rank_credit_needs_found(measure: Measure) -> str | None:
     if measure.get("credit") == "rank" and measure.get("norm") != "found":
-        return "credit=rank counts repeated documents, which only norm=found can divide by"
+        return "credit=rank counts repeated documents and therefore needs norm=found"
     return None
 
 
 @register(
-    formula="AP = (1/R) Σ P@i over the ranks i that hold a relevant document",
+    formula="AP = (1/R) Σ P@i over the ranks i of relevant documents",
     reference="Buckley and Voorhees (2000), Evaluating Evaluation Measure Stability, SIGIR",
     aliases=("map", "MAP", "ap", "map_cut", "map_cut_", "average_precision"),
-    forbids=_repeats_need_found,
+    conflict=_rank_credit_needs_found,
     unjudged=normalised,
 )
 def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "relevant", credit: Credit = "gold") -> Floats:
-    """Average precision: the mean of the precisions at each relevant document; one never found adds 0.
+    """Average precision: the mean of the precision at the rank of each relevant document, 0 for those not found.
 
-    `AP(norm=found, credit=rank)` is the convention of Haystack's specification: it divides by what was found,
-    and a repeated document counts each time.
+    `AP(norm=found, credit=rank)` is Haystack's convention: it divides by the number of relevant documents found, and a
+    repeated document counts each time.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["AP"])["AP"]
     0.8333333333333333
@@ -57,7 +57,7 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     unjudged=normalised,
 )
 def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Geometric mean of average precision: hard queries weigh as much as easy ones. Per query it is AP.
+    """Geometric mean of average precision: improving a hard query counts as much as an easy one. Per query it is AP.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["w", "x", "y", "b"]}, ["GMAP"])["GMAP"]
     0.5
@@ -66,14 +66,15 @@ def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="Bpref = (1/R) Σ over retrieved relevant of 1 − min(N above it, R) / min(N, R), N judged non-relevant",
+    formula="Bpref = (1/R) Σ 1 − min(n, R) / min(N, R) over the retrieved relevant documents, with n of the N judged"
+    " non-relevant documents ranked above",
     reference="Buckley and Voorhees (2004), Retrieval Evaluation with Incomplete Information, SIGIR",
     aliases=("bpref", "BPref"),
 )
 def Bpref(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Binary preference: how often relevant documents stand above judged non-relevant ones.
+    """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
 
-    Unjudged documents have no effect, which makes it steady when judgments are few.
+    Unjudged documents have no effect, so it stays stable if judgments are incomplete.
 
     >>> evaluate({"q": {"a": 1, "b": 1, "x": 0, "y": 0}}, {"q": ["a", "x", "b"]}, ["Bpref"])["Bpref"]
     0.75
@@ -81,34 +82,32 @@ def Bpref(judged: Judged, *, rel: Rel = 1) -> Floats:
     hits = judged.by_gold
     relevant, nonrelevant = judged.relevant(rel), judged.nonrelevant(rel)
     is_relevant = hits.grade >= rel
-    wrong_above = hits.above((hits.grade >= 0) & ~is_relevant)
-    ceiling = np.minimum(relevant, nonrelevant)[hits.query]
-    worth = 1 - share(np.minimum(wrong_above, relevant[hits.query]), ceiling)
-    return share(hits.sum(np.where(is_relevant, worth, 0.0)), relevant)
+    nonrelevant_above = hits.above((hits.grade >= 0) & ~is_relevant)
+    most = np.minimum(relevant, nonrelevant)[hits.query]
+    preference = 1 - share(np.minimum(nonrelevant_above, relevant[hits.query]), most)
+    return share(hits.sum(np.where(is_relevant, preference, 0.0)), relevant)
 
 
 @register(
-    formula="infAP = (1/R) Σ over retrieved relevant at rank j+1 of 1/(j+1) + j/(j+1) · (pooled above / j)"
-    " · (relevant above + ε) / (judged above + 2ε), ε = 0.00001",
+    formula="infAP = (1/R) Σ 1/i + (pooled above / i) · (relevant above + ε) / (judged above + 2ε)"
+    " over the ranks i of relevant documents, ε = 0.00001",
     reference="Yilmaz and Aslam (2006), Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM",
     aliases=("infap",),
 )
 def infAP(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Inferred average precision: AP estimated from a pool of which only a sample was judged.
+    """Inferred average precision: AP estimated from a pool of documents of which only a sample was judged.
 
-    A negative grade says: in the pool, but not in the sample that was judged.
+    A negative grade marks a document that is in the pool but was not judged.
 
     >>> evaluate({"q": {"a": 1, "x": 0, "b": 1}}, {"q": ["a", "x", "b"]}, ["infAP"])["infAP"]
     0.8333333333333333
     """
     hits = judged.by_gold
-    is_relevant, is_judged = hits.grade >= rel, hits.grade >= 0
-    # A threshold of 0 or below makes a negative grade relevant, and then it is judged as well.
-    is_judged = is_judged | is_relevant
-    relevant_above, judged_above = hits.above(is_relevant), hits.above(is_judged)
-    pooled_above = hits.above(np.ones(len(hits.rank), bool))
+    is_relevant = hits.grade >= rel
+    # With rel <= 0, documents with a negative grade are relevant, and therefore also judged.
+    is_judged = is_relevant | (hits.grade >= 0)
     above = hits.rank - 1
-    expected = 1 / hits.rank + (above / hits.rank) * share(pooled_above, above) * (
-        (relevant_above + _EPSILON) / (judged_above + 2 * _EPSILON)
-    )
-    return share(hits.sum(np.where(is_relevant, expected, 0.0)), judged.relevant(rel))
+    # In trec_eval's order of operations, so that the values agree to the last bit.
+    pooled = (above / hits.rank) * share(hits.place() - 1, above)
+    relevant = (hits.above(is_relevant) + _EPSILON) / (hits.above(is_judged) + 2 * _EPSILON)
+    return share(hits.sum(np.where(is_relevant, 1 / hits.rank + pooled * relevant, 0.0)), judged.relevant(rel))

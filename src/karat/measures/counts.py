@@ -1,4 +1,4 @@
-"""How much there is, and how much of it was ever judged."""
+"""Counts of documents and queries, and how many of the retrieved documents are judged."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _COUNT = (0.0, float("inf"))
 @register(
     name="Judged",
     formula="Judged@k = judged in the top k / min(k, retrieved)",
-    reference="the share of what is seen that somebody judged; a negative grade is not a judgment",
+    reference="tells how complete the judgments are; a negative grade is not a judgment",
     aliases=("judged",),
 )
 def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:
-    """The share of the top k that was judged: how far the other numbers can be trusted.
+    """The share of judged documents in the top k, which tells how far other measures can be trusted.
 
     >>> evaluate({"q": {"a": 1, "x": 0}}, {"q": ["a", "x", "y", "z"]}, ["Judged@10"])["Judged@10"]
     0.5
@@ -30,13 +30,13 @@ def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:
 
 @register(
     name="Unjudged",
-    formula="Unjudged@k = retrieved in the top k but not judged / k",
-    reference=f"{TREC_EVAL}; BEIR's hole@k is the same but counts a document judged for any query as judged",
+    formula="Unjudged@k = unjudged in the top k / k",
+    reference=f"{TREC_EVAL}; BEIR's hole@k differs in that a document judged for any query counts as judged",
     higher_is_better=False,
     aliases=("unjudged", "unj_", "hole", "Hole", "hole_"),
 )
 def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
-    """The share of the top k that nobody judged, over k.
+    """The share of unjudged documents in the top k. Ranks that a shorter list leaves empty do not count as unjudged.
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["Unjudged@4"])["Unjudged@4"]
     0.75
@@ -53,9 +53,9 @@ def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
     unjudged=monotone,
 )
 def NumRet(
-    judged: Judged, *, rel: Annotated[float, Help("count only documents of at least this grade")] | None = None
+    judged: Judged, *, rel: Annotated[float, Help("count only documents with at least this grade")] | None = None
 ) -> Floats:
-    """How many documents were retrieved; summed over queries.
+    """The number of retrieved documents; the sum over all queries.
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, ["NumRet"])["NumRet"]
     2.0
@@ -64,7 +64,7 @@ def NumRet(
 
 
 @register(
-    formula="NumRel = R",
+    formula="NumRel = R, the number of relevant documents",
     reference=TREC_EVAL,
     bounds=_COUNT,
     combine="sum",
@@ -72,7 +72,7 @@ def NumRet(
     unjudged=monotone,
 )
 def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """How many relevant documents there are; summed over queries.
+    """The number of relevant documents in the truth; the sum over all queries.
 
     >>> evaluate({"q": {"a": 1, "b": 0}}, {"q": ["a", "x"]}, ["NumRel"])["NumRel"]
     1.0
@@ -81,7 +81,7 @@ def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="NumRelRet@k = different relevant documents in the top k",
+    formula="NumRelRet@k = distinct relevant documents in the top k",
     reference=TREC_EVAL,
     bounds=_COUNT,
     combine="sum",
@@ -89,7 +89,7 @@ def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """How many relevant documents were retrieved, each counted once; summed over queries.
+    """The number of relevant documents in the top k, each counted once; the sum over all queries.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["NumRelRet"])["NumRelRet"]
     1.0
@@ -98,14 +98,14 @@ def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="Hits@k = different relevant documents in the top k, averaged over queries",
+    formula="Hits@k = distinct relevant documents in the top k",
     reference="Bassani (2022), ranx: A Blazing-Fast Python Library for Ranking Evaluation, ECIR",
     bounds=_COUNT,
     aliases=("hits", "hits_"),
     unjudged=monotone,
 )
 def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """How many relevant documents a query finds; NumRelRet as a mean instead of a sum.
+    """The number of relevant documents in the top k, each counted once; NumRelRet as a mean instead of a sum.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x"]}, ["Hits@10"])["Hits@10"]
     0.5
@@ -114,7 +114,7 @@ def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="NumQ = queries evaluated",
+    formula="NumQ = evaluated queries",
     reference=TREC_EVAL,
     bounds=_COUNT,
     combine="sum",
@@ -122,7 +122,7 @@ def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def NumQ(judged: Judged) -> Floats:
-    """How many queries were evaluated.
+    """The number of evaluated queries.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"]}, ["NumQ"])["NumQ"]
     2.0

@@ -1,4 +1,4 @@
-"""Discounted cumulative gain: graded relevance, worth less the further down it stands."""
+"""Discounted cumulative gain: graded relevance that counts less at lower ranks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from karat.judged import Floats, Ints, Judged, View, share
 from karat.measures.settings import Credit, K
 from karat.registry import Help, Measure, register
 
-Gain = Annotated[Literal["linear", "exp"], Help("what a grade g is worth: g, or 2^g − 1")]
+Gain = Annotated[Literal["linear", "exp"], Help("the gain of a grade g: g, or 2^g − 1")]
 Discount = Annotated[
-    Literal["log2", "jk"], Help("what rank i divides by: log2(i + 1), or Järvelin and Kekäläinen's max(1, log2(i))")
+    Literal["log2", "jk"], Help("the divisor at rank i: log2(i + 1), or max(1, log2(i)) of Järvelin and Kekäläinen")
 ]
 Ideal = Annotated[
-    Literal["truth", "retrieved"], Help("the best ranking of all judged documents, or of those retrieved")
+    Literal["truth", "retrieved"],
+    Help("the ideal ranking: the best order of all judged documents, or of those retrieved"),
 ]
-Floor = Annotated[float, Help("grades below it gain nothing; only positive grades gain in any case")]
+Floor = Annotated[float, Help("grades below it have no gain; grades that are not positive never have any")]
 _DCG_EXP = {"dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")}}
 
 
-def _repeats_need_retrieved(measure: Measure) -> str | None:
+def _rank_credit_needs_retrieved(measure: Measure) -> str | None:
     if measure.get("credit") == "rank" and measure.get("ideal") != "retrieved":
-        return "credit=rank counts repeated documents, which only ideal=retrieved can hold"
+        return "credit=rank counts repeated documents and therefore needs ideal=retrieved"
     return None
 
 
@@ -46,7 +47,7 @@ def DCG(
     credit: Credit = "gold",
     rel: Floor = 0,
 ) -> Floats:
-    """Discounted cumulative gain: the sum of the grades found, each discounted by its rank.
+    """Discounted cumulative gain: the sum of the retrieved grades, each discounted by its rank.
 
     >>> evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]}, ["DCG"])["DCG"]
     2.0
@@ -60,7 +61,7 @@ def DCG(
     aliases=("ndcg", "NDCG", "ndcg_cut", "ndcg_cut_", "ndcg_burges(gain=exp)"),
     graded=True,
     synonyms=_DCG_EXP,
-    forbids=_repeats_need_retrieved,
+    conflict=_rank_credit_needs_retrieved,
     unjudged=lambda _: "normalised",
 )
 def nDCG(
@@ -73,10 +74,10 @@ def nDCG(
     credit: Credit = "gold",
     rel: Floor = 0,
 ) -> Floats:
-    """Normalised discounted cumulative gain: DCG over the DCG of a perfect ranking.
+    """Normalised discounted cumulative gain: DCG divided by the DCG of a perfect ranking.
 
-    The ideal is made of all judged documents, also where they were not retrieved; without a cut-off it is
-    as long as it needs to be. `ideal=retrieved` sorts what was retrieved instead, which hides what is missing.
+    The perfect ranking contains all judged documents, retrieved or not, best first; a cut-off applies to it too. With
+    `ideal=retrieved` it contains only retrieved documents, so that missing ones do not lower the value.
 
     >>> evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]}, ["nDCG@10"])["nDCG@10"]
     0.7601875334318685
@@ -88,11 +89,11 @@ def nDCG(
 
 def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float) -> Floats:
     view = view.top(k)
-    worth = np.where((view.grade > 0) & (view.grade >= rel), view.grade, 0.0)
+    grade = np.where((view.grade > 0) & (view.grade >= rel), view.grade, 0.0)
     with np.errstate(over="ignore"):
-        total = view.sum((np.exp2(worth) - 1 if gain == "exp" else worth) / _divisor(view.rank, discount))
+        total = view.sum((np.exp2(grade) - 1 if gain == "exp" else grade) / _divisor(view.rank, discount))
     if not np.isfinite(total).all():
-        raise KaratError(f"the largest grade, {worth.max():g}, is too large for gain={gain}", hint="Scale the grades.")
+        raise KaratError(f"the largest grade, {grade.max():g}, is too large for gain={gain}", hint="Scale the grades.")
     return total
 
 
@@ -101,6 +102,6 @@ def _divisor(rank: Ints, discount: str) -> Floats:
 
 
 def _best_first(view: View) -> View:
-    """The same grades in the best order, from rank 1."""
+    """The same grades, best first, from rank 1."""
     order = np.lexsort((-view.grade, view.query))
     return View(view.n, view.query[order], view.place(), view.grade[order])

@@ -1,4 +1,4 @@
-"""Precision: how much of what came back is relevant."""
+"""Precision: how many of the retrieved documents are relevant."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="Rprec = relevant in the top R / R, with R relevant documents in all",
+    formula="Rprec = relevant in the top R / R, R the number of relevant documents",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
     aliases=("RPrec", "rprec", "r-precision", "r_precision", "R-precision", "R_precision"),
     unjudged=normalised,
 )
 def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """R-precision: precision at the rank where a perfect ranking would have found everything.
+    """R-precision: precision at rank R, where a perfect ranking has found all R relevant documents.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["Rprec"])["Rprec"]
     0.5
@@ -52,7 +52,7 @@ def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
     unjudged=normalised,
 )
 def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
-    """Relative precision: precision at k over the best precision that k ranks allow.
+    """Relative precision: precision at k divided by the highest precision possible at k.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["relative_P@10"])["relative_P@10"]
     0.5
@@ -62,14 +62,16 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
 
 @register(
     at="recall",
-    formula="IPrec@r = max of precision from the rank on where lround(r·R) relevant documents are found; 0 if never",
+    formula="IPrec@r = the highest P@i over the ranks i with at least lround(r·R) relevant documents found; 0 if none",
     reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as trec_eval 10",
     aliases=("iprec", "iprec_at_recall", "iprec_at_recall_", "interpolated_precision_at_recall"),
     example_at="0.1",
     unjudged=normalised,
 )
-def IPrec(judged: Judged, *, recall: Annotated[float, Help("recall point", low=0, high=1)], rel: Rel = 1) -> Floats:
-    """Interpolated precision: the best precision still to be had once this recall is reached.
+def IPrec(
+    judged: Judged, *, recall: Annotated[float, Help("the recall to reach", low=0, high=1)], rel: Rel = 1
+) -> Floats:
+    """Interpolated precision: the highest precision at any rank with at least this recall.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["x", "a", "b"]}, ["IPrec@0.5"])["IPrec@0.5"]
     0.6666666666666666
@@ -77,9 +79,9 @@ def IPrec(judged: Judged, *, recall: Annotated[float, Help("recall point", low=0
     hits = judged.by_gold.graded(rel)
     place = hits.place()
     wanted = recall * judged.relevant(rel)
-    # lround: halves go away from zero, which NumPy's rint does not do.
+    # Halves are rounded up, as lround does; NumPy's rint rounds them to even.
     needed = np.floor(wanted) + (wanted - np.floor(wanted) >= 0.5)
-    late = place >= needed[hits.query]
+    reached = place >= needed[hits.query]
     best = np.zeros(hits.n)
-    np.maximum.at(best, hits.query[late], place[late] / hits.rank[late])
+    np.maximum.at(best, hits.query[reached], place[reached] / hits.rank[reached])
     return best

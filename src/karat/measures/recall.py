@@ -1,17 +1,17 @@
-"""Recall and its kin: how much of what is relevant came back."""
+"""Recall and related measures: how many of the relevant documents are retrieved."""
 
 from __future__ import annotations
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import Beta, K, Rel, monotone, normalised_by_a_cutoff
+from karat.measures.settings import Beta, K, Rel, monotone, normalised_with_cutoff
 from karat.registry import register
 
 
 @register(
-    formula="R@k = different relevant documents in the top k / R",
+    formula="R@k = distinct relevant documents in the top k / R, R the number of relevant documents",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("recall", "Recall", "recall_"),
-    unjudged=normalised_by_a_cutoff,
+    unjudged=normalised_with_cutoff,
 )
 def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Recall: the share of the relevant documents that are in the top k.
@@ -29,7 +29,7 @@ def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Success: whether the top k hold anything relevant. Also known as hit rate and single-hit recall.
+    """Success: whether the top k contain a relevant document. Also known as hit rate and single-hit recall.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["x"]}, ["Success@2"])["Success@2"]
     0.5
@@ -39,12 +39,12 @@ def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 @register(
     formula="RecallAll@k = 1 if every relevant document is in the top k, else 0",
-    reference="the strict form of recall; 0 where there is nothing to find",
+    reference="the strict form of recall; 0 if there are no relevant documents",
     aliases=("recall_all", "Recall_all"),
-    unjudged=normalised_by_a_cutoff,
+    unjudged=normalised_with_cutoff,
 )
 def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """All or nothing: whether the top k hold every relevant document, as multi-hop questions need it.
+    """Complete recall: whether the top k contain every relevant document, which multi-hop questions need.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "b", "x"]}, ["RecallAll@2"])["RecallAll@2"]
     1.0
@@ -55,15 +55,15 @@ def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="F = (1 + β²)·P·R / (β²·P + R), precision over k (over all retrieved without a cut-off)",
+    formula="F@k = (1 + β²)·P·R / (β²·P + R), P = P@k and R = R@k; without a cut-off, of all retrieved documents",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("f1", "F1", "f1_"),
-    unjudged=normalised_by_a_cutoff,
+    unjudged=normalised_with_cutoff,
 )
 def F(judged: Judged, *, k: K | None = None, beta: Beta = 1, rel: Rel = 1) -> Floats:
     """F-measure: the weighted harmonic mean of precision and recall.
 
-    trec_eval's set_F.x and ir_measures' SetF(beta=x) put x where the definition has β²: their x is beta=√x here.
+    trec_eval's set_F.x and ir_measures' SetF(beta=x) use x in place of β²: write beta=√x to get their value.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["F@2"])["F@2"]
     0.5

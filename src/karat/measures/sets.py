@@ -1,4 +1,4 @@
-"""Measures of a set: what came back, in whatever order."""
+"""Measures of all retrieved documents as a set, ignoring their order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from karat.registry import register
     unjudged=monotone,
 )
 def SetP(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Set precision: the share of everything retrieved that is relevant.
+    """Set precision: the share of the retrieved documents that are relevant.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetP"])["SetP"]
     0.25
@@ -30,7 +30,7 @@ def SetP(judged: Judged, *, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def SetR(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Set recall: recall without a cut-off.
+    """Set recall: the share of the relevant documents that are retrieved, recall without a cut-off.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetR"])["SetR"]
     0.5
@@ -47,7 +47,7 @@ def SetR(judged: Judged, *, rel: Rel = 1) -> Floats:
 def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
     """Set F-measure: the weighted harmonic mean of set precision and set recall.
 
-    trec_eval's set_F.x and ir_measures' SetF(beta=x) put x where the definition has β²: their x is beta=√x here.
+    trec_eval's set_F.x and ir_measures' SetF(beta=x) use x in place of β²: write beta=√x to get their value.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["SetF"])["SetF"]
     0.5
@@ -62,7 +62,7 @@ def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Set average precision: set precision times set recall, each document counted once.
+    """Set average precision: set precision times set recall, repeated documents counted once.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetAP"])["SetAP"]
     0.125

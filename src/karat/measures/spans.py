@@ -1,7 +1,6 @@
-"""Span measures: how much of the text that answers a query came back, character by character.
+"""Span measures: how much of the text that answers a query is retrieved, counted in characters.
 
-G are the characters of the gold spans of a query and C those of the first k retrieved ones. Overlapping chunks are
-no trouble: a character counts once.
+A character that is in several overlapping chunks counts once.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from karat.measures.settings import K
 from karat.registry import register
 from karat.spans import Spans
 
-_SETS = "G the characters of the gold spans, C those of the first k retrieved"
+_SETS = "G the characters of the gold spans, C those of the first k retrieved spans"
 _CHROMA = "Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma technical report"
 
 
@@ -33,7 +32,7 @@ def SpanRecall(spans: Spans, *, k: K | None = None) -> Floats:
 
 @register(
     formula=f"SpanPrecision@k = |G ∩ C| / |C|, {_SETS}",
-    reference=f"{_CHROMA}, which counts a character as often as it is retrieved",
+    reference=f"{_CHROMA}; there a character counts as often as it is retrieved",
     takes="spans",
 )
 def SpanPrecision(spans: Spans, *, k: K | None = None) -> Floats:
@@ -50,11 +49,11 @@ def SpanPrecision(spans: Spans, *, k: K | None = None) -> Floats:
 
 @register(
     formula=f"SpanIoU@k = |G ∩ C| / |G ∪ C|, {_SETS}",
-    reference=f"{_CHROMA}, which counts a character as often as it is retrieved",
+    reference=f"{_CHROMA}; there a character counts as often as it is retrieved",
     takes="spans",
 )
 def SpanIoU(spans: Spans, *, k: K | None = None) -> Floats:
-    """Span overlap: the characters that are gold and retrieved, over those that are either. Also known as Jaccard.
+    """Span intersection over union of the gold and the retrieved characters. Also known as the Jaccard index.
 
     >>> evaluate({"q": [("a.txt", 0, 60)]}, {"q": [("a.txt", 30, 120)]}, ["SpanIoU"])["SpanIoU"]
     0.25

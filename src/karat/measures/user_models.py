@@ -1,4 +1,4 @@
-"""Measures that model a reader going down the list: who stops where, and what they got."""
+"""Measures that model a reader who goes down the ranking and stops at some rank."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from karat.errors import KaratError
 from karat.judged import Floats, Judged, View
 from karat.measures.settings import TREC_EVAL, K, Persistence, Rel, monotone
 from karat.registry import Effect, Help, Measure, register
-from karat.registry.names import value_text
+from karat.registry.names import format_value
 
 
 @register(
-    formula="RR@k = 1 / rank of the first relevant document; 0 if there is none in the top k",
+    formula="RR@k = 1 / rank of the first relevant document; 0 if none is in the top k",
     reference="Voorhees (1999), The TREC-8 Question Answering Track Report",
     aliases=("recip_rank", "recip_rank_", "rr", "MRR", "mrr", "mrr_", "reciprocal_rank"),
     unjudged=monotone,
 )
 def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Reciprocal rank: for readers who need one good document.
+    """Reciprocal rank of the first relevant document, for readers who need only one.
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"])["RR"]
     0.5
@@ -31,7 +31,7 @@ def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="ERR@k = Σ (1/i) · s(i) · Π (1 − s(j)) over the ranks j above i, s = (2^grade − 1) / 2^max_grade",
+    formula="ERR@k = Σ (1/i) · s(i) · Π (1 − s(j)) over the ranks i, and j above i, s = (2^grade − 1) / 2^max_grade",
     reference="Chapelle et al. (2009), Expected Reciprocal Rank for Graded Relevance, CIKM",
     graded=True,
     aliases=("err",),
@@ -41,50 +41,55 @@ def ERR(
     judged: Judged,
     *,
     k: K | None = None,
-    max_grade: Annotated[float, Help("the largest grade of the scale", low=0, exclusive=True)] = 4,
+    max_grade: Annotated[float, Help("the highest grade of the scale", low=0, exclusive=True)] = 4,
 ) -> Floats:
-    """Expected reciprocal rank: a reader stops at a document the likelier, the better it is.
+    """Expected reciprocal rank of the document at which a reader stops: the higher its grade, the more likely.
 
-    A grade above max_grade is an error, because the chance of stopping would be above 1.
+    A grade above max_grade is an error, because the probability of stopping could exceed 1.
 
     >>> evaluate({"q": {"a": 4, "b": 1}}, {"q": ["b", "a"]}, ["ERR"])["ERR"]
     0.501953125
     """
-    largest = judged.gold_grade.max(initial=0)
-    if largest > max_grade:
-        at = int(np.argmax(judged.gold_grade))
-        query = judged.queries[judged.gold_query[at]]
-        raise KaratError(
-            f"ERR: grade {value_text(float(largest))} is above max_grade={value_text(float(max_grade))}",
-            where=f"query {query}",
-            hint=f"Write ERR(max_grade={value_text(float(largest))}).",
-        )
+    _check_grades(judged, max_grade)
     hits = judged.by_gold.top(k)
     stops = np.exp2(np.maximum(hits.grade, 0) - max_grade) - np.exp2(-float(max_grade))
     return hits.sum(stops / hits.rank * hits.product_above(1 - stops))
 
 
-def _graded_by_the_largest(measure: Measure) -> Effect | None:
+def _check_grades(judged: Judged, max_grade: float) -> None:
+    largest = float(judged.gold_grade.max(initial=0))
+    if largest > max_grade:
+        raise KaratError(
+            f"ERR: grade {format_value(largest)} is above max_grade={format_value(float(max_grade))}",
+            where=f"query {judged.queries[judged.gold_query[np.argmax(judged.gold_grade)]]}",
+            hint=f"Write ERR(max_grade={format_value(largest)}).",
+        )
+
+
+def _normalised_unless_binary(measure: Measure) -> Effect | None:
     return "normalised" if measure.get("rel") is None else monotone(measure)
 
 
 @register(
-    formula="RBP = (1 − p) Σ gain(i) · p^(i−1), gain = grade / the query's largest grade where that exceeds 1",
+    formula="RBP = (1 − p) Σ gain(i) · p^(i−1), gain = grade / max(1, the highest grade of the query)",
     reference="Moffat and Zobel (2008), Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 27(1)",
     graded=True,
     aliases=("rbp(p=0.9)", "rbp_(p=?)"),
-    unjudged=_graded_by_the_largest,
+    unjudged=_normalised_unless_binary,
 )
 def RBP(
     judged: Judged,
     *,
     k: K | None = None,
     p: Persistence = 0.8,
-    rel: Annotated[float, Help("count grades from here on as 1 instead of grading them")] | None = None,
+    rel: Annotated[
+        float, Help("the gain is 1 for grades from here on, else 0; without it, the gain depends on the grade")
+    ]
+    | None = None,
 ) -> Floats:
-    """Rank-biased precision: a reader goes on to the next rank with the chance p.
+    """Rank-biased precision: a reader goes on to the next rank with probability p.
 
-    p is 0.8 unless set, as in ir_measures; trec_eval's rbp is RBP(p=0.9).
+    The default of p is 0.8, as in ir_measures; trec_eval's rbp is RBP(p=0.9).
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RBP(p=0.5)"])["RBP(p=0.5)"]
     0.25
@@ -96,30 +101,30 @@ def RBP(
         gain = np.maximum(hits.grade, 0) / scale[hits.query]
     else:
         gain = (hits.grade >= rel).astype(float)
-    return (1 - p) * hits.sum(gain * _reaches(hits, p))
+    return (1 - p) * hits.sum(gain * _reach_probability(hits, p))
 
 
 @register(
-    formula="RBPResidual = p^n + (1 − p) Σ p^(i−1) over the unjudged ranks i of n; 0 if none is unjudged",
+    formula="RBPResidual = p^n + (1 − p) Σ p^(i−1) over the unjudged of n retrieved ranks i; 0 if none is unjudged",
     reference=f"Moffat and Zobel (2008), TOIS 27(1); as rbp_resid: {TREC_EVAL}",
     higher_is_better=False,
     aliases=("rbp_resid(p=0.9)", "rbp_resid_(p=?)"),
 )
 def RBPResidual(judged: Judged, *, p: Persistence = 0.8) -> Floats:
-    """What RBP does not know: how much the unjudged documents, and those never retrieved, could still add.
+    """Residual of RBP: how much unjudged documents, and those below the last rank, could add to RBP.
 
-    Where every retrieved document is judged it is 0, as in trec_eval, though the tail p^n stays unknown.
+    If every retrieved document is judged, it is 0 as in trec_eval, although the ranks below could still add p^n.
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, ["RBPResidual(p=0.5)"])["RBPResidual(p=0.5)"]
     0.5
     """
     known = judged.by_rank.graded(0)
     unjudged = judged.retrieved - known.count()
-    # p^n and the weights of all n ranks add up to 1, so what is not known is the rest of the judged ranks' weights.
-    residual = 1 - (1 - p) * known.sum(_reaches(known, p))
+    # p^n and the weights of all n ranks add up to 1, so the residual is 1 minus the weights of the judged ranks.
+    residual = 1 - (1 - p) * known.sum(_reach_probability(known, p))
     return np.where(unjudged > 0, residual, 0.0)
 
 
-def _reaches(view: View, p: float) -> Floats:
-    """The chance that the reader reaches each rank."""
+def _reach_probability(view: View, p: float) -> Floats:
+    """The probability that the reader reaches each rank."""
     return np.power(float(p), view.rank - 1)

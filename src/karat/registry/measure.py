@@ -1,4 +1,4 @@
-"""A measure: what is known of it, its parameters set, and its values computed."""
+"""A measure: its definition, its parameters, and how it computes values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from karat.errors import KaratError, did_you_mean, shown
-from karat.registry.names import Value, spelled
+from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.registry.names import Value, format_name
 from karat.registry.parameters import REQUIRED, Parameter
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Takes = Literal["judged", "spans", "answers"]
 Effect = Literal["monotone", "normalised"]
 Function = Callable[..., "NDArray[Any]"]
 
-_TAKEN: dict[str, str] = {
+_INPUT: dict[str, str] = {
     "judged": "judged documents",
     "spans": "spans, (document, start, end)",
     "answers": "answers",
@@ -28,11 +28,11 @@ _TAKEN: dict[str, str] = {
 
 
 class Data(Protocol):
-    """What measures are computed from: Judged, Spans or Answers."""
+    """The data that measures read: Judged, Spans or Answers."""
 
     @property
     def kind(self) -> Takes:
-        """Which of them it is."""
+        """Which of the three it is."""
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ class Data(Protocol):
 
 @dataclass(frozen=True)
 class Definition:
-    """All there is to know about a measure, whatever its parameters are set to."""
+    """Everything about a measure that does not depend on the values of its parameters."""
 
     name: str
     function: Function
@@ -57,7 +57,7 @@ class Definition:
     aliases: tuple[str, ...] = ()
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
     example_at: str = "10"
-    forbids: Callable[[Measure], str | None] = lambda _: None
+    conflict: Callable[[Measure], str | None] = lambda _: None
     unjudged: Callable[[Measure], Effect | None] = lambda _: None
 
     @property
@@ -67,13 +67,13 @@ class Definition:
 
     @property
     def details(self) -> str:
-        """What the docstring says after its first line and before its example."""
+        """The docstring between its first line and its example."""
         rest = (inspect.getdoc(self.function) or "").partition("\n")[2]
         return rest.partition(">>>")[0].strip()
 
     @property
     def example(self) -> str:
-        """The example of the docstring, which runs as a test."""
+        """The example in the docstring, which is run as a test."""
         doc = inspect.getdoc(self.function) or ""
         start = doc.find(">>>")
         return doc[start:].strip() if start >= 0 else ""
@@ -81,7 +81,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its parameters set. Its text is its name everywhere, and reads back as itself.
+    """A measure with its parameters set. `str(measure)` is its name, and `parse` turns the name into the measure.
 
     >>> from karat.measures import AP, parse
     >>> str(AP(rel=2) @ 100), parse("AP(rel=2)@100") == AP(rel=2) @ 100
@@ -95,20 +95,22 @@ class Measure:
     def __str__(self) -> str:
         at = self.definition.at
         cutoff = dict(self.settings).get(at) if at else None
-        return spelled(self.name, [(key, value) for key, value in self.settings if key != at or cutoff is None], cutoff)
+        return format_name(
+            self.name, [(key, value) for key, value in self.settings if key != at or cutoff is None], cutoff
+        )
 
     def __repr__(self) -> str:
         return f"Measure({str(self)!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickled and copied by its name, and by the module that registers it."""
-        from karat.registry.registry import restored
+        """Pickle and copy a measure by its name and the module that registers it."""
+        from karat.registry.registry import unpickle_measure
 
-        return restored, (self.name, self.settings, self.definition.function.__module__)
+        return unpickle_measure, (self.name, self.settings, self.definition.function.__module__)
 
     def __call__(self, **settings: object) -> Measure:
         """The same measure with these parameters set."""
-        return measure_of(self.definition, {**dict(self.settings), **settings})
+        return build_measure(self.definition, {**dict(self.settings), **settings})
 
     def __matmul__(self, cutoff: float) -> Measure:
         """The same measure with a cut-off: `nDCG @ 10`."""
@@ -118,54 +120,51 @@ class Measure:
 
     @property
     def cutoff(self) -> int | None:
-        """The rank at which this measure stops reading, if it does."""
+        """The rank of the cut-off, or None if the measure reads all ranks."""
         k = dict(self.settings).get("k")
         return k if isinstance(k, int) else None
 
     def get(self, parameter: str) -> Value:
-        """The value of a parameter: as set, or its default; None where the measure has no such one."""
+        """The value of a parameter, set or default; None if the measure does not have this parameter."""
         known = self.definition.parameters.get(parameter)
         default = None if known is None or known.default is REQUIRED else known.default
         return dict(self.settings).get(parameter, default)
 
     def check(self) -> Measure:
-        """This measure, if nothing it needs is left open and its parameters go together."""
+        """This measure, or an error if a required parameter is missing or parameters conflict."""
         for parameter in self.definition.parameters.values():
             if parameter.default is REQUIRED and parameter.name not in dict(self.settings):
                 at = parameter.name == self.definition.at
                 example = f"{self.name}@{self.definition.example_at}" if at else f"{parameter.name}=..."
                 raise KaratError(f"{self.name} needs {'a cut-off' if at else parameter.name}", hint=f"Write {example}.")
-        wrong = self.definition.forbids(self)
-        if wrong:
-            raise KaratError(f"{self}: {wrong}")
+        conflict = self.definition.conflict(self)
+        require(not conflict, f"{self}: {conflict}")
         return self
 
     def compute(self, data: Data) -> NDArray[np.float64]:
-        """One value per query; NaN where a value is null."""
+        """One value per query; NaN for a value that is null."""
         import numpy as np
 
         takes = self.definition.takes
-        if takes != data.kind:
-            raise KaratError(f"{self.name} takes {_TAKEN[takes]}; it was given {_TAKEN[data.kind]}")
+        require(takes == data.kind, f"{self.name} reads {_INPUT[takes]}, but was given {_INPUT[data.kind]}")
         values = np.asarray(self.check().definition.function(data, **dict(self.settings)), np.float64)
-        if values.shape != (len(data.queries),):
-            raise KaratError(
-                f"{self} returned an array of shape {values.shape} for {len(data.queries)} queries",
-                hint="A measure returns one value per query.",
-            )
+        require(
+            values.shape == (len(data.queries),),
+            f"{self} returned an array of shape {values.shape} for {plural(len(data.queries), 'query')}",
+            "A measure must return one value per query.",
+        )
         return values
 
 
-def measure_of(definition: Definition, settings: Mapping[str, object]) -> Measure:
-    """A measure from its settings: checked, converted, defaults left out, in the order declared."""
+def build_measure(definition: Definition, settings: Mapping[str, object]) -> Measure:
+    """A measure with these settings: checked, converted, without defaults, in the order of declaration."""
     values: dict[str, Value] = {}
     for key, given in settings.items():
         if key == "cutoff" and definition.at and key not in definition.parameters:
             key = definition.at
         if key in definition.synonyms and key not in definition.parameters:
             choices = definition.synonyms[key]
-            if str(given) not in choices:
-                raise KaratError(f"{definition.name}: {key}={given} is not one of {', '.join(choices)}")
+            require(str(given) in choices, f"{definition.name}: {key}={given} is not one of {', '.join(choices)}")
             key, given = choices[str(given)]
         parameter = definition.parameters.get(key)
         if parameter is None:

@@ -1,4 +1,4 @@
-"""The grammar of measure names, `name(parameter=value, ...)@cutoff`, and what is near a wrong name."""
+"""The grammar of measure names: `name(parameter=value, ...)@cutoff`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, require, shown
 
 Value = str | int | float | bool | None
 
@@ -21,50 +21,48 @@ _SPECIAL = re.compile(r"[\s(),=@'\"]")
 _HINT = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
 
 
-class Spelling(NamedTuple):
-    """A measure's name taken apart, before anyone asks whether there is such a measure."""
+class ParsedName(NamedTuple):
+    """The parts of a measure's name, whether or not the measure exists."""
 
     name: str
     parameters: dict[str, str]
     cutoff: str | None
 
 
-def spelling(text: str) -> Spelling:
-    """Take a name apart.
+def parse_name(text: str) -> ParsedName:
+    """Split a measure's name into its parts.
 
-    >>> spelling("nDCG(gain=exp, discount='jk')@10")
-    Spelling(name='nDCG', parameters={'gain': 'exp', 'discount': 'jk'}, cutoff='10')
+    >>> parse_name("nDCG(gain=exp, discount='jk')@10")
+    ParsedName(name='nDCG', parameters={'gain': 'exp', 'discount': 'jk'}, cutoff='10')
     """
     shape = _SHAPE.fullmatch(text)
     if shape is None:
-        raise KaratError(f"{shown(text)} is not the name of a measure", hint=_HINT)
+        raise KaratError(f"{shown(text)} is not a valid measure name", hint=_HINT)
     parameters: dict[str, str] = {}
     inside = shape["parameters"]
     for part in _COMMA.split(inside) if inside and inside.strip() else []:
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        value = unquoted(value)
-        if not (name and equals and value):
-            raise KaratError(f"{shown(text)}: {shown(part.strip())} is not parameter=value", hint=_HINT)
-        if name in parameters:
-            raise KaratError(f"{shown(text)} gives {name} twice", hint=_HINT)
+        value = unquote(value)
+        require(name and equals and value, f"{shown(text)}: {shown(part.strip())} is not parameter=value", _HINT)
+        require(name not in parameters, f"{shown(text)} sets {name} twice", _HINT)
         parameters[name] = value
-    return Spelling(shape["name"], parameters, shape["cutoff"])
+    return ParsedName(shape["name"], parameters, shape["cutoff"])
 
 
-def spelled(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = None) -> str:
-    """Put a name together; the inverse of `spelling`.
+def format_name(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = None) -> str:
+    """The name made of these parts; the inverse of `parse_name`.
 
-    >>> spelled("AP", [("rel", 2.0)], 100)
+    >>> format_name("AP", [("rel", 2.0)], 100)
     'AP(rel=2)@100'
     """
-    inside = ", ".join(f"{key}={value_text(value)}" for key, value in parameters)
-    return name + (f"({inside})" if inside else "") + ("" if cutoff is None else f"@{value_text(cutoff)}")
+    inside = ", ".join(f"{key}={format_value(value)}" for key, value in parameters)
+    return name + (f"({inside})" if inside else "") + ("" if cutoff is None else f"@{format_value(cutoff)}")
 
 
-def value_text(value: Value) -> str:
-    """A parameter's value as it is written: whole numbers without a fraction, the rest as it reads back.
+def format_value(value: Value) -> str:
+    """A parameter's value as text: whole numbers without a fraction, and quotes if the text needs them.
 
-    >>> value_text(90.0), value_text("::"), value_text(", ")
+    >>> format_value(90.0), format_value("::"), format_value(", ")
     ('90', '::', '", "')
     """
     if value is None or isinstance(value, bool):
@@ -91,7 +89,8 @@ def split_names(text: str) -> list[str]:
     return names
 
 
-def unquoted(value: str) -> str:
+def unquote(value: str) -> str:
+    """The text between quotes, or the text itself if it is not quoted."""
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1]
     return value

@@ -1,4 +1,4 @@
-"""The parameters of a measure: read off its function's signature, checked when they are set."""
+"""The parameters of a measure: read from its function's signature, checked when they are set."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from karat.errors import KaratError
-from karat.registry.names import Value, value_text
+from karat.registry.names import Value, format_value
 
 REQUIRED: Any = inspect.Parameter.empty
 
 
 @dataclass(frozen=True)
 class Help:
-    """What a parameter is for and which values it takes; rides on the annotation of the parameter."""
+    """A parameter's line of help and its limits, given in its annotation: `Annotated[int, Help("...", low=1)]`."""
 
     text: str
     low: float | None = None
@@ -36,35 +36,35 @@ class Parameter:
     help: Help = Help("")
 
     def value(self, given: object, measure: str) -> Value:
-        """The value meant by text or by a Python object, or an error that says what would do."""
+        """Convert a text or a Python object to this parameter's type, or raise an error that describes valid values."""
         if self.optional and (given is None or given == "none"):
             return None
         try:
-            value = self._converted(given)
+            value = self._convert(given)
         except (ValueError, TypeError, OverflowError, KeyError):
-            raise KaratError(f"{measure}: {self.name}={given} is not {self._wanted()}") from None
+            raise KaratError(f"{measure}: {self.name}={given} is not {self._valid_values()}") from None
         if self.choices and str(value).lower() in self.choices:
             value = str(value).lower()
         if self.choices and value not in self.choices:
-            raise KaratError(f"{measure}: {self.name}={value} is not {self._wanted()}")
+            raise KaratError(f"{measure}: {self.name}={value} is not {self._valid_values()}")
         if isinstance(value, int | float) and not self._within(value):
-            raise KaratError(f"{measure}: {self.name}={value_text(value)} is not {self._wanted()}")
+            raise KaratError(f"{measure}: {self.name}={format_value(value)} is not {self._valid_values()}")
         return value
 
-    def _converted(self, given: object) -> Value:
+    def _convert(self, given: object) -> Value:
         if self.kind is bool:
             return {"true": True, "false": False}[str(given).lower()]
         if self.kind is str:
             if given is None:
                 raise ValueError
-            text = value_text(given) if isinstance(given, bool) else str(given)
+            text = format_value(given) if isinstance(given, bool) else str(given)
             quotable = text.strip() == text and not ('"' in text and "'" in text)
             if not quotable or text == "none" or not text:
                 raise ValueError
             return text
         if isinstance(given, bool) or (isinstance(given, str) and "_" in given):
             raise ValueError
-        number = float(given)  # type: ignore[arg-type]  # what float cannot read is caught by the caller
+        number = float(given)  # type: ignore[arg-type]  # the caller handles what float cannot convert
         if self.kind is int:
             if not number.is_integer():
                 raise ValueError
@@ -79,20 +79,20 @@ class Parameter:
             return (low is None or value > low) and (high is None or value < high)
         return (low is None or value >= low) and (high is None or value <= high)
 
-    def _wanted(self) -> str:
+    def _valid_values(self) -> str:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind is bool:
             return "true or false"
         if self.kind is str:
-            return "a text: not empty, no blanks at its ends, and not both kinds of quotes in it"
+            return "a text: not empty, without spaces at either end, and without both kinds of quotes"
         noun = "a whole number" if self.kind is int else "a number"
         low, high = self.help.low, self.help.high
         if low is not None and high is not None:
             between = "strictly between" if self.help.exclusive else "between"
-            return f"{noun} {between} {value_text(low)} and {value_text(high)}"
+            return f"{noun} {between} {format_value(low)} and {format_value(high)}"
         if low is not None:
-            return f"{noun} {'above' if self.help.exclusive else 'from'} {value_text(low)}" + (
+            return f"{noun} {'above' if self.help.exclusive else 'from'} {format_value(low)}" + (
                 "" if self.help.exclusive else " up"
             )
         return noun

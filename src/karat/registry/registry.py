@@ -1,4 +1,4 @@
-"""Measures by name: how one is declared and found."""
+"""The registry: how a measure is declared, and how it is found by its name."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Literal, TypedDict, Unpack, overload
 
-from karat.errors import KaratError, did_you_mean, shown
-from karat.registry.measure import Combine, Definition, Effect, Function, Measure, Takes, measure_of
-from karat.registry.names import Value, spelling
+from karat.errors import KaratError, did_you_mean, require, shown
+from karat.registry.measure import Combine, Definition, Effect, Function, Measure, Takes, build_measure
+from karat.registry.names import Value, parse_name
 from karat.registry.parameters import parameters_of
 
 _definitions: dict[str, Definition] = {}
-# Where answers are evaluated, F1 is another measure than where documents are.
+# Some names mean different measures for documents and for answers: F1 is F or TokenF1.
 Subject = Literal["documents", "answers"]
 _aliases: dict[Subject, dict[str, tuple[str, Mapping[str, str]]]] = {"documents": {}, "answers": {}}
 
-# Names that users know from a peer and that karat does not have: said plainly instead of guessed at.
-_ELSEWHERE = {
+# Measures of other libraries that karat does not have: the error names the library instead of a similar name.
+_NOT_IN_KARAT = {
     "ir_measures": (
         "alpha_nDCG α-nDCG α_nDCG alpha-nDCG alpha_DCG α_DCG Compat ERR_IA nERR_IA NERR8 NERR9 NERR10 NERR11 NRBP nNRBP"
         " AP_IA MAP_IA P_IA StRecall INST INSQ BPM SDCG Accuracy SetRelP"
@@ -32,51 +32,53 @@ _ELSEWHERE = {
 }
 
 
-class About(TypedDict, total=False):
-    """What can be said of a measure when it is registered."""
+class Metadata(TypedDict, total=False):
+    """The arguments of `register`: what is known about a measure besides its function."""
 
     name: str
-    """its name, if it is not the function's"""
+    """the name, if it differs from the function's"""
     at: str
-    """the parameter that follows the `@`, if it is not `k`"""
+    """the parameter that is written after the `@`, if it is not `k`"""
     formula: str
     reference: str
     bounds: tuple[float, float]
     higher_is_better: bool
     combine: Combine
-    """how the values of the queries become one: `mean`, `sum` or `geometric`"""
+    """how the values of all queries are combined: `mean`, `sum` or `geometric`"""
     graded: bool
-    """whether grades count as they are, and not only as relevant or not"""
+    """whether the measure uses the grades themselves, not only whether a document is relevant"""
     takes: Takes
-    """what it is computed from: `judged` documents, `spans` of them, or `answers`"""
+    """the data it reads: `judged` documents, `spans` or `answers`"""
     aliases: tuple[str, ...]
-    """other names; one may set parameters (`rbp(p=0.9)`); one that ends in `_` takes a number, which is the cut-off
-    (`P_` accepts `P_5` and `P.5`) or the parameter marked `?` (`rbp_(p=?)` accepts `rbp.95`)"""
+    """other names. An alias may set parameters (`rbp(p=0.9)`). An alias that ends in `_` is followed by a number: the
+    cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`)"""
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]]
-    """parameters under a peer's name: what each of its values sets"""
+    """parameters of other libraries: which parameter and value each of their values stands for"""
     example_at: str
-    """a cut-off to suggest where one is needed and none is given"""
-    forbids: Callable[[Measure], str | None]
-    """what is wrong with a combination of parameters that makes no sense"""
+    """the cut-off that the error suggests if a required one is missing"""
+    conflict: Callable[[Measure], str | None]
+    """a function that describes what is wrong with a combination of parameters, or returns None"""
     unjudged: Callable[[Measure], Effect | None]
-    """how the value changes if an unjudged document turns out to be relevant, which `scores.bounds` relies on:
-    it never falls (`monotone`); or it may fall, but never if a relevant document moves up, and a relevant document
-    below the cut-off never raises it (`normalised`); None if neither is certain"""
+    """a function that returns how the value changes if an unjudged document is relevant, for `scores.bounds`:
+    `monotone` if it never falls; `normalised` if it may fall, but not if a relevant document moves up, and if a
+    relevant document below the cut-off never raises it; None if neither is certain"""
 
 
 @overload
 def register(function: Function, /) -> Measure: ...
 @overload
-def register(**about: Unpack[About]) -> Callable[[Function], Measure]: ...
-def register(function: Function | None = None, /, **about: Unpack[About]) -> Measure | Callable[[Function], Measure]:
-    """Make a function `(judged, *, parameters) -> one value per query` a measure, found by its name.
+def register(**metadata: Unpack[Metadata]) -> Callable[[Function], Measure]: ...
+def register(
+    function: Function | None = None, /, **metadata: Unpack[Metadata]
+) -> Measure | Callable[[Function], Measure]:
+    """Register a function `(judged, *, parameters) -> one value per query` as a measure.
 
-    The keyword parameters of the function are the measure's; `k` is what follows the `@`. `About` says what else
-    can be told.
+    The keyword parameters of the function are the parameters of the measure; `k` is written after the `@`. `Metadata`
+    lists the optional arguments.
 
     >>> @register
     ... def Top1(judged, *, rel: float = 1):
-    ...     "1 where the first document is relevant."
+    ...     "1 if the first document is relevant, else 0."
     ...     return judged.found(1, rel) > 0
     >>> import karat
     >>> karat.evaluate({"q": {"a": 1}}, {"q": ["a", "b"]}, ["Top1"])["Top1"]
@@ -85,14 +87,14 @@ def register(function: Function | None = None, /, **about: Unpack[About]) -> Mea
 
     def declare(function: Function) -> Measure:
         if isinstance(function, Measure):
-            raise KaratError(f"{function} is a measure already", hint="Register a function.")
+            raise KaratError(f"{function} is already a measure", hint="Register a function.")
         parameters = parameters_of(function)
-        told = about.copy()
-        told.setdefault("name", function.__name__)
+        complete = metadata.copy()
+        complete.setdefault("name", function.__name__)
         if "k" in parameters:
-            told.setdefault("at", "k")
-        definition = Definition(function=function, parameters=parameters, **told)
-        _admit(definition)
+            complete.setdefault("at", "k")
+        definition = Definition(function=function, parameters=parameters, **complete)
+        _add(definition)
         return Measure(definition.name, definition=definition)
 
     return declare if function is None else declare(function)
@@ -104,34 +106,35 @@ def definitions() -> list[Definition]:
 
 
 def parse(text: str, subject: Subject = "documents") -> Measure:
-    """The measure of this name, in karat's spelling or a peer's; if there is none, the error suggests similar names.
+    """The measure with this name, in karat's spelling or that of another library.
 
-    Some names mean one measure of documents and another one of answers; the subject says which is wanted.
+    A few names mean one measure for documents and another for answers; `subject` selects one of them. The error for an
+    unknown name suggests similar ones.
     """
-    found = _parsed(text, subject)
+    found = _parse(text, subject)
     if found is None:
-        raise _unknown(spelling(text).name)
+        raise _unknown(parse_name(text).name)
     return found
 
 
 def meanings(text: str) -> list[Measure]:
-    """The measures that this name can mean: none, one, or one of documents and one of answers, in this order."""
+    """All measures that a name can mean: none, one, or one for documents and one for answers, in this order."""
     found: list[Measure] = []
     for subject in _aliases:
         with suppress(KaratError):
-            measure = _parsed(text, subject)
+            measure = _parse(text, subject)
             found += [] if measure is None else [measure]
     return list(dict.fromkeys(found))
 
 
-def _parsed(text: str, subject: Subject) -> Measure | None:
-    """The measure of a name with its parameters set; None if no measure has this name."""
-    # ranx's way to say from which grade on a document is relevant: map@100-l2.
+def _parse(text: str, subject: Subject) -> Measure | None:
+    """The measure with this name, with its parameters set; None if there is none."""
+    # ranx writes the lowest relevant grade as a suffix: map@100-l2.
     level = re.fullmatch(r"(.+)-l(\d+)", text.strip())
     if level and text.strip() not in _definitions:
-        measure = _parsed(level[1], subject)
+        measure = _parse(level[1], subject)
         return None if measure is None else measure(rel=level[2])
-    name, given, cutoff = spelling(text)
+    name, given, cutoff = parse_name(text)
     found = _find(name, cutoff, subject)
     if found is None:
         return None
@@ -139,22 +142,21 @@ def _parsed(text: str, subject: Subject) -> Measure | None:
     settings: dict[str, object] = {**preset, **given}
     if cutoff is not None:
         if definition.at is None:
-            raise KaratError(f"{definition.name} takes no cut-off, but {shown(text)} gives one")
-        if definition.at in given or "cutoff" in given:
-            raise KaratError(f"{shown(text)} gives its cut-off twice")
+            raise KaratError(f"{definition.name} takes no cut-off, but {shown(text)} has one")
+        require(not {definition.at, "cutoff"} & given.keys(), f"{shown(text)} sets its cut-off twice")
         settings[definition.at] = cutoff
-    return measure_of(definition, settings).check()
+    return build_measure(definition, settings).check()
 
 
-def restored(name: str, settings: tuple[tuple[str, Value], ...], module: str) -> Measure:
-    """A measure that was pickled: the module that registers it is imported first."""
+def unpickle_measure(name: str, settings: tuple[tuple[str, Value], ...], module: str) -> Measure:
+    """The measure that was pickled, once the module that registers it is imported."""
     import_module(module)
     return Measure(name, settings, definition=_definitions[name])
 
 
 def definitions_of(text: str) -> list[Definition]:
-    """The definitions behind a name, whatever parameters it gives or leaves open: one, or one of each subject."""
-    name, _, cutoff = spelling(text)
+    """The definitions that a name stands for, ignoring its parameters: one, or one per subject."""
+    name, _, cutoff = parse_name(text)
     found = [match[0] for subject in _aliases if (match := _find(name, cutoff, subject))]
     if not found:
         raise _unknown(name)
@@ -162,7 +164,7 @@ def definitions_of(text: str) -> list[Definition]:
 
 
 def _find(name: str, cutoff: str | None, subject: Subject) -> tuple[Definition, dict[str, object]] | None:
-    """A definition by its own name, by an alias, or by one with a number in it; and what that sets."""
+    """The definition with this name, alias or alias with a number, and the parameters that the alias sets."""
     if name in _definitions:
         return _definitions[name], {}
     for aliases in (_aliases[subject], *_aliases.values()):
@@ -173,7 +175,7 @@ def _find(name: str, cutoff: str | None, subject: Subject) -> tuple[Definition, 
 
 
 def _with_suffix(name: str) -> tuple[Definition, dict[str, object]] | None:
-    """trec_eval's and ranx's spellings, where a number is part of the name: P_5, ndcg_cut.10, rbp.95."""
+    """The same for names of trec_eval and ranx that end in a number: P_5, ndcg_cut.10, rbp.95."""
     suffix = re.fullmatch(r"(.+?)([_.])(\d*\.?\d+)", name)
     if suffix is None or suffix[1] + "_" not in _aliases["documents"]:
         return None
@@ -187,37 +189,38 @@ def _with_suffix(name: str) -> tuple[Definition, dict[str, object]] | None:
 
 def _unknown(name: str) -> KaratError:
     stem = re.sub(r"[_.]\d*\.?\d+$", "", name)
-    for peer, names in _ELSEWHERE.items():
+    for peer, names in _NOT_IN_KARAT.items():
         if name in names or stem in names:
             return KaratError(
-                f"karat has no {name}; {peer} has it",
-                hint="`karat measures` lists what karat has, and `karat.register` adds your own.",
+                f"karat does not have the measure {name} of {peer}",
+                hint="`karat measures` lists all measures, and `karat.register` adds your own.",
             )
     near = did_you_mean(name, [*_definitions, *(alias.rstrip("_") for known in _aliases.values() for alias in known)])
-    return KaratError(f"there is no measure {shown(name)}", hint=f"{near} `karat measures` lists them all.".strip())
+    return KaratError(f"unknown measure {shown(name)}", hint=f"{near} `karat measures` lists all measures.".strip())
 
 
-def _admit(definition: Definition) -> None:
-    name = definition.name
-    if not re.fullmatch(r"\w[\w.+-]*", name) or name == "query":
-        raise KaratError(f"{shown(name)} cannot be the name of a measure")
+def _add(definition: Definition) -> None:
+    name, rename = definition.name, "Register yours with another name=."
+    valid = re.fullmatch(r"\w[\w.+-]*", name) and name != "query"
+    require(valid, f"{shown(name)} cannot be the name of a measure")
     known = _definitions.get(name)
-    if known is not None and not _same_place(known.function, definition.function):
-        raise KaratError(f"there is a measure {name} already", hint="Register yours with another name=.")
-    others = _aliases["answers" if definition.takes == "answers" else "documents"]
+    redefined = known is not None and _same_place(known.function, definition.function)
+    require(known is None or redefined, f"a measure named {name} already exists", rename)
+    own_aliases = _aliases["answers" if definition.takes == "answers" else "documents"]
     aliases = {}
     for text in definition.aliases:
-        alias, settings, _ = spelling(text)
-        taken = _definitions.get(alias)
-        if (taken and taken.name != name) or (alias in others and others[alias][0] != name):
-            raise KaratError(f"{name}: the alias {alias} is taken by another measure")
+        alias, settings, _ = parse_name(text)
+        owner = alias if alias in _definitions else own_aliases.get(alias, (name,))[0]
+        require(owner == name, f"{name}: the alias {alias} belongs to {owner}")
         aliases[alias] = (name, settings)
-    for taken_by in (known_as[name][0] for known_as in _aliases.values() if known is None and name in known_as):
-        raise KaratError(f"{name} is another name of {taken_by}", hint="Register yours with another name=.")
+    if known is None:
+        for others in _aliases.values():
+            owner = others.get(name, (name,))[0]
+            require(owner == name, f"{name} is an alias of {owner}", rename)
     _definitions[name] = definition
-    others.update(aliases)
+    own_aliases.update(aliases)
 
 
 def _same_place(one: Function, other: Function) -> bool:
-    """Is it the same function, run again, as a notebook's cell is?"""
+    """Whether it is the same function defined again, as when a notebook cell is run twice."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)

@@ -1,12 +1,12 @@
-"""Which measures are meant by their names."""
+"""From the names a user lists to the measures to compute."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, require, shown
 from karat.registry.measure import Measure
-from karat.registry.names import spelling, split_names
+from karat.registry.names import parse_name, split_names
 from karat.registry.registry import Subject, meanings, parse
 
 Measures = str | Measure | Iterable[str | Measure]
@@ -14,63 +14,61 @@ Measures = str | Measure | Iterable[str | Measure]
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 DEFAULT_ANSWER_MEASURES = ("EM(normalize=true)", "TokenF1", "RougeL", "Contains")
 
-_ELSEWHERE = {
-    "answers": "Answers are evaluated by evaluate_answers (`karat answers`), or with the results that hold them.",
-    "documents": "Documents are evaluated by evaluate (`karat evaluate`).",
+_USE_INSTEAD = {
+    "answers": "Use evaluate_answers (`karat answers`), or evaluate results that contain answers.",
+    "documents": "Use evaluate (`karat evaluate`).",
 }
 
 
-def chosen_measures(
+def select_measures(
     measures: Measures, rel: float | None = None, subjects: Sequence[Subject] = ("documents",)
 ) -> list[Measure]:
-    """The measures meant by names, each once, with the threshold set where it is left open.
+    """The measures with these names, without repetitions, with `rel` set for those whose name does not set it.
 
-    `subjects` are what is there to be evaluated: documents, answers, or both.
+    `subjects` lists what there is to evaluate: documents, answers, or both.
     """
-    chosen = [_chosen(measure, rel, subjects) for measure in asked_for(measures)]
-    if not chosen:
-        example = DEFAULT_ANSWER_MEASURES[1] if subjects == ("answers",) else DEFAULT_MEASURES[0]
-        raise KaratError("no measure was asked for", hint=f"Ask for one, for example {example}.")
-    return list(dict.fromkeys(chosen))
+    selected = [_select(measure, rel, subjects) for measure in listed_measures(measures)]
+    example = DEFAULT_ANSWER_MEASURES[1] if subjects == ("answers",) else DEFAULT_MEASURES[0]
+    require(selected, "no measures were given", f"Give at least one, for example {example}.")
+    return list(dict.fromkeys(selected))
 
 
-def asked_for(measures: Measures) -> list[str | Measure]:
-    """The measures of a list, or of a text that has several of them, as they are asked for."""
+def listed_measures(measures: Measures) -> list[str | Measure]:
+    """Measures as a list, whether given as a list, a single measure, or a text with several names."""
     if isinstance(measures, Measure):
         return [measures]
     if isinstance(measures, str):
         return list(split_names(measures))
     if not isinstance(measures, Iterable):
-        raise KaratError(f"{shown(measures)} is no measure", hint="Measures are names, such as nDCG@10.")
+        raise KaratError(f"{shown(measures)} is not a measure", hint="Measures are names, such as nDCG@10.")
     return list(measures)
 
 
-def subject(measure: Measure) -> Subject:
-    """What a measure is of."""
+def subject_of(measure: Measure) -> Subject:
+    """Whether a measure evaluates documents or answers."""
     return "answers" if measure.definition.takes == "answers" else "documents"
 
 
-def _chosen(asked: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
-    """A measure, with the threshold set if its relevance is binary and its name does not say one."""
-    measure = asked.check() if isinstance(asked, Measure) else _meant(str(asked), subjects)
-    if subject(measure) not in subjects:
-        raise KaratError(f"{measure} is a measure of {subject(measure)}", hint=_ELSEWHERE[subject(measure)])
-    # A threshold that is the default is left out of the settings, but a name that gives it has said it.
-    says_it = "rel" in dict(measure.settings) or (isinstance(asked, str) and "rel" in spelling(asked).parameters)
+def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
+    measure = named.check() if isinstance(named, Measure) else _parse_for(str(named), subjects)
+    subject = subject_of(measure)
+    require(subject in subjects, f"{measure} is a measure of {subject}", _USE_INSTEAD[subject])
+    # `AP(rel=1)` is the measure AP, because defaults are left out of the settings, but its name sets rel.
+    sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)
     parameter = measure.definition.parameters.get("rel")
-    # Graded measures that take `rel` have another default than 1, and no threshold of relevance to set.
-    takes_it = parameter is not None and parameter.default == 1
-    return measure(rel=rel) if rel is not None and takes_it and not says_it else measure
+    # In graded measures, `rel` has another meaning, and its default is not 1.
+    is_threshold = parameter is not None and parameter.default == 1
+    return measure(rel=rel) if rel is not None and is_threshold and not sets_rel else measure
 
 
-def _meant(name: str, subjects: Collection[Subject]) -> Measure:
-    """The measure of a name, of those that go by it the one that there is something for."""
+def _parse_for(name: str, subjects: Collection[Subject]) -> Measure:
+    """The measure with this name; if it means several, the one that fits the subjects."""
     if len(subjects) == 1:
         return parse(name, next(iter(subjects)))
     known = meanings(name) or [parse(name)]
-    possible = [measure for measure in known if subject(measure) in subjects] or known
+    possible = [measure for measure in known if subject_of(measure) in subjects] or known
     if len(possible) > 1:
-        which = " and ".join(f"{measure} of {subject(measure)}" for measure in possible)
+        which = " or ".join(f"{measure} of {subject_of(measure)}" for measure in possible)
         names = " or ".join(map(str, possible))
-        raise KaratError(f"{name} is {which}, and both are there", hint=f"Write {names}.")
+        raise KaratError(f"{name} is ambiguous: it can mean {which}", hint=f"Write {names}.")
     return possible[0]

@@ -12,7 +12,7 @@ from karat.analysis.evidence import Evidence
 from karat.analysis.explain import label, short
 from karat.measures import meanings
 from karat.output.tables import Cell, Table
-from karat.registry.names import value_text
+from karat.registry.names import format_value
 from karat.scores.summary import cell_text
 
 _WIDTH = 40
@@ -65,7 +65,7 @@ def _lines(change: QueryDiff, names: tuple[str, str]) -> list[tuple[str, str, st
 
 def _line(move: Move, width: int) -> tuple[str, str, str, str]:
     before, after = ("–" if rank is None else str(rank) for rank in (move.before, move.after))
-    grade = "" if move.grade == 1 else f" (grade {value_text(move.grade)})"
+    grade = "" if move.grade == 1 else f" (grade {format_value(move.grade)})"
     part = "–" if move.part is None else f"{move.part:+.4f}"
     return short(move.label, width) + grade, f"{before} → {after}", move.how, part
 
@@ -164,7 +164,7 @@ def _side_by_side(names: tuple[str, str], evidence: Sequence[Evidence], query: s
             grades[hit.rank] = max(grade, grades.get(hit.rank, grade))
         lists.append(
             [
-                (f"[{value_text(grades[rank])}] " if rank in grades else "") + label(document, _SIDE)
+                (f"[{format_value(grades[rank])}] " if rank in grades else "") + label(document, _SIDE)
                 for rank, document in enumerate(documents[:depth], 1)
             ]
         )

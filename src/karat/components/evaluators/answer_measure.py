@@ -7,7 +7,7 @@ from typing import Any
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
 from karat.components.serialization import SerializableComponent
-from karat.evaluation import chosen_measures
+from karat.evaluation import select_measures
 from karat.measures import Measure, parse
 
 
@@ -25,7 +25,7 @@ class AnswerMeasureEvaluator(SerializableComponent):
     modifies_inputs = False
 
     def __init__(self, measure: str | Measure = "TokenF1") -> None:
-        (chosen,) = chosen_measures([measure], subjects=("answers",))
+        (chosen,) = select_measures([measure], subjects=("answers",))
         self.measure = str(chosen)
 
     @component.output_types(score=float, individual_scores=list[float])

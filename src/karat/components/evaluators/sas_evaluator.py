@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from karat.answers.models import BATCH, DEFAULT_MODEL, Model, loaded
+from karat.answers.models import BATCH, DEFAULT_MODEL, Model, load_model
 from karat.answers.similarity import similarity
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
@@ -59,7 +59,7 @@ class SASEvaluator(SerializableComponent):
         self._loaded_model()
 
     def _loaded_model(self) -> Model:
-        return loaded(self.model, self.device, _token_value(self.token))
+        return load_model(self.model, self.device, _token_value(self.token))
 
     @component.output_types(score=float, individual_scores=list[float])
     def run(self, ground_truth_answers: GoldAnswers, predicted_answers: PredictedAnswers) -> dict[str, Any]:

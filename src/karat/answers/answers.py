@@ -1,4 +1,4 @@
-"""What the answer measures depend on: the gold answers of each question, and the predicted one."""
+"""Answers: the data that answer measures read, the gold answers of each question and the predicted one."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from karat.answers.counting import Counted
+from karat.answers.paired_words import PairedWords
 from karat.judged import Bools, Floats, Ints
 
 _PAIRS = 4_096
 _CHARACTERS = 1 << 22
-"""So many pairs, or characters, are compared at a time: enough to be fast, and memory stays flat."""
+"""Limits of one block of pairs: large enough to be fast, small enough to keep memory flat."""
 
 
 class Pairs(NamedTuple):
-    """Gold answers, and the predicted one to each."""
+    """Gold answers, and the predicted answer that each is compared with."""
 
     golds: list[str]
-    said: list[str]
+    predictions: list[str]
 
 
 class Overlap(NamedTuple):
-    """One row per pair: are both the same, how many words each has, and how many they share."""
+    """One row per pair: whether both texts are the same, how many words each has, and how many they share."""
 
     same: Bools
     gold: Ints
     predicted: Ints
-    both: Ints
+    shared: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """For each question: its gold answers, any of which is right, and the predicted answer, None where there is none.
+    """For each question, its gold answers, any of which is right, and the predicted answer, or None if it has none.
 
-    A question that should have no answer has an empty text for its gold. One without any gold, and one without a
-    predicted answer, scores 0.
+    The gold answer of a question that should not be answered is an empty text. A question without a gold answer or
+    without a predicted answer scores 0.
     """
 
     kind: ClassVar[Literal["answers"]] = "answers"
@@ -57,30 +57,30 @@ class Answers:
         return Pairs(golds, list(chain.from_iterable(map(repeat, self.predicted, self._sizes))))  # type: ignore[arg-type]
 
     def blocks(self) -> Iterator[Pairs]:
-        """The same pairs, some thousands at a time."""
-        golds, said = self.pairs
+        """The same pairs, a few thousand at a time."""
+        golds, predictions = self.pairs
         for start in range(0, len(golds), _PAIRS):
             stop = start + _PAIRS
-            yield from _cut(Pairs(golds[start:stop], said[start:stop]))
+            yield from _split(Pairs(golds[start:stop], predictions[start:stop]))
 
     def best(self, values: Sequence[float] | Floats, *, lowest: bool = False) -> Floats:
-        """The value of each question, from one of each pair: that of the gold answer that fits best.
+        """The best value of each question, given one value per pair; 0 for a question without pairs.
 
-        That is the highest, or for a measure of which less is better the lowest; 0 where there is no pair.
+        The best value is the highest one, or with `lowest=True` the lowest.
         """
         found = np.full(len(self.queries), np.inf if lowest else -np.inf)
         (np.minimum if lowest else np.maximum).at(found, self._pair_query, np.asarray(values, np.float64))
         return np.where(np.isinf(found), 0.0, found)
 
-    def each(self, value: Callable[[str, str], float], *, lowest: bool = False) -> Floats:
-        """The same for a function of the gold answer and the predicted one."""
-        return self.best(list(map(value, *self.pairs)), lowest=lowest)
+    def best_of(self, function: Callable[[str, str], float], *, lowest: bool = False) -> Floats:
+        """The best value of each question, given a function of a gold answer and the predicted one."""
+        return self.best(list(map(function, *self.pairs)), lowest=lowest)
 
     def overlap(self, normalize: str) -> Overlap:
-        """How many words the two texts of each pair share, once normalised: counted once for all measures."""
+        """How many words the two texts of each pair share after normalisation: counted once for all measures."""
         if normalize not in self._overlaps:
-            # A block is forgotten once it is counted: it has a number for each word.
-            rows = [_counted(block, normalize) for block in self.blocks()] or [_counted(Pairs([], []), normalize)]
+            # Only the counts of a block are kept: its words would need an integer each.
+            rows = [_overlap(block, normalize) for block in self.blocks()] or [_overlap(Pairs([], []), normalize)]
             self._overlaps[normalize] = Overlap(*map(np.concatenate, zip(*rows, strict=True)))
         return self._overlaps[normalize]
 
@@ -96,17 +96,17 @@ class Answers:
         return np.repeat(np.arange(len(self._sizes)), np.array(self._sizes, np.int64))
 
 
-def _cut(block: Pairs) -> Iterator[Pairs]:
-    """A block in pieces that are not too long."""
-    golds, said = block
-    if len(golds) == 1 or sum(map(len, golds)) + sum(map(len, said)) <= _CHARACTERS:
+def _split(block: Pairs) -> Iterator[Pairs]:
+    """Halve a block until each part is within the limit of characters."""
+    golds, predictions = block
+    if len(golds) == 1 or sum(map(len, golds)) + sum(map(len, predictions)) <= _CHARACTERS:
         yield block
     else:
         middle = len(golds) // 2
-        yield from _cut(Pairs(golds[:middle], said[:middle]))
-        yield from _cut(Pairs(golds[middle:], said[middle:]))
+        yield from _split(Pairs(golds[:middle], predictions[:middle]))
+        yield from _split(Pairs(golds[middle:], predictions[middle:]))
 
 
-def _counted(pairs: Pairs, normalize: str) -> Overlap:
-    counted = Counted(*pairs, normalize)
-    return Overlap(counted.same, counted.gold.sizes, counted.predicted.sizes, counted.both)
+def _overlap(pairs: Pairs, normalize: str) -> Overlap:
+    words = PairedWords(*pairs, normalize)
+    return Overlap(words.same, words.gold.sizes, words.predicted.sizes, words.shared)
