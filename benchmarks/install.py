@@ -1,9 +1,9 @@
-"""Set up the environment of the benchmark: karat as it stands here, and the peers that this platform has.
+"""Create the environment of the benchmark: karat from this folder, and the peers that exist for this platform.
 
     python3 benchmarks/install.py .venv-bench
 
-Run again, it brings the environment up to date. A peer without a build for this platform is named and left out;
-run.py says so in its row.
+Running it again updates the environment. A peer without a build for this platform is reported and left out; its rows
+in the results say so. Wheels in ../shared/peers are used if that folder exists.
 """
 
 import subprocess
@@ -12,13 +12,14 @@ import venv
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+LOCAL_WHEELS = REPOSITORY.parent / "shared" / "peers"
 PEERS = {
     "ranx": ["ranx>=0.3.21,<0.4"],
     "haystack-ai": ["haystack-ai>=3.1,<4"],
     "rapidfuzz": ["rapidfuzz>=3.9,<4"],
     "rouge-score": ["rouge-score>=0.1.2,<0.2"],
-    # Its source package fetches trec_eval's code while it builds: a wheel, or nothing.
-    "pytrec-eval-terrier": ["--only-binary=pytrec-eval-terrier", "pytrec-eval-terrier>=0.5.7,<0.6"],
+    # Only wheels: the source package downloads trec_eval's code while it builds.
+    "pytrec-eval-terrier": ["--only-binary=pytrec-eval-terrier", "pytrec-eval-terrier>=0.5.6,<0.6"],
     "ir-measures": ["--only-binary=pytrec-eval-terrier", "ir-measures>=0.4.3,<0.5"],
 }
 
@@ -29,6 +30,8 @@ def main() -> None:
     if not python.exists():
         venv.create(folder, with_pip=True, clear=True)
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    if LOCAL_WHEELS.exists():
+        pip.append(f"--find-links={LOCAL_WHEELS}")
     subprocess.run([*pip, "--editable", f"{REPOSITORY}[chunks,static]"], check=True)
     for peer, requirement in PEERS.items():
         done = subprocess.run([*pip, *requirement], stderr=subprocess.PIPE, text=True)

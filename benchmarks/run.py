@@ -1,10 +1,11 @@
-"""karat and its peers, side by side: one table of ratios.
+"""Benchmark karat against its peers: one table of times and ratios.
 
     .venv-bench/bin/python benchmarks/run.py [--small] [--only NAME]
 
-Every time is taken in a fresh process (tasks.py says what the clock covers): the best of three, or the only one where
-it takes over five seconds, or is scaled to that from a sample. No ratio is printed unless both found the same means,
-to 1e-4, or p-values as near to each other as random tests can be held to. A full run is kept in results.md.
+Every time is measured in a new process; tasks.py describes what is included. It is the best of three, or a single run
+if that takes more than five seconds. A ratio is printed only if both libraries found the same means to 1e-4 (for
+randomization tests, p-values within the expected random error). A full run updates results.md and the table in
+README.md.
 """
 
 import argparse
@@ -26,8 +27,9 @@ from significance_tasks import MORE_PERMUTED, MOST, PERMUTED, SAME, chance
 from sizes import FULL, SMALL, Size
 
 HERE = Path(__file__).resolve().parent
+README = HERE.parent / "README.md"
 SLOW = 5.0
-"""From this many seconds on, once is enough."""
+"""A task that takes more seconds than this is run once."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,15 @@ class Row:
     task: str
     peer: str
     faster: float | None = None
-    """How many times faster than the peer karat should be."""
+    """Target: how many times faster than the peer karat should be."""
     below: float | None = None
-    """How many seconds karat should stay below."""
+    """Target: karat should take fewer seconds than this."""
     memory: bool = False
-    """Compare the peak of memory, not time."""
+    """Compare peak memory instead of time."""
     within: float = 1e-4
-    """How far apart the means may be that both found, or the p-values."""
+    """The largest accepted difference between the means, or p-values, of both libraries."""
+    readme: str = ""
+    """The name of this row in README.md, if it is shown there."""
 
     @property
     def target(self) -> str:
@@ -60,22 +64,38 @@ class Row:
 
 
 ROWS = (
-    Row("pytrec-eval-terrier", "file to scores", "", "pytrec-eval-terrier", faster=15),
-    Row("ir-measures", "file to scores", "", "ir-measures", faster=15),
-    Row("ranx", "file to scores", "", "ranx", faster=50),
+    Row("pytrec-eval-terrier", "file to scores", "", "pytrec-eval-terrier", faster=15, readme="TREC file to scores"),
+    Row("ir-measures", "file to scores", "", "ir-measures", faster=15, readme="TREC file to scores"),
+    Row("ranx", "file to scores", "", "ranx", faster=50, readme="TREC file to scores, ranx already compiled"),
     Row("ranx-first", "file to scores, nothing compiled yet", "first", "ranx", faster=50),
     Row("dict", "dict of dicts to scores", "dict", "pytrec-eval-terrier", faster=5),
     Row("import", "import", "import", "ranx", below=0.1),
     Row("memory", "file to scores, peak memory", "", "ranx", memory=True),
-    Row("documents", "200,000 documents made", "documents", "haystack-ai", faster=10),
-    Row("evaluators", "five evaluators, 5 gold documents a question", "evaluators 5", "haystack-ai", faster=3),
-    Row("evaluators-100", "five evaluators, 100 gold documents", "evaluators 100", "haystack-ai", faster=10),
+    Row("documents", "creating 200,000 documents", "documents", "haystack-ai", faster=10),
+    Row(
+        "evaluators",
+        "five evaluators, 5 gold documents per question",
+        "evaluators 5",
+        "haystack-ai",
+        faster=3,
+        readme="five evaluators, 2,000 questions × 100 documents",
+    ),
+    Row(
+        "evaluators-100", "five evaluators, 100 gold documents per question", "evaluators 100", "haystack-ai", faster=10
+    ),
     Row("pipeline", "five evaluators, 5 gold documents, both in a pipeline", "pipeline 5", "haystack-ai", faster=3),
-    Row("chunk", "chunk matching (peer: a double loop over in)", "chunk", "python", faster=2),
-    Row("fuzzy", "fuzzy matching (peer: a double loop over a sample, scaled)", "fuzzy", "rapidfuzz", faster=20),
-    Row("answers", "EM and F1 of answers (peer: SQuAD's definitions in Python)", "answers", "squad", faster=3),
+    Row("chunk", "chunk matching (peer: nested loops over `in`)", "chunk", "python", faster=2),
+    Row(
+        "fuzzy",
+        "fuzzy matching (peer: nested loops, extrapolated)",
+        "fuzzy",
+        "rapidfuzz",
+        faster=20,
+        readme="fuzzy matching of a million pairs, peer extrapolated",
+    ),
+    Row("answers", "EM and F1 of answers (peer: SQuAD's script in Python)", "answers", "squad", faster=3),
     Row("rouge", "ROUGE-L of answers", "rouge", "rouge-score", faster=5),
-    Row("sas", "SAS of answers, both by wordllama", "sas", "wordllama"),
+    Row("sas", "SAS of answers, both with wordllama", "sas", "wordllama"),
     Row(
         "randomization",
         "randomization test, 100,000 permutations",
@@ -85,14 +105,14 @@ ROWS = (
     ),
     Row(
         "randomization-scipy",
-        "randomization test, 100,000 permutations (peer: scaled)",
+        "randomization test, 100,000 permutations (peer: extrapolated)",
         PERMUTED,
         "scipy",
         within=chance(PERMUTED, "scipy"),
     ),
     Row(
         "randomization-million",
-        "randomization test, 1,000,000 permutations (peer: scaled)",
+        "randomization test, 1,000,000 permutations (peer: extrapolated)",
         MORE_PERMUTED,
         "ranx",
         below=10,
@@ -110,22 +130,33 @@ def main() -> int:
     subprocess.run([sys.executable, str(HERE / "data.py"), *(["--small"] if options.small else [])], check=True)
 
     measure = functools.cache(lambda task: best_of(task, size))
-    lines, problems = [], []
+    rows, problems = {}, []
     for row in ROWS:
         if options.only in (None, row.name):
-            cells, problem = compare(row, measure)
-            lines.append(cells)
+            rows[row], problem = compare(row, measure)
             problems += [f"{row.name}: {problem}"] if problem else []
-    text = "\n\n".join([machine(), workload(size), table(lines), *problems])
+    text = "\n\n".join([machine(), workload(size), table(list(rows.values())), *problems])
     print(text)
     if size is FULL and not options.only:
-        command = "`make bench`, which runs `.venv-bench/bin/python benchmarks/run.py`"
-        (HERE / "results.md").write_text(f"# karat and its peers\n\nMade by {command}.\n\n{text}\n")
+        command = "`make bench` (`.venv-bench/bin/python benchmarks/run.py`)"
+        (HERE / "results.md").write_text(f"# Benchmarks\n\nWritten by {command}.\n\n{text}\n", "utf-8")
+        update_readme(rows)
     return 1 if problems else 0
 
 
+def update_readme(rows: dict[Row, list[str]]) -> None:
+    """Write the rows that README.md shows into its table."""
+    lines = ["| | karat | peer | time of peer | ratio |", "| --- | ---: | --- | ---: | ---: |"]
+    for row, (_, peer, ours, theirs, ratio, *_) in rows.items():
+        if row.readme:
+            lines.append(f"| {row.readme} | {ours} | {peer} {version(peer) or ''} | {theirs} | {ratio} |")
+    before, start, rest = README.read_text("utf-8").partition("<!-- written by benchmarks/run.py -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    README.write_text("".join([before, start, *(f"{line}\n" for line in lines), end, after]), "utf-8")
+
+
 def compare(row: Row, measure: Callable[[str], Measured | str]) -> tuple[list[str], str]:
-    """The cells of a row of the table, and what went wrong, if anything did."""
+    """The cells of a row of the table, and the problem, or an empty text."""
     print(f"… {row.what}, {row.peer}", file=sys.stderr)
     karat = measure(f"karat {row.task}".strip())
     if isinstance(karat, str):
@@ -162,12 +193,12 @@ def verdict(reached: bool | None) -> str:
 
 
 def disagreement(ours: dict[str, float], theirs: dict[str, float], within: float) -> str:
-    apart = [name for name in ours if not abs(ours[name] - theirs.get(name, float("nan"))) <= within]
-    return ", ".join(f"{name} is {ours[name]:.6f} here and {theirs.get(name)} there" for name in apart)
+    different = [name for name in ours if not abs(ours[name] - theirs.get(name, float("nan"))) <= within]
+    return ", ".join(f"{name} is {ours[name]:.6f} in karat and {theirs.get(name)} in the peer" for name in different)
 
 
 def installed(peer: str) -> bool:
-    # A plain loop needs nothing but the language, and neither do SQuAD's definitions.
+    # These peers are written in plain Python in the tasks.
     return peer in ("python", "squad") or version(peer) is not None
 
 
@@ -179,7 +210,7 @@ def version(distribution: str) -> str | None:
 
 
 def best_of(task: str, size: Size) -> Measured | str:
-    """The fastest of three processes, or of one where it is slow; a text says how it failed."""
+    """The fastest of three processes, or of one if it is slow; a text is an error message."""
     best: Measured | None = None
     for _ in range(3):
         with tempfile.TemporaryDirectory() as empty:
@@ -195,15 +226,15 @@ def best_of(task: str, size: Size) -> Measured | str:
 
 def in_new_process(task: str, size: Size, empty: str) -> Measured | str:
     environment = dict(os.environ)
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else an import would time the compilation of sources
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise imports would include compiling the sources
     environment["HAYSTACK_TELEMETRY_ENABLED"] = "False"
     if task.endswith(" first"):
         environment["NUMBA_CACHE_DIR"] = empty
     command = [sys.executable, str(HERE / "tasks.py"), task, size.name]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        return said[-1] if said else f"status {done.returncode}"
+        messages = done.stderr.strip().splitlines()
+        return messages[-1] if messages else f"status {done.returncode}"
     return Measured(**json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -224,43 +255,46 @@ def processor() -> str:
 
 
 def workload(size: Size) -> str:
-    lines = f"{size.queries:,} queries × {size.documents:,} documents, {size.run.stat().st_size / 1e6:,.0f} MB"
-    dicts = f"{size.dict_queries:,} × {size.documents:,}, 25 judged each"
+    megabytes = size.run.stat().st_size / 1e6
+    files = (
+        f"Files: a TREC run of {size.queries:,} queries × {size.documents:,} documents ({megabytes:,.0f} MB), to AP,"
+        f" nDCG@10, RR and R@100. Dicts: {size.dict_queries:,} queries × {size.documents:,} documents, 25 judged"
+        " documents per query, the same measures."
+    )
     evaluators = (
-        f"{size.questions:,} questions × 100 retrieved documents of about 200 characters, half of the gold documents"
-        " among them; recall, MAP, MRR, nDCG and exact match, karat's in one pipeline, the peer's one after the other,"
-        " or in a pipeline where the row says so"
+        f"Evaluators: {size.questions:,} questions × 100 retrieved documents of about 200 characters; half of the gold"
+        " documents are retrieved. Recall, MAP, MRR, nDCG and exact match. karat's evaluators run in one pipeline."
+        " Haystack's run one after the other, which is faster than a pipeline for them, unless the row says otherwise."
     )
     matching = (
-        f"{size.questions:,} questions × {CHUNKS} chunks of about 200 characters × {GOLDS} gold documents of 2,000"
-        f" characters; {CUT} chunks of a question are cut out of its gold documents, and in {CHANGED} of these some"
-        f" characters are changed; R, RR and P@10. rapidfuzz compares the pairs of {SAMPLE} questions, 1 in"
-        f" {size.questions // SAMPLE}, its time is multiplied by that, and the means are compared on these questions"
+        f"Matching: {size.questions:,} questions × {CHUNKS} chunks of about 200 characters × {GOLDS} gold documents of"
+        f" 2,000 characters, to R, RR and P@10. {CUT} chunks per question are cut out of its gold documents, and"
+        f" {CHANGED} of these have some characters changed. rapidfuzz compares the pairs of {SAMPLE} questions"
+        f" (1 in {size.questions // SAMPLE}); its time is multiplied accordingly, and means are compared on these"
+        " questions."
     )
     answers = (
-        f"{size.answers:,} pairs (SAS: {size.answers // FOR_SAS:,}) of a gold answer of 1 to 10 words and a predicted"
-        " one, of words that are as frequent as in a language, a few with a dash or an apostrophe beyond ASCII;"
-        f" {REWRITTEN}% of the predicted answers are the gold one with other case, punctuation or article,"
-        f" {CONTAINING}% are sentences of 5 to 30 words around it, the rest other sentences"
+        f"Answers: {size.answers:,} pairs of a gold answer of 1 to 10 words and a predicted answer (SAS:"
+        f" {size.answers // FOR_SAS:,}). Word frequencies are like those of natural language, and a few words have a"
+        f" dash or an apostrophe beyond ASCII. {REWRITTEN}% of the predicted answers differ from the gold answer only"
+        f" in case, punctuation or articles, {CONTAINING}% are sentences of 5 to 30 words that contain it, and the rest"
+        " are other sentences."
     )
     significance = (
-        f"the scores of two systems for {size.queries:,} queries, {SAME}% of them the same, with means so far apart"
-        " that p is 0.05. karat computes in one thread, and its test is called by itself, without the intervals of"
-        " karat.compare; ranx computes on all cores; scipy's permutation_test is vectorized. ranx makes at most"
-        f" {MOST['ranx']:,} permutations and scipy {MOST['scipy']:,}, and their time is multiplied to get that of all."
-        " Each draws signs of its own, so p-values agree that are no further apart than five standard errors:"
-        f" {chance(PERMUTED, 'ranx'):.2g} for ranx, with 1,000,000 permutations {chance(MORE_PERMUTED, 'ranx'):.2g},"
-        f" and {chance(PERMUTED, 'scipy'):.2g} for scipy"
+        f"Significance: the scores of two systems for {size.queries:,} queries, {SAME}% of them equal, with means that"
+        " give p = 0.05. karat's test runs in one thread, without the confidence intervals of karat.compare; ranx uses"
+        " all cores; scipy's permutation_test is vectorized. ranx makes at most"
+        f" {MOST['ranx']:,} permutations and scipy {MOST['scipy']:,}; their times are multiplied accordingly. Each"
+        " library draws its own random signs, so p-values may differ by up to five standard errors:"
+        f" {chance(PERMUTED, 'ranx'):.2g} for ranx, {chance(MORE_PERMUTED, 'ranx'):.2g} with 1,000,000 permutations,"
+        f" and {chance(PERMUTED, 'scipy'):.2g} for scipy."
     )
-    return (
-        f"File: {lines}. Dict of dicts: {dicts}. Measures: AP, nDCG@10, RR, R@100.\n\nEvaluators: {evaluators}."
-        f"\n\nMatching: {matching}.\n\nAnswers: {answers}.\n\nSignificance: {significance}."
-    )
+    return "\n\n".join([files, evaluators, matching, answers, significance])
 
 
 def table(rows: list[list[str]]) -> str:
-    """Aligned for a terminal, and Markdown as it is."""
-    head = ["what", "against", "karat", "peer", "ratio", "target", "reached"]
+    """A Markdown table, aligned so that it is readable in a terminal."""
+    head = ["task", "peer", "karat", "time of peer", "ratio", "target", "reached"]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     rule = ["-" * width for width in widths]
     return "\n".join(

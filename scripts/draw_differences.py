@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw the picture of ``docs/is-the-difference-real.md``: two means that overlap, and their difference, which is clear.
+"""Draw the picture of ``docs/is-the-difference-real.md``: two overlapping intervals and the paired differences.
 
 Usage::
 
@@ -22,42 +22,45 @@ from karat.comparison import ComparisonRow
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "paired-differences.svg"
 
-MEASURE, WEAK, STRONG = "nDCG@10", "overlap", "bm25"
+MEASURE, BASELINE, SYSTEM = "nDCG@10", "bm25", "bm25-rm3"
 WIDTH, HEIGHT = 780, 290
-# The means: how far right of MEANS a value stands. The differences: how far above ZERO.
-MEANS, PER_POINT, FIRST_MEAN, NEXT_MEAN = 24, 560, 130, 80
-BARS, BAR, ZERO, TALL = 404, 7, 206, 230
+# Left: where value 0 is, pixels per point, and the rows of the two means. Right: where the bars start, the width of a
+# bar, the height of difference 0, and pixels per point.
+MEANS, PER_POINT, FIRST_MEAN, NEXT_MEAN = 24, 530, 130, 80
+BARS, BAR, ZERO, TALL = 404, 7, 214, 145
 GREEN, RED, GREY, BLUE = "#16803c", "#c82626", "#666666", "#2456a6"
 
 
-def compared() -> Comparison:
+def demo_comparison() -> Comparison:
     """Two systems of the demo on one measure."""
-    runs = {name: demo.runs()[name] for name in (WEAK, STRONG)}
-    return compare(evaluate_runs(demo.TRUTH, runs, MEASURE), WEAK)
+    runs = {name: demo.runs()[name] for name in (BASELINE, SYSTEM)}
+    return compare(evaluate_runs(demo.TRUTH, runs, MEASURE), BASELINE)
 
 
 def draw(comparison: Comparison) -> str:
-    """Left the means with their intervals, right the difference of each query."""
-    alone, against = comparison.rows
-    said = (
-        f"{WEAK} {alone.mean:.3f} [{alone.low:.3f}, {alone.high:.3f}],"
-        f" {STRONG} {against.mean:.3f} [{against.low:.3f}, {against.high:.3f}]; difference {against.difference:.3f}"
-        f" [{against.difference_low:.3f}, {against.difference_high:.3f}]: {against.wins} queries better,"
-        f" {against.ties} the same, {against.losses} worse"
+    """Left, the means with their intervals; right, the difference of each query."""
+    baseline, system = comparison.rows
+    description = (
+        f"{BASELINE} {baseline.mean:.3f} [{baseline.low:.3f}, {baseline.high:.3f}],"
+        f" {SYSTEM} {system.mean:.3f} [{system.low:.3f}, {system.high:.3f}]; difference {system.difference:.3f}"
+        f" [{system.difference_low:.3f}, {system.difference_high:.3f}]: {system.wins} queries better,"
+        f" {system.ties} the same, {system.losses} worse"
     )
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
-            f' role="img" aria-label="{escape(said)}">',
-            f"<title>{escape('Two intervals that overlap, and a difference that is clear')}</title>",
+            f' role="img" aria-label="{escape(description)}">',
+            f"<title>{escape('Two overlapping intervals, and a significant difference')}</title>",
             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-            text(MEANS, 36, "Each mean by itself", 16, bold=True),
-            text(MEANS, 58, f"{MEASURE} of {len(comparison.queries)} queries: the intervals overlap.", 12),
-            *overlap(against, alone),
-            *(part for at, row in enumerate((against, alone)) for part in interval(row, FIRST_MEAN + at * NEXT_MEAN)),
-            text(BARS, 36, "The difference, query by query", 16, bold=True),
-            text(BARS, 58, f"{STRONG} is better for {against.wins}, worse for {against.losses}: hardly by chance.", 12),
-            *differences(comparison, against),
+            text(MEANS, 36, "Each mean on its own", 16, bold=True),
+            text(MEANS, 58, f"{MEASURE} over {len(comparison.queries)} queries: the intervals overlap.", 12),
+            *overlap(system, baseline),
+            *(part for at, row in enumerate((system, baseline)) for part in interval(row, FIRST_MEAN + at * NEXT_MEAN)),
+            text(BARS, 36, "The difference per query", 16, bold=True),
+            text(
+                BARS, 58, f"{SYSTEM} is better for {system.wins}, worse for {system.losses} (p = {system.p:.4f}).", 12
+            ),
+            *differences(comparison, system),
             "</svg>",
             "",
         ]
@@ -65,7 +68,7 @@ def draw(comparison: Comparison) -> str:
 
 
 def overlap(upper: ComparisonRow, lower: ComparisonRow) -> Iterator[str]:
-    """The values that both intervals hold."""
+    """The range that is in both intervals."""
     left, right = along(upper.low), along(lower.high)
     yield box(left, FIRST_MEAN - 40, right - left, NEXT_MEAN + 80, "#eeeeee")
 
@@ -82,7 +85,7 @@ def interval(row: ComparisonRow, y: int) -> Iterator[str]:
 
 def differences(comparison: Comparison, row: ComparisonRow) -> Iterator[str]:
     """A bar per query, largest gain first, and the mean with its interval behind them."""
-    mine, theirs = (comparison.systems[system].column(MEASURE) for system in (STRONG, WEAK))
+    mine, theirs = (comparison.systems[system].column(MEASURE) for system in (SYSTEM, BASELINE))
     values: Sequence[float] = sorted((mine - theirs).tolist(), reverse=True)
     end = BARS + len(values) * BAR
     top, bottom = above(row.difference_high), above(row.difference_low)
@@ -115,4 +118,8 @@ def line(x1: float, y1: float, x2: float, y2: float, colour: str, width: int) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main(__file__, "Draw two means that overlap, and their difference.", [(PICTURE, draw(compared()))]))
+    sys.exit(
+        main(
+            __file__, "Draw two overlapping intervals and the paired differences.", [(PICTURE, draw(demo_comparison()))]
+        )
+    )

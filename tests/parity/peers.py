@@ -1,12 +1,11 @@
 """The real peers, called from tests: trec_eval's C code, ERR of ir-measures, RBP of cwl-eval.
 
-install_peers.py makes them available. Where one is missing, the calling test is skipped and says why.
-All take the truth as {query: {document: grade}}, the run as {query: {document: score}}, and give {query: value}.
+install_peers.py installs them. If one is missing, the calling test is skipped with the reason.
+All take the truth as {query: {document: grade}} and the run as {query: {document: score}}, and return {query: value}.
 """
 
 import atexit
 import functools
-import importlib
 import json
 import math
 import shutil
@@ -16,38 +15,33 @@ from typing import Any
 
 import pytest
 
-from tests.parity.install_peers import EMULATED, emulated_command
+from tests.parity.install_peers import trec_eval_command
 
 Truth = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
 
 
 def trec_eval(qrels: Truth, run: Run, measures: set[str], relevance_level: int = 1) -> dict[str, dict[str, float]]:
-    """Values by query and measure of trec_eval 9, through pytrec-eval-terrier: natively, or else emulated.
+    """Values by query and measure of trec_eval 9, through pytrec-eval-terrier.
 
     Measures are named as in trec_eval, with nicknames (`all_trec`) and parameters (`P_3`, `ndcg_cut.5,10`).
 
-    - Grades are integers: a fraction is a TypeError. At or above relevance_level (1 or more) is relevant;
-      nDCG gains the grade itself and does not look at the level. 0 is judged and not relevant. -1 and
-      below gain nothing and are unjudged to bpref, which ignores them, and pooled to infAP, which counts them;
-      where a query has negative grades alone, trec_eval reads past its memory, and may crash:
-      here such a query gets a document of grade 0 that no run has, which changes no measure.
-    - Scores become float32, so that 1.00000001 and 1.0 tie. Ties are ordered by document id, descending.
-    - Only queries of both truth and run have a result. `{query: {}}` in the run gives zeros; in the truth, where
-      trec_eval has no such thing and never returns, the query is left out here.
-    - gm_map and gm_bpref are logarithms per query; set_F with a parameter is still named set_F; runid and
-      relstring are not numbers, and what stands there means nothing.
+    - Grades are integers; a fraction is a TypeError. A grade of relevance_level (1 or more) or above is relevant;
+      nDCG uses the grade itself as gain and ignores the level. 0 is judged and not relevant. -1 and below gain
+      nothing; bpref treats them as unjudged and ignores them, infAP as pooled and counts them.
+      If a query has only negative grades, trec_eval reads past its memory and may crash:
+      here, the query gets an extra document of grade 0 that no run has, which changes no measure.
+    - Scores become float32, so 1.00000001 and 1.0 tie. Ties are ordered by document id, descending.
+    - Only queries of both truth and run have a result. `{query: {}}` in the run gives zeros. In the truth it would
+      make trec_eval hang, so the query is left out here.
+    - gm_map and gm_bpref are logarithms per query; set_F with a parameter is still named set_F; the values of runid
+      and relstring are not numbers and mean nothing.
     """
     if max((grade for grades in qrels.values() for grade in grades.values()), default=0) > 10_000:
         raise ValueError("trec_eval's time grows with the square of the largest grade: keep it to 10,000")
     judged = {query: _bearable(grades) for query, grades in qrels.items() if grades}
-    pytrec_eval = _pytrec_eval()
-    if pytrec_eval is not None:
-        evaluator = pytrec_eval.RelevanceEvaluator(judged, measures, relevance_level=relevance_level)
-        values: dict[str, dict[str, float]] = evaluator.evaluate(run)
-        return values
     request = {"qrels": judged, "run": run, "measures": sorted(measures), "relevance_level": relevance_level}
-    return _ask_emulated(json.dumps(request))
+    return _ask_trec_eval(json.dumps(request))
 
 
 def err(qrels: Truth, run: Run, k: int) -> dict[str, float]:
@@ -120,23 +114,16 @@ def _module(name: str) -> Any:
         return pytest.importorskip(name)
 
 
-def _pytrec_eval() -> Any:
-    try:
-        return importlib.import_module("pytrec_eval")
-    except ModuleNotFoundError:
-        return None
-
-
-def _ask_emulated(request: str) -> dict[str, dict[str, float]]:
-    service = _emulated()
+def _ask_trec_eval(request: str) -> dict[str, dict[str, float]]:
+    service = _trec_eval_service()
     assert service.stdin is not None
     assert service.stdout is not None
     service.stdin.write(request + "\n")
     service.stdin.flush()
     line = service.stdout.readline()
     if not line:
-        _emulated.cache_clear()  # the next test gets a new one
-        raise RuntimeError(f"the emulated trec_eval died with status {service.wait()}")
+        _trec_eval_service.cache_clear()  # the next test starts a new one
+        raise RuntimeError(f"trec_eval ended with status {service.wait()}")
     answer = json.loads(line)
     if "error" in answer:
         raise ValueError(answer["error"])
@@ -145,9 +132,10 @@ def _ask_emulated(request: str) -> dict[str, dict[str, float]]:
 
 
 @functools.cache
-def _emulated() -> subprocess.Popen[str]:
-    if not EMULATED.exists():
+def _trec_eval_service() -> subprocess.Popen[str]:
+    command = trec_eval_command()
+    if command is None:
         pytest.skip("pytrec-eval-terrier is not installed: run tests/parity/install_peers.py")
-    service = subprocess.Popen(emulated_command(EMULATED), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    atexit.register(service.communicate)  # closes its input, and it ends
+    service = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(service.communicate)  # closes its standard input, which ends it
     return service
