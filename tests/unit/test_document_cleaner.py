@@ -1,4 +1,4 @@
-"""DocumentCleaner: what it removes and what it keeps, the shapes it takes, and what it refuses."""
+"""DocumentCleaner: what it removes and keeps, which inputs it accepts, and which it rejects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVERYTHING = {
     "min_content_length": 1,
 }
 
-# Blanks, breaks and repetitions are what cleaning is about, and hypothesis would seldom make them.
+# White space, page breaks and repetitions matter most here, and hypothesis rarely generates them by itself.
 texts = st.one_of(
     st.text(),
     st.text(st.characters(exclude_categories=())),
@@ -74,38 +74,46 @@ class Passage(NamedTuple):
     text: str
 
 
-# --- what is removed, and what stays
+# --- what is removed, and what is kept
 
 
 @pytest.mark.parametrize(
     ("parameters", "before", "after"),
     [
-        pytest.param({}, "  a  b \n\n\n c ", "a b c", id="two or more blanks become one, and pages are stripped"),
-        pytest.param({}, "a\nb\tc\xa0d", "a\nb\tc\xa0d", id="a single blank of any kind stays"),
-        pytest.param({}, " a \f\f b ", "a\f\fb", id="pages stay, even empty ones"),
-        pytest.param(
-            {"remove_extra_whitespaces": False}, " a\n \t\n\n b \f\n\nc", " a\n b \fc", id="empty lines alone"
-        ),
-        pytest.param({"remove_empty_lines": False}, "a\n\nb", "a b", id="blanks alone take line breaks with them"),
+        pytest.param({}, "  a  b \n\n\n c ", "a b c", id="two or more spaces become one, and pages are stripped"),
+        pytest.param({}, "a\nb\tc\xa0d", "a\nb\tc\xa0d", id="a single white-space character is kept"),
+        pytest.param({}, " a \f\f b ", "a\f\fb", id="pages are kept, even empty ones"),
+        pytest.param({"remove_extra_whitespaces": False}, " a\n \t\n\n b \f\n\nc", " a\n b \fc", id="only empty lines"),
+        pytest.param({"remove_empty_lines": False}, "a\n\nb", "a b", id="extra white space includes line breaks"),
         pytest.param(NOTHING, " a \n\n b\f ", " a \n\n b\f ", id="nothing is switched on"),
         pytest.param(
-            {**NOTHING, "remove_substrings": ["ab", "c"]}, "aabbc\fc", "ab\f", id="substrings go once each, in order"
+            {**NOTHING, "remove_substrings": ["ab", "c"]},
+            "aabbc\fc",
+            "ab\f",
+            id="substrings are removed one after another, in order",
         ),
-        pytest.param({**NOTHING, "remove_substrings": [".*"]}, "a.*b", "ab", id="a substring is no regular expression"),
+        pytest.param(
+            {**NOTHING, "remove_substrings": [".*"]}, "a.*b", "ab", id="a substring is not a regular expression"
+        ),
         pytest.param({**NOTHING, "remove_substrings": ["\f"]}, "a\fb", "ab", id="even a form feed can be removed"),
-        pytest.param({**NOTHING, "remove_regex": r"^\d+"}, "1 a 2\f3 b ", "a 2\fb", id="a regex sees page by page"),
+        pytest.param(
+            {**NOTHING, "remove_regex": r"^\d+"}, "1 a 2\f3 b ", "a 2\fb", id="a regex is applied page by page"
+        ),
         pytest.param({**NOTHING, "remove_regex": ""}, " a ", " a ", id="an empty regex does nothing"),
         pytest.param(
             {**NOTHING, "replace_regexes": {r"(\w)-(\w)": r"\2\1", "b": "c"}},
             " a-b\fb ",
             " ca\fc ",
-            id="replacements know groups, follow each other, and strip nothing",
+            id="replacements can use groups, run in order, and strip nothing",
         ),
         pytest.param({**NOTHING, "unicode_normalization": "NFKC"}, "ﬁe\u0301", "fi\xe9", id="ligatures are composed"),
         pytest.param({**NOTHING, "unicode_normalization": "NFD"}, "\xe9", "e\u0301", id="accents are decomposed"),
         pytest.param({**NOTHING, "ascii_only": True}, "Façade ½ 漢\ud800!", "Facade 12 !", id="only ASCII is left"),
         pytest.param(
-            {**NOTHING, "strip_whitespaces": True}, "\f\n a  b \f", "a  b", id="both ends, and not the middle"
+            {**NOTHING, "strip_whitespaces": True},
+            "\f\n a  b \f",
+            "a  b",
+            id="both ends are stripped, but not the middle",
         ),
     ],
 )
@@ -113,8 +121,8 @@ def test_a_text_is_cleaned(parameters: dict[str, Any], before: str, after: str) 
     assert cleaned(before, **parameters) == after
 
 
-def test_steps_are_done_in_their_order() -> None:
-    # Normalized, then blanks, then substrings, then the regex, then replacements; each needs what the one before left.
+def test_steps_run_in_their_documented_order() -> None:
+    # Normalization, white space, substrings, regex, replacements: each step depends on the result of the one before.
     assert cleaned("\ufb01\n\nx", unicode_normalization="NFKC", remove_substrings=["fi x"]) == ""
     assert cleaned("abcbd", remove_substrings=["c"], remove_regex="bb", replace_regexes={"ad": "done"}) == "done"
     assert cleaned("é", ascii_only=True, remove_substrings=["e"]) == ""
@@ -127,14 +135,14 @@ def paged(*pages: str) -> str:
     return "\f".join(f"{HEADER}\n{page}\n{FOOTER}" for page in pages)
 
 
-def test_headers_and_footers_go_from_all_pages() -> None:
+def test_headers_and_footers_are_removed_from_all_pages() -> None:
     text = paged("first words", "second thing here", "third that comes", "last of all")
     assert cleaned(text, remove_repeated_substrings=True, strip_whitespaces=True) == "\f".join(
         ["first words", "\nsecond thing here", "\nthird that comes", "\nlast of all"]
     )
 
 
-def test_headers_and_footers_stay_unless_asked_for() -> None:
+def test_headers_and_footers_are_kept_by_default() -> None:
     text = paged("one", "two", "three", "four")
     assert cleaned(text) == text
 
@@ -143,55 +151,55 @@ def test_headers_and_footers_stay_unless_asked_for() -> None:
     "text",
     [
         pytest.param(paged("one", "two", "three"), id="only one page between the first and the last"),
-        pytest.param("a\fno more\nb\fno more\nc\fd", id="two words are no header"),
+        pytest.param("a\fno more\nb\fno more\nc\fd", id="two words are not a header"),
         pytest.param(f"a\f{'x ' * 150}one two three\f{'y ' * 150}one two three {'z ' * 150}\fb", id="in the middle"),
-        pytest.param("a\f   \n   b\f   \n   c\fd", id="blanks are no header"),
+        pytest.param("a\f   \n   b\f   \n   c\fd", id="white space is not a header"),
         pytest.param("", id="no text"),
         pytest.param("\f\f\f\f", id="empty pages"),
     ],
 )
-def test_what_is_no_header_stays(text: str) -> None:
+def test_a_text_without_headers_is_kept(text: str) -> None:
     assert cleaned(text, **NOTHING, remove_repeated_substrings=True) == text
 
 
-def test_of_equally_long_headers_the_first_is_taken() -> None:
+def test_of_equally_long_headers_the_first_is_removed() -> None:
     text = "x\fa b c X d e f Y g h i one\fa b c P d e f Q g h i two\fz"
     assert cleaned(text, **NOTHING, remove_repeated_substrings=True) == "x\f X  Y g h i one\f P  Q g h i two\fz"
 
 
-def test_documents_that_are_too_short_are_dropped_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_documents_that_are_too_short_are_dropped_and_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     lists = [["a  b", " a\f\f\f "], ["", "abc"], [""]]
     result = DocumentCleaner(min_content_length=3).run(lists)
     assert result == {"documents": [[Document("a b")], [Document("abc")], []]}
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("INFO", "3 of 5 documents are dropped: their text is too short when cleaned")
+        ("INFO", "karat: documents dropped, shorter than min_content_length: 3 of 5")
     ]
 
 
-def test_documents_without_content_are_passed_on_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_documents_without_content_are_returned_unchanged_and_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     empty = Document(id="e", meta={"page": 1}, score=0.5)
     result = DocumentCleaner(min_content_length=1).run([[empty, {"id": 7}], ["a"]])
     assert result == {"documents": [[empty, Document(id="7")], [Document("a")]]}
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "2 of 3 documents have no content and are passed on as they are")
+        ("WARNING", "karat: documents without content, returned unchanged: 2 of 3")
     ]
 
 
-def test_nothing_is_told_where_nothing_is_odd(caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_logged_if_all_documents_have_content_and_none_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     DocumentCleaner(min_content_length=1).run(["a", Document("b")])
     assert not caplog.records
 
 
-def test_a_cleaned_document_has_a_new_id_or_keeps_its_own() -> None:
+def test_a_cleaned_document_gets_a_new_id_unless_keep_id_is_set() -> None:
     given_id, derived = Document("a  b", id="d1"), Document("a  b")
     assert DocumentCleaner().run([given_id, derived])["documents"] == [Document("a b"), Document("a b")]
     kept = DocumentCleaner(keep_id=True).run([given_id, derived])["documents"]
     assert kept == [Document("a b", id="d1"), Document("a b", id=derived.id)]
 
 
-def test_meta_is_copied_to_its_depth_and_the_score_is_kept() -> None:
+def test_meta_is_copied_deeply_and_the_score_is_kept() -> None:
     document = Document("a", meta={"tags": ["x"]}, score=0.25)
     (clean,) = DocumentCleaner().run([document])["documents"]
     assert isinstance(clean, Document)
@@ -200,7 +208,7 @@ def test_meta_is_copied_to_its_depth_and_the_score_is_kept() -> None:
     assert document.meta == {"tags": ["x"]}
 
 
-# --- what it takes
+# --- which inputs are accepted
 
 
 @pytest.mark.parametrize(
@@ -215,31 +223,34 @@ def test_meta_is_copied_to_its_depth_and_the_score_is_kept() -> None:
     ],
     ids=["text", "karat", "mapping", "langchain", "llama_index", "any"],
 )
-def test_documents_of_all_kinds_become_documents(document: object) -> None:
+def test_documents_of_any_framework_are_accepted(document: object) -> None:
     assert DocumentCleaner().run([document]) == {"documents": [Document("a b")]}
 
 
-def test_a_named_tuple_is_a_document_and_no_list() -> None:
+def test_a_named_tuple_is_a_document_and_not_a_list() -> None:
     result = DocumentCleaner(keep_id=True).run([Passage("p1", "a  b")])
     assert result == {"documents": [Document("a b", id="p1")]}
 
 
 @pytest.mark.parametrize("empty", [[], (), [[]], [[], []]])
-def test_no_documents_are_no_documents_of_the_same_shape(empty: Any) -> None:
+def test_empty_lists_are_returned_in_the_same_shape(empty: Any) -> None:
     assert DocumentCleaner().run(empty) == {"documents": list(empty)}
 
 
 @pytest.mark.parametrize("given_as", [[("a  b",), ("c",)], (["a  b"], ["c"])])
-def test_tuples_are_lists_as_well(given_as: Any) -> None:
+def test_tuples_are_accepted_as_lists(given_as: Any) -> None:
     assert DocumentCleaner().run(given_as) == {"documents": [[Document("a b")], [Document("c")]]}
 
 
 @pytest.mark.parametrize(
     ("mixed", "message"),
     [
-        (["a", ["b"]], r"documents[1]: ['b'] is a list, unlike what comes before it. Give a list of documents, or one"),
-        ([["a"], ["b"], "c"], "documents[2]: 'c' is no list, unlike what comes before it. Give"),
-        ([["a"], None], "documents[1]: None is no list, unlike"),
+        (
+            ["a", ["b"]],
+            r"documents[1]: ['b'] is a list, unlike the elements before it. Give a list of documents, or one",
+        ),
+        ([["a"], ["b"], "c"], "documents[2]: 'c' is not a list, unlike the elements before it. Give"),
+        ([["a"], None], "documents[1]: None is not a list, unlike"),
         ("a", "documents: 'a' is not a list. Give"),
         (None, "documents: None is not a list. Give"),
         ({"content": "a"}, "documents: {'content': 'a'} is not a list. Give"),
@@ -252,12 +263,12 @@ def test_tuples_are_lists_as_well(given_as: Any) -> None:
         ([{"content": b"a"}], "documents[0]: the content of a document must be text, not b'a'"),
     ],
 )
-def test_what_is_no_list_of_documents_is_refused_with_its_place(mixed: Any, message: str) -> None:
+def test_an_input_that_is_not_a_list_of_documents_is_rejected_with_its_place(mixed: Any, message: str) -> None:
     with pytest.raises(KaratError, match=re.escape(message)):
         DocumentCleaner().run(mixed)
 
 
-# --- any document as a Document
+# --- as_document
 
 
 @pytest.mark.parametrize(
@@ -271,21 +282,21 @@ def test_what_is_no_list_of_documents_is_refused_with_its_place(mixed: Any, mess
         ({"content": "a", "blob": "b", "score": 0}, Document("a", meta={"blob": "b"}, score=0)),
     ],
 )
-def test_a_mapping_is_read_by_the_names_of_all_frameworks(mapping: Mapping[str, Any], document: Document) -> None:
+def test_a_mapping_can_use_the_field_names_of_any_framework(mapping: Mapping[str, Any], document: Document) -> None:
     before = deepcopy(mapping)
     assert as_document(mapping, "here") == document
     assert mapping == before
 
 
 @given(documents)
-def test_a_document_written_as_a_mapping_is_read_as_it_was(document: Document) -> None:
+def test_a_document_is_the_same_after_to_dict(document: Document) -> None:
     assert as_document(document, "here") is document
     for flatten in (True, False):
         assert as_document(document.to_dict(flatten), "here") == document
         assert as_document(document.to_dict(flatten), "here") == Document.from_dict(document.to_dict(flatten))
 
 
-# --- what it refuses when it is made
+# --- which parameters are rejected
 
 
 @pytest.mark.parametrize(
@@ -294,29 +305,35 @@ def test_a_document_written_as_a_mapping_is_read_as_it_was(document: Document) -
         ({"remove_regex": "("}, "remove_regex: '(' cannot be used: missing ), unterminated subpattern at position 0."),
         ({"remove_regex": "a{99999999999999}"}, "remove_regex: 'a{99999999999999}' cannot be used: the repetition"),
         ({"remove_regex": "(" * 9999 + ")" * 9999}, "cannot be used: maximum recursion depth exceeded"),
-        ({"remove_regex": ["a"]}, "remove_regex: ['a'] is not text. Write"),
+        ({"remove_regex": ["a"]}, "remove_regex: ['a'] is not text. Patterns and"),
         ({"replace_regexes": {"a": "b", "[": ""}}, "replace_regexes: '[' cannot be used: unterminated character set"),
         ({"replace_regexes": {"(a)": "\\9"}}, r"replace_regexes: '\\9' cannot be used: invalid group reference 9"),
         ({"replace_regexes": {"(a)": r"\g<b>"}}, r"replace_regexes: '\\g<b>' cannot be used: unknown group name 'b'"),
-        ({"replace_regexes": {"a": None}}, "replace_regexes: None is not text. Write"),
-        ({"replace_regexes": {b"a": ""}}, "replace_regexes: b'a' is not text. Write"),
-        ({"replace_regexes": ["a"]}, "replace_regexes: ['a'] is no dictionary. Give {pattern: replacement}."),
+        ({"replace_regexes": {"a": None}}, "replace_regexes: None is not text. Patterns and"),
+        ({"replace_regexes": {b"a": ""}}, "replace_regexes: b'a' is not text. Patterns and"),
+        ({"replace_regexes": ["a"]}, "replace_regexes: ['a'] is not a dictionary. Give {pattern: replacement}."),
         (
             {"unicode_normalization": "nfkc"},
-            "unicode_normalization: 'nfkc' is no Unicode normal form. Did you mean NFKC, ",
+            "unicode_normalization: 'nfkc' is not a Unicode normalization form. Did you mean NFKC",
         ),
-        ({"unicode_normalization": "utf-8"}, "'utf-8' is no Unicode normal form. The forms are NFC, NFKC, NFD, NFKD."),
-        ({"min_content_length": -1}, "min_content_length: -1 is no length. Give a whole number"),
-        ({"min_content_length": 1.0}, "min_content_length: 1.0 is no length"),
-        ({"min_content_length": True}, "min_content_length: True is no length"),
-        ({"min_content_length": None}, "min_content_length: None is no length"),
-        ({"remove_substrings": "abc"}, "remove_substrings: 'abc' is not a list. Give a list of texts."),
+        (
+            {"unicode_normalization": "utf-8"},
+            "'utf-8' is not a Unicode normalization form. The forms are NFC, NFKC, NFD, NFKD.",
+        ),
+        ({"min_content_length": -1}, "min_content_length: -1 is not a length. Give an integer"),
+        ({"min_content_length": 1.0}, "min_content_length: 1.0 is not a length"),
+        ({"min_content_length": True}, "min_content_length: True is not a length"),
+        ({"min_content_length": None}, "min_content_length: None is not a length"),
+        ({"remove_substrings": "abc"}, "remove_substrings: 'abc' is not a list. Give a list of texts"),
         ({"remove_substrings": {"abc"}}, "remove_substrings: {'abc'} is not a list"),
-        ({"remove_substrings": ["a", ""]}, "remove_substrings: '' cannot be removed. Give texts that are not empty."),
+        (
+            {"remove_substrings": ["a", ""]},
+            "remove_substrings: '' cannot be removed. Give a list of texts that are not empty.",
+        ),
         ({"remove_substrings": [7]}, "remove_substrings: 7 cannot be removed"),
     ],
 )
-def test_parameters_that_cannot_work_are_refused_at_once(parameters: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_rejected_by_the_constructor(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(KaratError, match=re.escape(message)) as caught:
         DocumentCleaner(**parameters)
     assert caught.value.where == f"DocumentCleaner, {next(iter(parameters))}"
@@ -327,7 +344,7 @@ def test_parameters_that_cannot_work_are_refused_at_once(parameters: dict[str, A
 
 
 @pytest.mark.parametrize("parameters", [{}, EVERYTHING, {**NOTHING, "keep_id": True}])
-def test_a_cleaner_is_written_and_read_back(parameters: dict[str, Any]) -> None:
+def test_a_cleaner_is_the_same_after_to_dict(parameters: dict[str, Any]) -> None:
     data = DocumentCleaner(**parameters).to_dict()
     again = DocumentCleaner.from_dict(json.loads(json.dumps(data)))
     assert again.to_dict() == data
@@ -335,7 +352,7 @@ def test_a_cleaner_is_written_and_read_back(parameters: dict[str, Any]) -> None:
     assert {name: data["init_parameters"][name] for name in parameters} == parameters
 
 
-def test_what_was_given_may_change_later_and_the_cleaner_does_not() -> None:
+def test_changing_a_parameter_later_does_not_change_the_cleaner() -> None:
     substrings, replacements = ["a"], {"b": "c"}
     cleaner = DocumentCleaner(remove_substrings=substrings, replace_regexes=replacements)
     substrings.append("")
@@ -343,7 +360,7 @@ def test_what_was_given_may_change_later_and_the_cleaner_does_not() -> None:
     assert cleaner.run(["abd"]) == {"documents": [Document("cd")]}
 
 
-def test_a_pipeline_cleans_before_it_measures() -> None:
+def test_a_pipeline_cleans_documents_before_it_evaluates_them() -> None:
     pipeline = Pipeline()
     pipeline.add_component("cleaner", DocumentCleaner())
     pipeline.add_component("recall", DocumentRecallEvaluator())
@@ -359,13 +376,13 @@ def test_a_pipeline_cleans_before_it_measures() -> None:
         assert result["recall"]["individual_scores"] == [1.0, 0.0]
 
 
-# --- whatever the text
+# --- properties of any text
 
 
 @given(texts, settings_of_cleaners)
 @example("\x00\f\ud800\f\udfff\x00", EVERYTHING)
 @example("\f" * 50, EVERYTHING)
-def test_no_text_is_too_odd(text: str, parameters: dict[str, Any]) -> None:
+def test_any_text_can_be_cleaned(text: str, parameters: dict[str, Any]) -> None:
     for document in DocumentCleaner(**parameters).run([text])["documents"]:
         assert isinstance(document, Document)
         assert isinstance(document.content, str)
@@ -381,7 +398,7 @@ def test_a_megabyte_is_cleaned(unit: str) -> None:
 
 
 @given(texts, st.booleans(), st.booleans(), st.booleans())
-def test_blanks_that_are_cleaned_stay_clean(text: str, blanks: bool, lines: bool, ends: bool) -> None:
+def test_cleaning_white_space_twice_changes_nothing(text: str, blanks: bool, lines: bool, ends: bool) -> None:
     parameters = {"remove_extra_whitespaces": blanks, "remove_empty_lines": lines, "strip_whitespaces": ends}
     once = cleaned(text, **parameters)
     assert once is not None
@@ -389,7 +406,7 @@ def test_blanks_that_are_cleaned_stay_clean(text: str, blanks: bool, lines: bool
 
 
 @given(texts)
-def test_cleaning_blanks_keeps_all_that_is_no_blank_and_all_pages(text: str) -> None:
+def test_cleaning_white_space_keeps_all_other_characters_and_all_pages(text: str) -> None:
     clean = cleaned(text)
     assert clean is not None
     assert "".join(clean.split()) == "".join(text.split())
@@ -398,7 +415,7 @@ def test_cleaning_blanks_keeps_all_that_is_no_blank_and_all_pages(text: str) -> 
 
 
 @given(st.lists(st.lists(documents, max_size=4), max_size=4), settings_of_cleaners)
-def test_the_shape_is_kept_and_what_was_given_is_unchanged(
+def test_the_shape_is_kept_and_the_input_is_not_modified(
     lists: list[list[Document]], parameters: dict[str, Any]
 ) -> None:
     before = deepcopy(lists)

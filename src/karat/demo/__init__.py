@@ -1,4 +1,4 @@
-"""A small data set of karat's own: 50 questions about gold, their truth, and the runs of three systems; ten answers."""
+"""The demo data set: 50 questions about gold with their ground truth, the runs of three systems, and ten answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 
 
 def runs() -> dict[str, Path]:
-    """The run of each system, weakest first."""
+    """The run file of each system, from weakest to strongest."""
     return {system: HERE / "runs" / f"{system}.trec" for system in SYSTEMS}
 
 
@@ -29,7 +29,7 @@ def corpus() -> list[dict[str, Any]]:
 
 
 def pairs() -> list[dict[str, Any]]:
-    """Ten answers that show what answer measures see: `query`, `question`, `gold_answers`, `answer` and `right`."""
+    """Ten answers that show how answer measures differ: `query`, `question`, `gold_answers`, `answer` and `right`."""
     return _lines("pairs.jsonl")
 
 

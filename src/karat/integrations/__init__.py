@@ -1,1 +1,1 @@
-"""karat inside other frameworks; each module needs its framework, and nothing else here imports any."""
+"""karat inside other frameworks. Each module imports its framework; no other module of karat imports one."""

@@ -1,4 +1,4 @@
-"""What documents go through before they are compared."""
+"""Components that prepare documents before they are compared."""
 
 from karat.components.preprocessors.document_cleaner import DocumentCleaner
 

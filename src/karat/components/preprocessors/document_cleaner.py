@@ -1,4 +1,4 @@
-"""DocumentCleaner: the texts of documents without what is no part of them, page by page."""
+"""DocumentCleaner: removes headers, extra white space and other noise from the texts of documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import SerializableComponent
 from karat.documents.document import Document, as_document
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, did_you_mean, require, shown
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Step = Callable[[str], str]
@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 
 @component
 class DocumentCleaner(SerializableComponent):
-    r"""Cleans the texts of documents, so that what differs only in blanks, accents or headers is found to be the same.
+    r"""Cleans the texts of documents, so that texts that differ only in white space, accents or headers become equal.
 
-    What is switched on is done in this order: `unicode_normalization`, `ascii_only`, `remove_extra_whitespaces` (two
-    or more become one blank), `remove_empty_lines`, `remove_substrings`, `remove_regex`, `replace_regexes` (pattern to
-    replacement), `remove_repeated_substrings` (headers and footers), `strip_whitespaces`. Form feeds separate pages,
-    and stay. Documents whose text is then shorter than `min_content_length` are dropped. A cleaned document has the id
-    that its new text makes, or with `keep_id` its old one.
+    The steps that are switched on run in this order: `unicode_normalization`, `ascii_only`, `remove_extra_whitespaces`
+    (two or more white-space characters become one space), `remove_empty_lines`, `remove_substrings`, `remove_regex`,
+    `replace_regexes` (pattern to replacement), `remove_repeated_substrings` (headers and footers), `strip_whitespaces`.
+    Form feeds separate pages, and are kept. Documents whose cleaned text is shorter than `min_content_length` are
+    dropped. The id of a cleaned document is derived from its new text; with `keep_id` it stays the same.
 
     >>> cleaner = DocumentCleaner(remove_substrings=["(draft)"], strip_whitespaces=True)
     >>> cleaner.run(["Paris  is \n\n the capital. (draft)"])
@@ -75,9 +75,9 @@ class DocumentCleaner(SerializableComponent):
     def run(
         self, documents: Sequence[DocumentLike] | Sequence[Sequence[DocumentLike]]
     ) -> dict[str, list[Document] | list[list[Document]]]:
-        """The documents, cleaned, in the shape they came in: a list, or one list per question.
+        """The cleaned documents, in the shape of the input: a list of documents, or one list per question.
 
-        What was given stays as it was. A document without content is passed on.
+        The input is not modified. A document without content is returned unchanged.
         """
         nested = _is_nested(documents)
         places = [f"documents[{question}]" for question in range(len(documents))] if nested else ["documents"]
@@ -89,13 +89,13 @@ class DocumentCleaner(SerializableComponent):
         cleaned = [[new for each in listed if (new := self._cleaned(each, steps)) is not None] for listed in lists]
         given, left = sum(map(len, lists)), sum(map(len, cleaned))
         if empty := sum(each.content is None for listed in lists for each in listed):
-            _log.warning("%d of %d documents have no content and are passed on as they are", empty, given)
+            _log.warning("karat: documents without content, returned unchanged: %d of %d", empty, given)
         if given > left:
-            _log.info("%d of %d documents are dropped: their text is too short when cleaned", given - left, given)
+            _log.info("karat: documents dropped, shorter than min_content_length: %d of %d", given - left, given)
         return {"documents": cleaned if nested else cleaned[0]}
 
     def _steps(self) -> list[Step]:
-        """What is switched on, in the order in which it is done."""
+        """The steps that are switched on, in order."""
         substrings, replacements = self.remove_substrings or [], self.replace_regexes or {}
         removals = {self.remove_regex or "": ""}
         steps: list[tuple[object, Step]] = [
@@ -112,7 +112,7 @@ class DocumentCleaner(SerializableComponent):
         return [step for wanted, step in steps if wanted]
 
     def _cleaned(self, document: Document, steps: Sequence[Step]) -> Document | None:
-        """The cleaned document, or None if too little is left of it."""
+        """The cleaned document, or None if its text is too short."""
         text = document.content
         if text is None:
             return document
@@ -120,8 +120,8 @@ class DocumentCleaner(SerializableComponent):
             text = step(text)
         if len(text.strip()) < self.min_content_length:
             return None
-        kept_id, meta = document.id if self.keep_id else None, deepcopy(document.meta) or None
-        return Document(text, id=kept_id, meta=meta, score=document.score)
+        new_id, meta = document.id if self.keep_id else None, deepcopy(document.meta) or None
+        return Document(text, id=new_id, meta=meta, score=document.score)
 
 
 def _on_each_page(step: Step) -> Step:
@@ -129,7 +129,7 @@ def _on_each_page(step: Step) -> Step:
 
 
 def _as_ascii(text: str) -> str:
-    """Letters without their accents; what is not ASCII then is left out."""
+    """Without accents, and without the characters that are still not ASCII then."""
     return normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
 
 
@@ -154,62 +154,65 @@ def _with_replacements(replacements: Mapping[str, str], page: str) -> str:
 
 
 def _is_list(thing: object) -> bool:
-    """Whether something is a list and no document; a named tuple may well be one."""
+    """Whether something is a list and not a document; a named tuple can be a document."""
     return isinstance(thing, Sequence) and not isinstance(thing, str | bytes) and not hasattr(thing, "_fields")
 
 
 def _is_nested(documents: Sequence[Any]) -> bool:
-    """Whether there is one list per question; either all are lists, or none is."""
+    """Whether there is one list per question; a mixture of lists and documents is an error."""
     hint = "Give a list of documents, or one list of documents per question."
     if not _is_list(documents):
         raise KaratError(f"{shown(documents)} is not a list", where="documents", hint=hint)
     nested = bool(documents) and _is_list(documents[0])
     for at, each in enumerate(documents):
         if _is_list(each) != nested:
-            what = f"{shown(each)} is {'no list' if nested else 'a list'}, unlike what comes before it"
+            what = f"{shown(each)} is {'not a list' if nested else 'a list'}, unlike the elements before it"
             raise KaratError(what, where=f"documents[{at}]", hint=hint)
     return nested
 
 
 def _check_substrings(given: Any) -> None:
-    if given is not None and not _is_list(given):
-        raise _error("remove_substrings", f"{shown(given)} is not a list", "Give a list of texts.")
+    hint = "Give a list of texts that are not empty."
+    _check(given is None or _is_list(given), "remove_substrings", f"{shown(given)} is not a list", hint)
     for each in given or ():
-        if not isinstance(each, str) or not each:
-            raise _error("remove_substrings", f"{shown(each)} cannot be removed", "Give texts that are not empty.")
+        _check(isinstance(each, str) and each, "remove_substrings", f"{shown(each)} cannot be removed", hint)
 
 
 def _check_form(given: object) -> None:
-    if given is not None and given not in (forms := get_args(UnicodeForm)):
-        hint = f"{did_you_mean(str(given), forms)} The forms are {', '.join(forms)}.".strip()
-        raise _error("unicode_normalization", f"{shown(given)} is no Unicode normal form", hint)
+    forms = get_args(UnicodeForm)
+    hint = f"{did_you_mean(str(given), forms)} The forms are {', '.join(forms)}.".strip()
+    what = f"{shown(given)} is not a Unicode normalization form"
+    _check(given is None or given in forms, "unicode_normalization", what, hint)
 
 
 def _check_length(given: object) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-        raise _error("min_content_length", f"{shown(given)} is no length", "Give a whole number; 0 drops no document.")
+    valid = isinstance(given, int) and not isinstance(given, bool) and given >= 0
+    _check(valid, "min_content_length", f"{shown(given)} is not a length", "Give an integer; 0 drops no documents.")
 
 
-def _check_replacements(given: object) -> None:
-    if given is not None and not isinstance(given, Mapping):
-        raise _error("replace_regexes", f"{shown(given)} is no dictionary", "Give {pattern: replacement}.")
+def _check_replacements(given: Any) -> None:
+    what = f"{shown(given)} is not a dictionary"
+    _check(given is None or isinstance(given, Mapping), "replace_regexes", what, "Give {pattern: replacement}.")
     for pattern, replacement in (given or {}).items():
         _check_regex(pattern, replacement, "replace_regexes")
 
 
-def _check_regex(pattern: object, replacement: object, parameter: str) -> None:
-    if not isinstance(pattern, str) or not isinstance(replacement, str):
-        what = f"{shown(replacement if isinstance(pattern, str) else pattern)} is not text"
-        raise _error(parameter, what, "Write patterns and replacements as text.")
+def _check_regex(pattern: Any, replacement: Any, parameter: str) -> None:
+    for each in (pattern, replacement):
+        _check(isinstance(each, str), parameter, f"{shown(each)} is not text", "Patterns and replacements are texts.")
     wrong = pattern
     try:
         compiled = re.compile(pattern)
         wrong = replacement
-        compiled.sub(replacement, "")  # reads the replacement, whether or not there is something to replace
+        compiled.sub(replacement, "")  # parses the replacement, even if there is nothing to replace
     except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
-        hint = "Patterns and replacements are those of Python's re; re.escape makes a pattern of plain text."
-        raise _error(parameter, f"{shown(wrong)} cannot be used: {error}", hint) from None
+        hint = "Write patterns and replacements as for Python's re; re.escape makes a pattern of plain text."
+        raise KaratError(f"{shown(wrong)} cannot be used: {error}", where=_place(parameter), hint=hint) from None
 
 
-def _error(parameter: str, what: str, hint: str) -> KaratError:
-    return KaratError(what, where=f"DocumentCleaner, {parameter}", hint=hint)
+def _check(condition: object, parameter: str, what: str, hint: str) -> None:
+    require(condition, what, hint, where=_place(parameter))
+
+
+def _place(parameter: str) -> str:
+    return f"DocumentCleaner, {parameter}"

@@ -1,4 +1,4 @@
-"""Headers and footers: the phrases that all pages of a text share at their edges."""
+"""Removal of headers and footers: phrases that are repeated at the start or end of all pages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 
 def without_headers_and_footers(text: str) -> str:
-    """Without the longest phrase that starts all pages, and the longest that ends them.
+    """Remove the longest phrase that all pages share in their first 300 characters, and in their last 300.
 
-    It is looked for in 300 characters of each page but the first and the last, which often have none, and removed
-    wherever it is.
+    The first and the last page often have no header or footer: they are not searched, but the phrase is removed from
+    them too.
     """
     pages = text.split("\f")
     for edge in (slice(300), slice(-300, None)):
@@ -29,12 +29,12 @@ def _longest_shared_phrase(texts: Sequence[str]) -> str:
         shared = {phrase: None for phrase in shared if phrase in here}
         if not shared:
             return ""
-    # Of phrases that are equally long the first one: a text is cleaned today as it was yesterday.
+    # Of several longest phrases the first: the result is the same in every process.
     return max(shared, key=len)
 
 
 def _phrases(text: str) -> dict[str, None]:
-    """All runs of 3 to 29 words, in order; words are parted by single blanks, and before line breaks and tabs."""
+    """All sequences of 3 to 29 words, in order; words end at each space, and before each line break or tab."""
     gaps = [gap.span() for gap in re.finditer(r" |(?=[\n\t])", text)]
     starts = [0, *(end for _, end in gaps)]
     ends = [*(start for start, _ in gaps), len(text)]
