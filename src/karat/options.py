@@ -87,7 +87,8 @@ def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuse a value that is not one of the choices of an option."""
     if value not in choices:
-        raise KaratError(f"{option}={shown(value)} is not one of {', '.join(choices)}")
+        hint = did_you_mean(value, choices) if isinstance(value, str) else None
+        raise KaratError(f"{option}={shown(value)} is not one of {', '.join(choices)}", hint=hint)
 
 
 def check_level(level: object) -> None:

@@ -104,7 +104,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
         (folder / "truth.qrels").write_text(TRUTH)
         (folder / "good.trec").write_text(GOOD)
         (folder / "poor.trec").write_text(POOR)
-        return good(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, "--output", form)
+        return good(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, "--format", form)
 
     return printed
 
@@ -152,14 +152,14 @@ def test_formats_for_programs_hold_every_mean_to_the_last_digit(
 
 @pytest.mark.parametrize("form", ["tsv", "jsonl"])
 def test_formats_for_programs_hold_every_query_to_the_last_digit(form: str, folder: Path) -> None:
-    text = good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "--output", form, "--per-query")
+    text = good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "--format", form, "--per-query")
     rows = machine_rows(text, form)
     found = {row["query"]: {name: float(row[name]) for name in MEASURES} for row in rows}
     assert found == expected(folder, "poor").per_query
 
 
 def test_json_holds_means_queries_and_what_was_noticed(folder: Path, printed: Callable[[str], str]) -> None:
-    data = json.loads(good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--output", "json"))
+    data = json.loads(good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--format", "json"))
     assert data == expected(folder, "good").to_dict()
     several = json.loads(printed("json"))
     assert several == {"runs": {name: expected(folder, name).to_dict() for name in ("good", "poor")}}
@@ -167,10 +167,10 @@ def test_json_holds_means_queries_and_what_was_noticed(folder: Path, printed: Ca
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
 def test_formats_that_hold_numbers_alone_have_what_was_noticed_on_standard_error(form: str, folder: Path) -> None:
-    done = run_here(folder, "evaluate", "truth.qrels", "poor.trec", "--output", form)
+    done = run_here(folder, "evaluate", "truth.qrels", "poor.trec", "--format", form)
     assert "note: " in done.stderr
     assert "note: " not in done.stdout
-    whole = run_here(folder, "evaluate", "truth.qrels", "poor.trec", "--output", "json")
+    whole = run_here(folder, "evaluate", "truth.qrels", "poor.trec", "--format", "json")
     assert whole.stderr == ""
     assert len(json.loads(whole.stdout)["findings"]) == len(done.stderr.splitlines())
 
@@ -179,7 +179,7 @@ def test_formats_that_hold_numbers_alone_have_what_was_noticed_on_standard_error
 def test_a_file_whose_name_says_no_format_is_refused(name: str, folder: Path) -> None:
     done = run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", name)
     assert done.returncode == 2
-    assert "--output" in done.stderr
+    assert "--format" in done.stderr
     assert not (folder / name).exists()
 
 
@@ -187,12 +187,12 @@ def test_an_input_is_never_overwritten(folder: Path) -> None:
     (folder / "link.csv").symlink_to("good.trec")
     done = run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", "link.csv")
     assert done.returncode == 2
-    assert "being read" in done.stderr
+    assert "also an input" in done.stderr
     assert (folder / "good.trec").read_text() == GOOD
 
 
 def test_a_dash_for_the_file_is_standard_output(folder: Path) -> None:
-    assert good(folder, "evaluate", "truth.qrels", "good.trec", "-o", "-", "--output", "csv").startswith("run,")
+    assert good(folder, "evaluate", "truth.qrels", "good.trec", "-o", "-", "--format", "csv").startswith("run,")
     assert not (folder / "-").exists()
 
 
@@ -212,7 +212,7 @@ def test_formats_for_people_hold_the_same_numbers_to_four_digits(
 
 @pytest.mark.parametrize("form", ["table", "latex"])
 def test_formats_for_people_show_every_query_if_asked(form: str, folder: Path) -> None:
-    text = good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--output", form, "--per-query")
+    text = good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--format", form, "--per-query")
     header, *rows = cells(text, form)
     assert header == ["query", *MEASURES]
     assert [row[0] for row in rows[:4]] == ["q1", "q2", "q3", "all"]
@@ -230,7 +230,7 @@ def test_several_runs_mark_the_best_of_each_column(folder: Path, printed: Callab
 
 def test_intervals_stand_around_their_values(folder: Path) -> None:
     (row,) = machine_rows(
-        good(folder, "evaluate", "truth.qrels", "poor.trec", "-m", "AP", "--ci", "--output", "csv"), "csv"
+        good(folder, "evaluate", "truth.qrels", "poor.trec", "-m", "AP", "--ci", "--format", "csv"), "csv"
     )
     low, high = expected(folder, "poor").interval("AP")
     assert (float(row["AP low"]), float(row["AP high"])) == (low, high)
@@ -241,13 +241,13 @@ def test_options_reach_the_evaluation(folder: Path) -> None:
     (folder / "odd.trec").write_text("q1 Q0 q1 1 3 t\nq1 Q0 x 1 2 t\nq1 Q0 a 2 2 t\nq1 Q0 x 3 1 t\n")
     words = ["--duplicates", "first", "--ties", "best", "--ignore-identical-ids", "--missing", "skip", "--rel", "1"]
     (row,) = machine_rows(
-        good(folder, "evaluate", "truth.qrels", "odd.trec", "-m", "RR", *words, "--output", "jsonl"), "jsonl"
+        good(folder, "evaluate", "truth.qrels", "odd.trec", "-m", "RR", *words, "--format", "jsonl"), "jsonl"
     )
     assert row == {"run": "odd", "RR": 1.0}
 
 
 def test_standard_input_is_a_run_or_a_truth(folder: Path) -> None:
-    words = (*ASKED, "--output", "csv")
+    words = (*ASKED, "--format", "csv")
     as_run = well(installed(folder, "evaluate", "truth.qrels", "-", *words, stdin=GOOD.encode()))
     as_truth = well(installed(folder, "evaluate", "-", "good.trec", *words, stdin=gzip.compress(TRUTH.encode())))
     assert as_run.splitlines()[1].split(",")[1:] == as_truth.splitlines()[1].split(",")[1:]
@@ -271,7 +271,7 @@ def test_the_name_of_the_file_decides_the_format(
 
 
 def test_the_format_asked_for_goes_before_the_name_of_the_file(folder: Path) -> None:
-    good(folder, "evaluate", "truth.qrels", "good.trec", "--output", "json", "-o", "s.csv")
+    good(folder, "evaluate", "truth.qrels", "good.trec", "--format", "json", "-o", "s.csv")
     assert json.loads((folder / "s.csv").read_text())["name"] == "good"
 
 
@@ -321,7 +321,7 @@ def test_a_full_disk_is_an_error(folder: Path) -> None:
 def test_standard_output_on_a_full_disk_is_an_error_without_a_traceback(form: str, folder: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [KARAT, "evaluate", "truth.qrels", "good.trec", "--output", form],
+            [KARAT, "evaluate", "truth.qrels", "good.trec", "--format", form],
             cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False, text=True,
         )  # fmt: skip
     assert done.returncode != 0
@@ -465,7 +465,7 @@ def test_an_error_on_a_terminal_sends_no_escapes(name: str, folder: Path) -> Non
 @pytest.mark.parametrize(
     "words",
     [["evaluate", "truth.qrels"], ["evaluate", "truth.qrels", "good.trec", "--ties", "random"],
-     ["evaluate", "truth.qrels", "good.trec", "--output", "xml"],
+     ["evaluate", "truth.qrels", "good.trec", "--format", "xml"],
      ["evaluate", "truth.qrels", "good.trec", "--rel", "x"],
      ["evaluate", "truth.qrels", "good.trec", "--no-such-option"], ["no-such-command"], ["measures", "nDCGG"]],
 )  # fmt: skip
@@ -525,7 +525,7 @@ def odd(folder: Path) -> Path:
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
 def test_odd_ids_are_harmless_in_formats_for_people(form: str, odd: Path) -> None:
-    text = good(odd, "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--output", form)
+    text = good(odd, "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--format", form)
     assert text.replace("\n", "").isprintable()
     if form == "table":
         assert "[red]d[/red]" in text
@@ -543,7 +543,7 @@ def test_odd_ids_are_harmless_on_a_terminal(odd: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_odd_ids_come_whole_out_of_formats_for_programs_in_a_pipe_and_in_a_file(form: str, odd: Path) -> None:
-    words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--output", form]
+    words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--format", form]
     text = good(odd, *words)
     rows = json.loads(text)["queries"] if form == "json" else machine_rows(text, form)
     assert [row["query"] for row in rows] == ODD
@@ -562,7 +562,7 @@ def test_a_name_of_a_run_that_wants_to_be_markup_is_harmless(folder: Path) -> No
 def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> None:
     (folder / "truth.qrels").write_text("日 0 a 1\n")
     (folder / "good.trec").write_text("日 Q0 a 1 1 t\n")
-    words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "--output", "csv"]
+    words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "--format", "csv"]
     text = well(installed(folder, *words, PYTHONIOENCODING="latin-1", PYTHONUTF8="0"))
     assert text.splitlines()[1].startswith("\\u65e5,")
 
@@ -570,7 +570,7 @@ def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> 
 @pytest.mark.parametrize(("form", "queries"), [("table", 3), ("csv", 20_000)])
 def test_a_reader_that_has_seen_enough_ends_it_quietly(form: str, queries: int, folder: Path) -> None:
     (folder / "truth.qrels").write_text("".join(f"q{at} 0 a 1\n" for at in range(queries)))
-    words = [str(KARAT), "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--output", form]
+    words = [str(KARAT), "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--format", form]
     process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -590,7 +590,7 @@ def test_every_command_has_help(folder: Path) -> None:
         of_command = good(folder, command, "--help")
         assert "Usage: karat " + command in of_command
     options = good(folder, "evaluate", "--help")
-    for option in ("--per-query", "--output", "-o", "--ci", "--missing", "--ties", "--duplicates", "--rel", "-m"):
+    for option in ("--per-query", "--format", "-o", "--ci", "--missing", "--ties", "--duplicates", "--rel", "-m"):
         assert option in options
 
 
@@ -617,11 +617,53 @@ def test_the_demo_ranks_its_three_systems(folder: Path) -> None:
     assert 0 < values["overlap"] < values["bm25"] < values["bm25-rm3"] < 1
 
 
-def test_completion_for_bash_is_shown_and_completes_commands(folder: Path) -> None:
-    script = well(installed(folder, "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"))
-    assert "complete -o default -F _karat_completion karat" in script
-    done = installed(folder, _KARAT_COMPLETE="complete_bash", COMP_WORDS="karat e", COMP_CWORD="1")
-    assert done.stdout.split() == ["evaluate"]
+def completions(folder: Path, line: str) -> list[str]:
+    """What bash offers at the end of a line, each with its kind, such as `plain,evaluate`."""
+    words = line.split(" ")
+    done = installed(folder, _KARAT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_the_completion_script_for_bash_is_printed(folder: Path) -> None:
+    script = well(installed(folder, _KARAT_COMPLETE="bash_source"))
+    assert "-F _karat_completion karat" in script
+    assert "_KARAT_COMPLETE=bash_complete" in script
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("karat e", ["evaluate"]),
+        ("karat evaluate --ti", ["--ties"]),
+        ("karat evaluate a b --ties b", ["best"]),
+        ("karat evaluate a b --format j", ["json", "jsonl"]),
+        ("karat gate a b --format j", ["json"]),
+        ("karat evaluate a b -m nD", ["nDCG", "nDCG@10"]),
+        ("karat evaluate a b -m ndc", ["nDCG", "nDCG@10"]),
+        ("karat evaluate a b --measure Preci", []),
+        ("karat answers a b -m Token", ["TokenF1", "TokenPrecision", "TokenRecall"]),
+        ("karat gate a b --min nD", ["nDCG=", "nDCG@10="]),
+        ("karat gate a b --max Unj", ["Unjudged@10="]),
+        ("karat gate a b --max-drop nD", ["nDCG=", "nDCG@10="]),
+        ("karat evaluate a b --match f", ["fuzzy"]),
+        ("karat evaluate a b --match m", ["meta."]),
+        ("karat evaluate a b --by l", ["length"]),
+        ("karat measures nD", ["nDCG"]),
+    ],
+)
+def test_the_shell_completes_commands_options_choices_and_measures(
+    line: str, expected: list[str], folder: Path
+) -> None:
+    offered = [text.removeprefix("plain,") for text in completions(folder, line) if text.startswith("plain,")]
+    assert [text for text in offered if not text.startswith("nDCG_")] == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["karat evaluate tr", "karat evaluate truth.qrels go", "karat gate a b --config k", "karat evaluate a -o x"]
+)
+def test_the_shell_completes_file_names(line: str, folder: Path) -> None:
+    assert completions(folder, line) == [f"file,{line.split()[-1]}"]
 
 
 @pytest.mark.parametrize("program", ["import karat", "import karat; karat.__version__; dir(karat)", "import karat.cli"])

@@ -102,7 +102,7 @@ def test_the_installed_command_compares_two_runs_and_says_it_in_the_last_line(fo
 
 
 def test_the_command_finds_what_the_library_finds(karat: Karat, folder: Path) -> None:
-    found = json.loads(good(karat(*PAIR, "--output", "json", "--detect", "0.01", "--level", "0.9")))
+    found = json.loads(good(karat(*PAIR, "--format", "json", "--detect", "0.01", "--level", "0.9")))
     systems = {name: scores(folder, name, "P@10") for name in ("bm25", "bm25-rm3")}
     assert found == compare(systems, test="t", detect=0.01, level=0.9).to_dict()
     assert tuple(found["rows"][0]) == KEYS
@@ -110,7 +110,7 @@ def test_the_command_finds_what_the_library_finds(karat: Karat, folder: Path) ->
 
 
 def test_more_than_two_runs_are_compared_each_with_each_or_with_the_one_named(karat: Karat) -> None:
-    runs = ("truth.qrels", *(f"{name}.trec" for name in SYSTEMS), "-m", "P@10", "--test", "t", "--output", "jsonl")
+    runs = ("truth.qrels", *(f"{name}.trec" for name in SYSTEMS), "-m", "P@10", "--test", "t", "--format", "jsonl")
     each = [json.loads(line) for line in karat(*runs).out.splitlines()]
     assert [(row["system"], row["baseline"]) for row in each] == [
         ("overlap", None), ("bm25", "overlap"), ("bm25-rm3", "overlap"), ("bm25-rm3", "bm25"),
@@ -162,9 +162,9 @@ def test_queries_that_a_run_lacks_are_an_error_or_left_out_and_counted(karat: Ka
 
 @pytest.mark.parametrize("form", sorted(set(SUFFIXES.values())))
 def test_every_format_is_printed_and_written_alike(karat: Karat, folder: Path, form: str) -> None:
-    printed = karat(*PAIR, "--output", form)
+    printed = karat(*PAIR, "--format", form)
     assert printed.status == 0
-    written = karat(*PAIR, "--output", form, "-o", "report.anything")
+    written = karat(*PAIR, "--format", form, "-o", "report.anything")
     assert (written.status, written.out) == (0, "")
     assert (folder / "report.anything").read_text("utf-8") == printed.out
     assert "bm25-rm3" in printed.out
@@ -192,7 +192,7 @@ def test_the_name_of_a_file_says_its_format(karat: Karat, folder: Path, suffix: 
 def test_formats_for_programs_hold_every_number_to_the_last_digit(
     karat: Karat, folder: Path, form: str, delimiter: str
 ) -> None:
-    rows = list(csv.DictReader(io.StringIO(karat(*PAIR, "--output", form).out), delimiter=delimiter))
+    rows = list(csv.DictReader(io.StringIO(karat(*PAIR, "--format", form).out), delimiter=delimiter))
     expected = compare({name: scores(folder, name, "P@10") for name in ("bm25", "bm25-rm3")}, test="t").rows
     assert [tuple(row) for row in rows] == [KEYS, KEYS]
     assert rows[0]["difference"] == rows[0]["p"] == rows[0]["baseline"] == ""
@@ -200,7 +200,7 @@ def test_formats_for_programs_hold_every_number_to_the_last_digit(
 
 
 def test_latex_is_a_booktabs_table_with_superscripts(karat: Karat) -> None:
-    out = good(karat(*PAIR, "--output", "latex"))
+    out = good(karat(*PAIR, "--format", "latex"))
     assert r"\toprule" in out
     assert r"b & bm25-rm3 & \textbf{0.1920}$^{a}$ \\" in out
 
@@ -213,9 +213,9 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     saved = scores(folder, "bm25", "P@10", "RR")
     getattr(saved, f"to_{suffix}")(folder / f"bm25.{suffix}")
     scores(folder, "bm25-rm3", "P@10").to_json(folder / "bm25-rm3.json")
-    of_runs = json.loads(good(karat(*PAIR, "--output", "json")))
-    mixed = json.loads(good(karat("truth.qrels", f"bm25.{suffix}", *PAIR[2:], "--output", "json")))
-    alone = json.loads(good(karat(f"bm25.{suffix}", "bm25-rm3.json", "--test", "t", "--output", "json")))
+    of_runs = json.loads(good(karat(*PAIR, "--format", "json")))
+    mixed = json.loads(good(karat("truth.qrels", f"bm25.{suffix}", *PAIR[2:], "--format", "json")))
+    alone = json.loads(good(karat(f"bm25.{suffix}", "bm25-rm3.json", "--test", "t", "--format", "json")))
     unjudged = [note for note in of_runs.pop("notes") if suffix != "csv" or not note.startswith("bm25: ")]
     assert mixed.pop("notes") == unjudged  # CSV holds no findings
     assert mixed == of_runs
@@ -232,7 +232,7 @@ def test_scores_that_the_command_line_saved_are_compared(karat: Karat) -> None:
 
 def test_results_are_compared_with_their_answers(karat: Karat, folder: Path) -> None:
     files = (write_results(folder / "old.jsonl", RESULTS), write_results(folder / "new.jsonl", BETTER))
-    found = json.loads(good(karat(*files, "--output", "json", "--baseline", "old")))
+    found = json.loads(good(karat(*files, "--format", "json", "--baseline", "old")))
     systems = {
         name: evaluate_results(folder / f"{name}.jsonl", name=name).without_evidence() for name in ("old", "new")
     }
@@ -264,11 +264,11 @@ def test_results_are_compared_with_saved_scores_and_fields_of_other_names(karat:
         (("--detect", "-0.1"), "detect=-0.1 is not a positive number"),
         (("--detect", "nan"), "detect=nan is not a positive number"),
         (("--permutations", "0"), "permutations=0"),
-        (("-o", "report.parquet"), "Parquet files hold scores"),
-        (("-o", "report.docx"), ".docx says no format"),
+        (("-o", "report.parquet"), "a Parquet file can contain only scores"),
+        (("-o", "report.docx"), "the format of .docx files is not known"),
         (("-m", "nDGC@10"), "nDGC"),
         (("--match", "fuzy"), "fuzy"),
-        (("--field", "retrieved"), "--field 'retrieved' is not NAME=THEIRS"),
+        (("--field", "retrieved"), "--field 'retrieved' is not of the form NAME=THEIRS"),
     ],
 )
 def test_options_are_checked_before_any_file_is_read(karat: Karat, words: tuple[str, ...], says: str) -> None:
@@ -277,7 +277,7 @@ def test_options_are_checked_before_any_file_is_read(karat: Karat, words: tuple[
 
 @pytest.mark.parametrize(
     "words",
-    [("--test", "z"), ("--correction", "fdr"), ("--level", "high"), ("--output", "parquet"), ("--queries", "some")],
+    [("--test", "z"), ("--correction", "fdr"), ("--level", "high"), ("--format", "parquet"), ("--queries", "some")],
 )
 def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, words: tuple[str, ...]) -> None:
     done = karat(*PAIR, *words)
@@ -289,22 +289,25 @@ def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, word
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("truth.qrels",), "truth.qrels: a truth alone cannot be evaluated"),
-        (("truth.qrels", "bm25.trec"), "system cannot be compared"),
+        (("truth.qrels",), "truth.qrels: a truth without a run cannot be evaluated"),
+        (("truth.qrels", "bm25.trec"), "a comparison needs two systems"),
         (("truth.qrels", "bm25.trec", "no.trec"), "no.trec: there is no such file"),
         (("truth.qrels", "bm25.trec", "no.json"), "no.json: there is no such file"),
         (("no.csv", "nor.csv"), "no.csv: there is no such file"),
         (("no.json", "nor.json"), "no.json: there is no such file"),
         (("truth.qrels", "bm25.trec", "overlap.trec", "--baseline", "bm52"), "Did you mean bm25?"),
-        (("-", "-", "bm25.trec"), "standard input can be read once"),
-        (("truth.qrels", "bm25.trec", "overlap.trec", "-o", "bm25.trec", "--output", "csv"), "this file is being read"),
+        (("-", "-", "bm25.trec"), "standard input can be read only once"),
+        (
+            ("truth.qrels", "bm25.trec", "overlap.trec", "-o", "bm25.trec", "--format", "csv"),
+            "the output file is also an input",
+        ),
         (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: these are no scores of karat"),
         (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: these are no scores of karat"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "AP"), "saved.csv: these scores have no 'AP'"),
         (("truth.qrels", "bm25.trec", "saved.csv"), "no measure in common"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "P@7"), "the systems have different queries"),
         (("saved.csv", "others.csv"), "no query in common: saved has q01, q02; others has x"),
-        (("truth.qrels", "bm25.trec", "overlap.trec", "--field", "query=id"), "--field is for results"),
+        (("truth.qrels", "bm25.trec", "overlap.trec", "--field", "query=id"), "--field applies to results"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(karat: Karat, folder: Path, words: tuple[str, ...], says: str) -> None:
@@ -324,9 +327,9 @@ def test_a_hostile_name_of_a_file_moves_no_cursor(karat: Karat, folder: Path) ->
     shutil.copy(folder / "bm25.trec", folder / f"{name}.trec")
     words = ("truth.qrels", "overlap.trec", f"{name}.trec", "-m", "P@10", "--test", "t")
     for form in ("table", "markdown", "latex"):
-        assert "\x1b" not in good(karat(*words, "--output", form))
-    assert json.loads(good(karat(*words, "--output", "json")))["systems"] == ["overlap", name]
-    aside = karat(*words, "--output", "csv")
+        assert "\x1b" not in good(karat(*words, "--format", form))
+    assert json.loads(good(karat(*words, "--format", "json")))["systems"] == ["overlap", name]
+    aside = karat(*words, "--format", "csv")
     assert "\x1b" not in aside.err
     assert next(csv.reader(io.StringIO(aside.out.splitlines()[2])))[1] == name
 
@@ -334,7 +337,7 @@ def test_a_hostile_name_of_a_file_moves_no_cursor(karat: Karat, folder: Path) ->
 def test_saved_scores_that_are_not_finite_are_refused(karat: Karat, folder: Path) -> None:
     (folder / "one.csv").write_text("query,AP\nq1,inf\nq2,1\nq3,2\n")
     (folder / "two.csv").write_text("query,AP\nq1,1\nq2,0.5\nq3,3\n")
-    assert "one.csv" in refused(karat("one.csv", "two.csv", "--output", "json"))
+    assert "one.csv" in refused(karat("one.csv", "two.csv", "--format", "json"))
 
 
 def test_a_run_beside_saved_scores_without_a_truth_is_told_to_need_one(karat: Karat, folder: Path) -> None:
@@ -369,12 +372,12 @@ def test_a_truth_may_be_called_json_and_a_baseline_be_named_beside_a_pipe(karat:
     assert good(karat("truth.json", *words)) == good(karat("truth.qrels", *words))
 
 
-def test_packed_scores_and_unused_options_are_told(karat: Karat, folder: Path) -> None:
+def test_compressed_scores_and_unused_options_are_rejected(karat: Karat, folder: Path) -> None:
     import gzip
 
     scores(folder, "bm25", "P@10").to_json(folder / "old.json")
     (folder / "old.json.gz").write_bytes(gzip.compress((folder / "old.json").read_bytes(), mtime=0))
-    assert "old.json.gz: saved scores are read as they were written" in refused(karat("old.json.gz", "old.json"))
+    assert "old.json.gz: saved scores cannot be compressed" in refused(karat("old.json.gz", "old.json"))
     for words in (("old.json", "old.json"), ("truth.qrels", "old.json", "old.json")):
-        assert "--missing cannot change them" in refused(karat(*words, "--missing", "skip"))
-    assert "a truth alone" in refused(karat("truth.qrels", "--baseline", "x"))
+        assert "--missing has no effect on saved scores" in refused(karat(*words, "--missing", "skip"))
+    assert "a truth without a run" in refused(karat("truth.qrels", "--baseline", "x"))

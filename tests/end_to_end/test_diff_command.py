@@ -121,7 +121,7 @@ def test_losses_alone_leave_out_what_became_better(good: Text) -> None:
     assert [line.split()[0] for line in shown.splitlines()[2:-2]] == ["q"]
     assert "1 query better, 1 the same, 1 worse\n" in shown
     # Of what is better when it is less, a loss is a rise.
-    (change,) = json.loads(good(*RUNS, "-m", "Unjudged@10", "--losses", "--output", "json"))["queries"]
+    (change,) = json.loads(good(*RUNS, "-m", "Unjudged@10", "--losses", "--format", "json"))["queries"]
     assert (change["query"], change["difference"]) == ("q", pytest.approx(0.1))
 
 
@@ -134,7 +134,7 @@ def test_of_several_losses_the_worst_are_shown(folder: Path, good: Text) -> None
 
 def test_the_demo_runs_have_the_changes_that_movers_has(good: Text) -> None:
     runs = {name: path for name, path in demo.runs().items() if name != "overlap"}
-    whole = json.loads(good(demo.TRUTH, *runs.values(), "-m", "AP", "--output", "json", "-n", "4"))
+    whole = json.loads(good(demo.TRUTH, *runs.values(), "-m", "AP", "--format", "json", "-n", "4"))
     found = compare(evaluate_runs(demo.TRUTH, runs, "AP"), permutations=9, resamples=9).diff("AP", n=4)
     assert whole == json.loads(json.dumps(found.to_dict()))
     assert len(whole["queries"]) == 4
@@ -143,20 +143,20 @@ def test_the_demo_runs_have_the_changes_that_movers_has(good: Text) -> None:
 
 
 def test_every_format_tells_of_the_same_queries(good: Text) -> None:
-    rows = [json.loads(line) for line in good(*RUNS, "--output", "jsonl").splitlines()]
+    rows = [json.loads(line) for line in good(*RUNS, "--format", "jsonl").splitlines()]
     assert [(row["query"], round(row["difference"], 4)) for row in rows] == [("q", -0.3801), ("r", 0.3691)]
     for form, delimiter in (("csv", ","), ("tsv", "\t")):
-        read = list(csv.DictReader(io.StringIO(good(*RUNS, "--output", form)), delimiter=delimiter))
+        read = list(csv.DictReader(io.StringIO(good(*RUNS, "--format", form)), delimiter=delimiter))
         assert [{"query": row.pop("query"), **{key: float(row[key]) for key in row}} for row in read] == rows
-    assert json.loads(good(*RUNS, "--output", "json"))["queries"][0]["moves"][0]["gold"] == "a"
-    assert "| q | a | 1 → – | fell out of the top 10 | -0.3801 | 0.8597 |" in good(*RUNS, "--output", "markdown")
+    assert json.loads(good(*RUNS, "--format", "json"))["queries"][0]["moves"][0]["gold"] == "a"
+    assert "| q | a | 1 → – | fell out of the top 10 | -0.3801 | 0.8597 |" in good(*RUNS, "--format", "markdown")
     assert r"r & c & 2 $\rightarrow$ 1 & rose & +0.3691 & 0.6309 & 1.0000 & +0.3691 \\" in good(
-        *RUNS, "--output", "latex"
+        *RUNS, "--format", "latex"
     )
 
 
 def test_programs_get_rows_alone_and_people_the_notes_beside_them(karat: Karat) -> None:
-    done = karat(*RUNS, "--output", "csv")
+    done = karat(*RUNS, "--format", "csv")
     assert done.out.startswith("query,before,after,difference\nq,")
     assert done.err.startswith("nDCG@10: old 0.8302, new 0.8265; 1 query better")
 
@@ -168,7 +168,7 @@ def test_programs_get_rows_alone_and_people_the_notes_beside_them(karat: Karat) 
 )  # fmt: skip
 def test_a_file_is_written_in_the_format_that_its_name_says(name: str, form: str, good: Text, folder: Path) -> None:
     assert good(*RUNS, "-o", name) == ""
-    assert (folder / name).read_text("utf-8") == good(*RUNS, "--output", form)
+    assert (folder / name).read_text("utf-8") == good(*RUNS, "--format", form)
 
 
 def test_one_query_in_full_has_every_move_and_both_lists(good: Text) -> None:
@@ -185,13 +185,13 @@ def test_one_query_in_full_has_every_move_and_both_lists(good: Text) -> None:
         "2      [2] b   [2] b\n"
         "the first 2 of both; [n] is the grade of a hit\n"
     )
-    change = json.loads(good(*RUNS, "--query", "q", "--output", "json"))
+    change = json.loads(good(*RUNS, "--query", "q", "--format", "json"))
     assert (change["query"], [move["gold"] for move in change["moves"]]) == ("q", ["a"])
-    assert good(*RUNS, "--query", "q", "--output", "csv").startswith(
+    assert good(*RUNS, "--query", "q", "--format", "csv").startswith(
         "gold,label,grade,before,after,how,part\na,a,1.0,1,,fell out"
     )
     assert good(*RUNS, "--query", "same").count("[1] d") == 2
-    assert r"\[2\] b" in good(*RUNS, "--query", "q", "--output", "markdown")
+    assert r"\[2\] b" in good(*RUNS, "--query", "q", "--format", "markdown")
 
 
 def test_one_query_of_results_is_shown_with_its_texts(good: Text, folder: Path) -> None:
@@ -221,7 +221,7 @@ def test_of_results_with_answers_both_answers_are_shown(good: Text, folder: Path
     assert lines[3].split() == ["hard", "after"]
     full = [line.split() for line in good(before, after, "-m", "EM", "--query", "q").splitlines()]
     assert full[2:5] == [["before", "soft", "1.0000"], ["after", "hard", "0.0000"], ["gold", "soft"]]
-    assert json.loads(good(before, after, "-m", "EM", "--output", "json"))["queries"][0]["answers"] == ["soft", "hard"]
+    assert json.loads(good(before, after, "-m", "EM", "--format", "json"))["queries"][0]["answers"] == ["soft", "hard"]
     assert "a: text of a   1 → 2   fell" in good(before, after, "-m", "RR")
 
 
@@ -242,7 +242,7 @@ def test_truths_that_differ_are_a_mistake(mistake: Text, folder: Path) -> None:
     before = results(folder / "before.jsonl", record(["a", "b"], ["a"]))
     after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
     assert "query q: the two systems were judged by different truths" in mistake(before, after)
-    assert "different truths" in mistake(before, after, "--query", "q", "--output", "json")
+    assert "different truths" in mistake(before, after, "--query", "q", "--format", "json")
 
 
 def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_asked_for(
@@ -258,17 +258,17 @@ def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_
     ("words", "said"),
     [
         ((*RUNS, "--query", "sme"), "there is no query 'sme' in both systems. Did you mean same?"),
-        ((*RUNS, "-m", "R", "-m", "AP"), "one measure at a time. Take -m R or -m AP."),
-        ((*RUNS, "-m", "R@5,AP"), "one measure at a time. Take -m R@5 or -m AP."),
+        ((*RUNS, "-m", "R", "-m", "AP"), "a diff shows one measure at a time. Use -m R or -m AP."),
+        ((*RUNS, "-m", "R@5,AP"), "a diff shows one measure at a time. Use -m R@5 or -m AP."),
         ((*RUNS, "-m", "nDGC@10"), "Did you mean"),
-        (RUNS[:2], "one system has no difference to show. Name two: karat diff TRUTH RUN_A RUN_B"),
-        (RUNS[:1], "a truth alone cannot be evaluated"),
-        ((*RUNS, "./old.trec"), "3 systems have no difference to show. Name two"),
-        ((*RUNS, "-n", "-1"), "-n -1 is no number of queries"),
-        ((*RUNS, "-o", "out.parquet"), "Parquet files hold scores"),
-        ((*RUNS, "-o", "out.xyz"), ".xyz says no format"),
-        ((*RUNS, "-o", "old.trec", "--output", "csv"), "old.trec"),
-        ((RUNS[0], "-", "-"), "standard input can be read once"),
+        (RUNS[:2], "a diff needs two systems, not 1. Name two systems: karat diff TRUTH RUN_A RUN_B"),
+        (RUNS[:1], "a truth without a run cannot be evaluated"),
+        ((*RUNS, "./old.trec"), "a diff needs two systems, not 3. Name two systems"),
+        ((*RUNS, "-n", "-1"), "-n -1 is negative"),
+        ((*RUNS, "-o", "out.parquet"), "a Parquet file can contain only scores"),
+        ((*RUNS, "-o", "out.xyz"), "the format of .xyz files is not known"),
+        ((*RUNS, "-o", "old.trec", "--format", "csv"), "old.trec"),
+        ((RUNS[0], "-", "-"), "standard input can be read only once"),
         ((*RUNS[:2], "none.trec"), "none.trec"),
     ],
 )
@@ -282,14 +282,14 @@ def test_hostile_ids_are_shown_and_never_sent(good: Text, folder: Path) -> None:
     (folder / "old.trec").write_text(f"{query} Q0 {gold} 1 1 A\n", "utf-8")
     (folder / "new.trec").write_text(f"{query} Q0 x 1 2 A\n{query} Q0 {gold} 2 1 A\n", "utf-8")
     for form in ("table", "markdown", "latex"):
-        shown = good(*RUNS, "--output", form) + good(*RUNS, "--output", form, "--query", query)
+        shown = good(*RUNS, "--format", form) + good(*RUNS, "--format", form, "--query", query)
         assert shown.replace("\n", "").isprintable()
         assert ("<b>" in shown.replace(r"\<b\>", "")) == (form != "markdown")
-    assert r"=1+1,\_\%\&\$\#\{" in good(*RUNS, "--output", "latex")
-    (read,) = csv.DictReader(io.StringIO(good(*RUNS, "--output", "csv")))
-    (move,) = csv.DictReader(io.StringIO(good(*RUNS, "--output", "csv", "--query", query)))
+    assert r"=1+1,\_\%\&\$\#\{" in good(*RUNS, "--format", "latex")
+    (read,) = csv.DictReader(io.StringIO(good(*RUNS, "--format", "csv")))
+    (move,) = csv.DictReader(io.StringIO(good(*RUNS, "--format", "csv", "--query", query)))
     assert (read["query"], move["gold"]) == (query, gold)
-    whole = json.loads(good(*RUNS, "--output", "json"))["queries"][0]
+    whole = json.loads(good(*RUNS, "--format", "json"))["queries"][0]
     assert (whole["query"], whole["moves"][0]["gold"]) == (query, gold)
 
 
@@ -298,4 +298,4 @@ def test_hostile_ids_are_shown_and_never_sent(good: Text, folder: Path) -> None:
     [((), "query,before,after,difference\n"), (("--query", "q"), "gold,label,grade,before,after,how,part\n")],
 )
 def test_csv_has_its_header_also_where_nothing_changed(good: Text, words: tuple[str, ...], header: str) -> None:
-    assert good("truth.qrels", "old.trec", "old.trec", "--output", "csv", *words) == header
+    assert good("truth.qrels", "old.trec", "old.trec", "--format", "csv", *words) == header

@@ -147,7 +147,7 @@ def test_junit_json_and_markdown_are_written_to_files(folder: Path, run: Run) ->
     assert len(list(ET.parse(folder / "gate.xml").iter("failure"))) == 1
     told = json.loads((folder / "gate.json").read_text("utf-8"))
     assert [rule["passed"] for rule in told["rules"]] == [False, True]
-    markdown = run(*words, "--output", "markdown")
+    markdown = run(*words, "--format", "markdown")
     assert "| failed | AP | 0.5833 | at least 0.9000 |" in markdown.stdout
 
 
@@ -162,7 +162,7 @@ def test_in_github_a_failed_rule_is_annotated_and_the_step_has_a_summary(folder:
     commands = [line for line in done.stdout.splitlines() if line.startswith("::")]
     assert commands == ["::error title=karat gate::AP is 0.0000, and must be at least 0.5000"]
     assert "##[" not in done.stdout
-    told = run(*words, "--output", "json", **github)
+    told = run(*words, "--format", "json", **github)
     assert json.loads(told.stdout)["rules"][0]["worst"][0]["query"] == hostile
     assert "##[" not in told.stdout
     assert told.stderr.splitlines() == commands
@@ -193,12 +193,12 @@ def test_a_failed_gate_fails_also_where_nobody_reads_what_it_says(folder: Path) 
         (["nowhere", "nowhere", "--min", "AP=0.1", "--level", "95"], "level=95.0 is not between 0 and 1"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "--match", "fuzy"], "fuz"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "--config", "no.toml"], "no.toml: there is no such file"),
-        (["nowhere", "nowhere", "--min", "AP=0.1", "-o", "x.csv"], "x.csv: there is no csv of a gate"),
-        (["nowhere", "nowhere", "--min", "AP=0.1", "-o", "x.xml"], "x.xml: JUnit XML has an option of its own"),
-        (["truth.qrels", "good.trec", "--min", "AP=0.1", "--junit", "good.trec"], "good.trec: this file is being read"),
-        (["nowhere", "nowhere", "--min", "AP=0.1", "--baseline", "good.trec"], "no rule is about a drop"),
-        (["truth.qrels", "--max-drop", "AP=0.1", "--baseline", "good.trec"], "truth.qrels: a truth alone cannot be"),
-        (["old.parquet", "old.parquet", "--min", "AP=0.1"], "results and saved scores need no RUN"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "-o", "x.csv"], "x.csv: a gate cannot be written as csv"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "-o", "x.xml"], "x.xml: -o does not write JUnit XML"),
+        (["truth.qrels", "good.trec", "--min", "AP=0.1", "--junit", "good.trec"], "good.trec: the output file is"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "--baseline", "good.trec"], "no rule uses the baseline"),
+        (["truth.qrels", "--max-drop", "AP=0.1", "--baseline", "good.trec"], "truth.qrels: a truth without a run"),
+        (["old.parquet", "old.parquet", "--min", "AP=0.1"], "results and saved scores take no RUN"),
         (["old.parquet", "--min", "nDCG@10=0.1"], "--min 'nDCG@10=0.1': these scores have no 'nDCG@10'"),
         (["truth.qrels", "good.trec", "--baseline", "old.parquet", "--max-drop", "P@5=0"], "scores have no 'P@5'"),
     ],
@@ -221,8 +221,8 @@ def test_neither_the_rules_nor_their_baseline_are_written_over(folder: Path, run
     (folder / "karat.toml").write_text('[gate]\nbaseline = "old.json"\n[gate.max-drop]\nAP = 0.1\n')
     before = (folder / target).read_bytes()
     for option in ("--junit", "-o"):
-        done = run("truth.qrels", "good.trec", option, target, "--output", "json")
-        assert (done.returncode, "this file is being read" in done.stderr) == (2, True)
+        done = run("truth.qrels", "good.trec", option, target, "--format", "json")
+        assert (done.returncode, "the output file is also an input" in done.stderr) == (2, True)
     assert (folder / target).read_bytes() == before
 
 
@@ -234,10 +234,10 @@ def test_junit_and_the_table_do_not_share_a_file(run: Run) -> None:
 def test_fields_of_a_file_are_told_where_they_stand(folder: Path, run: Run) -> None:
     (folder / "f.toml").write_text('[gate.min]\nAP = 0.1\n[gate.field]\nretrieved = "nodes"\n')
     done = run("truth.qrels", "good.trec", "--config", "f.toml")
-    assert (done.returncode, "f.toml: gate.field is for results" in done.stderr) == (2, True)
+    assert (done.returncode, "f.toml: gate.field applies to results" in done.stderr) == (2, True)
 
 
 @pytest.mark.usefixtures("saved")
 def test_an_option_that_cannot_change_saved_scores_is_refused(run: Run) -> None:
     done = run("old.parquet", "--min", "AP=0.1", "--missing", "skip")
-    assert (done.returncode, "--missing cannot change them" in done.stderr) == (2, True)
+    assert (done.returncode, "--missing has no effect on saved scores" in done.stderr) == (2, True)

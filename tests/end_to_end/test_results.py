@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_of_results_is_evaluated_alone(folder: Path) -> None:
     whole = json.loads(
-        good(folder, "evaluate", "results.jsonl", "--match", "chunk", "-m", "R", "-m", "RR", "--output", "json")
+        good(folder, "evaluate", "results.jsonl", "--match", "chunk", "-m", "R", "-m", "RR", "--format", "json")
     )
     assert whole["means"] == {"R": 0.75, "RR": 0.75}
     assert [row["query"] for row in whole["queries"]] == ["soft", "hard"]
@@ -58,7 +58,7 @@ def test_a_file_of_results_is_evaluated_alone(folder: Path) -> None:
 
 def test_the_numbers_are_those_of_python(folder: Path) -> None:
     printed = json.loads(
-        good(folder, "evaluate", "results.jsonl", "--match", "overlap(threshold=0.4)", "--output", "json")
+        good(folder, "evaluate", "results.jsonl", "--match", "overlap(threshold=0.4)", "--format", "json")
     )
     scores = evaluate_results(folder / "results.jsonl", match="overlap(threshold=0.4)")
     assert printed["means"] == scores.means
@@ -66,17 +66,17 @@ def test_the_numbers_are_those_of_python(folder: Path) -> None:
 
 def test_results_come_through_a_pipe_and_out_of_gzip(folder: Path) -> None:
     (folder / "packed.jsonl.gz").write_bytes(gzip.compress(lines(RECORDS).encode()))
-    plain = good(folder, "evaluate", "results.jsonl", "--match", "chunk", "--output", "markdown")
-    words = [str(KARAT), "evaluate", "-", "--match", "chunk", "--output", "markdown"]
+    plain = good(folder, "evaluate", "results.jsonl", "--match", "chunk", "--format", "markdown")
+    words = [str(KARAT), "evaluate", "-", "--match", "chunk", "--format", "markdown"]
     piped = subprocess.run(words, input=lines(RECORDS), capture_output=True, check=True, text=True).stdout
-    packed = good(folder, "evaluate", "packed.jsonl.gz", "--match", "chunk", "--output", "markdown")
+    packed = good(folder, "evaluate", "packed.jsonl.gz", "--match", "chunk", "--format", "markdown")
     assert plain == piped.replace("stdin", "results") == packed.replace("packed", "results")
 
 
 def test_several_files_of_results_are_compared_each_by_its_own_truth(folder: Path) -> None:
     better = [{**RECORDS[0], "retrieved": [SOFT, HARD]}, RECORDS[1]]
     (folder / "better.jsonl").write_text(lines(better))
-    options = ("--match", "chunk", "-m", "R", "--output", "csv")
+    options = ("--match", "chunk", "-m", "R", "--format", "csv")
     table = run_here(folder, "evaluate", "results.jsonl", "better.jsonl", *options).stdout.splitlines()
     assert table == ["run,R", "results,0.75", "better,1.0"]
 
@@ -92,7 +92,7 @@ def test_fields_that_are_called_otherwise_are_named(folder: Path) -> None:
     (folder / "theirs.jsonl").write_text(lines(theirs))
     options = ("--field", "query=question", "--field", "truth=gold.docs", "--field", "retrieved=source_nodes")
     whole = json.loads(
-        good(folder, "evaluate", "theirs.jsonl", *options, "--match", "chunk", "-m", "R", "--output", "json")
+        good(folder, "evaluate", "theirs.jsonl", *options, "--match", "chunk", "-m", "R", "--format", "json")
     )
     assert whole["means"] == {"R": 1.0}
 
@@ -126,8 +126,8 @@ def test_what_counted_as_a_hit_is_said_under_the_table(folder: Path) -> None:
 
 
 def test_ids_of_chunks_in_trec_files_belong_to_documents(folder: Path) -> None:
-    by_id = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--output", "json")
-    by_prefix = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--match", "prefix", "--output", "json")
+    by_id = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--format", "json")
+    by_prefix = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--match", "prefix", "--format", "json")
     assert (json.loads(by_id)["means"], json.loads(by_prefix)["means"]) == ({"R": 0.0}, {"R": 1.0})
 
 
@@ -152,9 +152,9 @@ def test_a_match_that_is_none_is_an_error_with_its_mend(folder: Path, match: str
 
 
 def test_a_truth_alone_and_files_in_each_others_place_are_errors(folder: Path) -> None:
-    assert "Name a run after it" in mistake(folder, "evaluate", "truth.qrels")
+    assert "Add a run after it" in mistake(folder, "evaluate", "truth.qrels")
     assert "evaluate results.jsonl" in mistake(folder, "evaluate", "truth.qrels", "results.jsonl")
-    assert "run.trec: this holds neither results" in mistake(folder, "evaluate", "results.jsonl", "run.trec")
+    assert "run.trec: this file contains neither results" in mistake(folder, "evaluate", "results.jsonl", "run.trec")
     assert "--field" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--field", "query=id")
 
 
@@ -169,7 +169,7 @@ def test_a_query_is_explained_rank_by_rank(folder: Path) -> None:
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "json", "table"])
 def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path, form: str) -> None:
-    command = ("evaluate", "results.jsonl", "--match", "chunk", "--explain", "soft", "--output", form)
+    command = ("evaluate", "results.jsonl", "--match", "chunk", "--explain", "soft", "--format", form)
     printed = good(folder, *command)
     assert good(folder, *command, "-o", "why.txt") == ""
     assert (folder / "why.txt").read_text() == printed
@@ -181,9 +181,9 @@ def test_an_explanation_of_several_runs_says_whose_it_is(folder: Path) -> None:
     (folder / "other.jsonl").write_text(lines(RECORDS))
     shown = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--match", "chunk", "--explain", "hard")
     assert [line for line in shown.splitlines() if line in ("results", "other")] == ["results", "other"]
-    both = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--explain", "hard", "--output", "json")
+    both = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--explain", "hard", "--format", "json")
     assert list(json.loads(both)["runs"]) == ["results", "other"]
-    drawn = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--explain", "hard", "--output", "markdown")
+    drawn = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--explain", "hard", "--format", "markdown")
     assert "results" in drawn
     assert "other" in drawn
 
@@ -195,7 +195,7 @@ def test_a_file_of_a_trec_run_is_read_again_to_explain_it(folder: Path) -> None:
 
 def test_what_cannot_be_explained_is_an_error(folder: Path) -> None:
     assert "Did you mean soft" in mistake(folder, "evaluate", "results.jsonl", "--explain", "sofd")
-    assert "csv" in mistake(folder, "evaluate", "results.jsonl", "--explain", "soft", "--output", "csv")
+    assert "csv" in mistake(folder, "evaluate", "results.jsonl", "--explain", "soft", "--format", "csv")
 
 
 def test_a_run_that_changed_is_not_explained(folder: Path) -> None:

@@ -163,7 +163,7 @@ def test_the_public_names_are_these() -> None:
 def test_importing_karat_loads_nothing_heavy() -> None:
     code = "import sys, karat; print(sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    for heavy in ("numpy", "pyarrow", "scipy", "rich", "typer", "pandas"):
+    for heavy in ("numpy", "pyarrow", "scipy", "rich", "click", "typer", "pydantic", "pandas"):
         assert f"'{heavy}'" not in loaded
 
 
@@ -171,7 +171,7 @@ def test_evaluating_mappings_and_lists_loads_numpy_alone() -> None:
     code = "import sys, karat; karat.evaluate({'q': ['a']}, {'q': ['a']}, 'R'); print(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert "'numpy'" in loaded
-    for heavy in ("pyarrow", "scipy", "rich", "typer", "pandas", "rapidfuzz"):
+    for heavy in ("pyarrow", "scipy", "rich", "click", "typer", "pydantic", "pandas", "rapidfuzz"):
         assert f"'{heavy}'" not in loaded
 
 
@@ -180,7 +180,7 @@ def test_asking_for_help_loads_no_numbers_and_no_tables() -> None:
         "atexit.register(lambda: print(sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr))\n" \
         "from karat.cli import main; main()"  # fmt: skip
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr
-    for heavy in ("numpy", "pyarrow", "scipy", "rich"):
+    for heavy in ("numpy", "pyarrow", "scipy", "rich", "typer", "pydantic"):
         assert f"'{heavy}'" not in loaded
 
 

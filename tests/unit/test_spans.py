@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from haystack import Document as HaystackDocument
 from haystack.components.preprocessors import DocumentSplitter
 from hypothesis import given
@@ -21,7 +22,6 @@ from langchain_core.documents import Document as LangChainDocument
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document as LlamaIndexDocument
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
-from typer.testing import CliRunner
 
 from karat import Document, KaratError, evaluate, evaluate_results, evaluate_runs, parse
 from karat.measures import R, SpanIoU, SpanPrecision, SpanRecall, definitions
@@ -221,12 +221,12 @@ def test_span_measures_are_registered_with_what_they_take() -> None:
 
 
 def test_the_command_line_explains_them_and_says_what_they_take() -> None:
-    from karat.cli import app
+    from karat.cli import program
 
-    explained = CliRunner().invoke(app, ["measures", "SpanRecall"]).output
+    explained = CliRunner().invoke(program, ["measures", "SpanRecall"]).output
     for word in ("SpanRecall[@k]", "|G ∩ C| / |G|", "takes", "(document, start, end)", ">>>"):
         assert word in explained
-    assert "takes  " not in CliRunner().invoke(app, ["measures", "R"]).output
+    assert "takes  " not in CliRunner().invoke(program, ["measures", "R"]).output
 
 
 # What is read.

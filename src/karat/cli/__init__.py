@@ -4,62 +4,62 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
-import typer
+import click
 
+from karat import __version__
 from karat.cli import answers, compare, demo, diff, evaluate, gate, measures
+from karat.cli.parser import Group, usage_error
+from karat.errors import KaratError
 
-app = typer.Typer(
-    name="karat",
+_EPILOG = """\
+Start with: karat demo
+
+Tab completion in bash: eval "$(_KARAT_COMPLETE=bash_source karat)". In zsh and fish, use zsh_source and fish_source.
+"""
+
+
+@click.group(
+    cls=Group,
     help="karat measures how good search and question answering are.",
-    epilog="Start with: karat demo",
-    no_args_is_help=True,
-    rich_markup_mode=None,  # rich help costs half a second at every start
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGUMENTS...]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command(name="evaluate")(evaluate.command)
-app.command(name="answers")(answers.command)
-app.command(name="compare")(compare.command)
-app.command(name="diff")(diff.command)
-app.command(name="gate")(gate.command)
-app.command(name="measures")(measures.command)
-app.command(name="demo")(demo.command)
+@click.version_option(__version__, message="karat %(version)s", help="Show the version and exit.")
+@click.pass_context
+def program(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        from karat import __version__
-
-        typer.echo(f"karat {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    pass
+for module in (evaluate, answers, compare, diff, gate, measures, demo):
+    program.add_command(module.command)
 
 
 def main() -> NoReturn:
-    """Run the command; a user's mistake is one line on standard error and status 2, never a traceback."""
-    from karat.errors import KaratError
-
+    """Run a command; a user's mistake is one line on standard error and exit status 2, never a traceback."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # closed by the caller of karat: nobody reads it
-        # A terminal that cannot show a character gets its code instead of an error.
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # it stays open until the process ends
+        # A terminal that cannot show a character gets an escape such as \u65e5 instead of an error.
         getattr(sys, name).reconfigure(errors="backslashreplace")
+    sys.exit(_status())
+
+
+def _status() -> int:
+    """Run a command and return its exit status."""
     try:
-        app()
+        return program.main(prog_name="karat", standalone_mode=False) or 0
+    except click.UsageError as error:
+        message = str(usage_error(error))
     except KaratError as error:
-        print(f"karat: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
+        message = str(error)
     except MemoryError:
-        print("karat: out of memory. Evaluate fewer runs at a time.", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
-    sys.exit(0)
+        message = "out of memory. Evaluate fewer runs at a time."
+    except (click.Abort, KeyboardInterrupt):
+        return 130  # as a shell reports a program that was ended by Ctrl-C
+    print(f"karat: {message}", file=sys.stderr)  # noqa: T201
+    return 2

@@ -2,73 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import get_args
 
-import typer
+import click
 
 from karat.cli import options as opt
+from karat.cli.completion import complete_measure
+from karat.cli.parser import Command
 from karat.options import Missing
 
 
+@click.command("answers", cls=Command)
+@opt.file_argument(
+    "truth",
+    "TRUTH",
+    'Gold answers: JSON such as {"q1": "one", "q2": ["one", "or another"]}, a SQuAD data set, JSON lines, CSV or TSV.'
+    " Plain or gzip; - is standard input.",
+    required=True,
+)
+@opt.file_argument(
+    "predictions", "PREDICTIONS...", 'Predicted answers: JSON such as {"q1": "answer"}, or as above.', several=True
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="A measure, such as F1 or 'EM(normalize=true)'. Repeatable.",
+    shell_complete=complete_measure,
+)
+@opt.per_query
+@opt.intervals
+@click.option("--explain", metavar="QUERY", help="Compare the answer to one question with each of its gold answers.")
+@opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every question")
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME=THEIRS",
+    help="The name of a field in the files: query=id, gold_answers=labels, answer=output. Repeatable.",
+)
+@opt.choice_option(
+    "missing", get_args(Missing), "zero", "Score questions without a predicted answer as 0, or skip them."
+)
 def command(
-    truth: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRUTH",
-            help='Gold answers: JSON {"q1": "one", "q2": ["one", "or another"]}, SQuAD\'s data set, lines of JSON, CSV'
-            " or TSV. Plain or gzip; - is standard input.",
-        ),
-    ],
-    predictions: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PREDICTIONS", help='Predicted answers: JSON {"q1": "answer"}, or as above.'),
-    ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--measure", metavar="MEASURE", help="A measure, such as F1 or 'EM(normalize=true)'; repeatable."
-        ),
-    ] = None,
-    fields: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--field",
-            metavar="NAME=THEIRS",
-            help="What the files call a field: query=id, gold_answers=labels, answer=output.",
-        ),
-    ] = None,
-    explain: opt.Explain = None,
-    per_query: opt.PerQuery = False,
-    output: opt.Format = None,
-    file: opt.File = None,
-    ci: opt.Intervals = False,
-    missing: Annotated[Missing, typer.Option(help="Score questions without an answer 0, or leave them out.")] = "zero",
+    truth: str,
+    predictions: tuple[str, ...],
+    measures: tuple[str, ...],
+    per_query: bool,
+    ci: bool,
+    explain: str | None,
+    format: str | None,  # noqa: A002
+    file: str | None,
+    fields: tuple[str, ...],
+    missing: Missing,
 ) -> None:
-    """Measure how near predicted answers are to gold ones; several files of predictions make one table."""
-    from karat.cli.models import noted, with_static_model
-    from karat.cli.output import Request, deliver, refuse, refuse_two_inputs
-    from karat.cli.systems import fields_named, run_names
+    """Evaluate predicted answers against gold answers. Several files of predictions are shown in one table."""
+    from karat.cli.models import with_findings, with_static_model
+    from karat.cli.output import Output, check_output, print_scores
+    from karat.cli.systems import parse_fields, run_names
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
     from karat.registry.names import split_names
     from karat.sources.answers import read_gold_answers
 
     if not predictions:
-        hint = "Name the file of predicted answers after it. Results that hold both go into `karat evaluate`."
-        raise KaratError("gold answers alone cannot be evaluated", where=truth, hint=hint)
-    paths = [truth, *predictions]
-    refuse_two_inputs(paths)
-    names, notes = with_static_model(
+        hint = "Add a file of predicted answers. Results that contain both are evaluated by `karat evaluate`."
+        raise KaratError("gold answers without predicted answers cannot be evaluated", where=truth, hint=hint)
+    names, findings = with_static_model(
         [name for text in measures or DEFAULT_ANSWER_MEASURES for name in split_names(text)]
     )
     chosen = select_measures(names, subjects=("answers",))
-    request = Request(output, None if file == "-" else file, per_query, 0.95 if ci else None, explain)
-    refuse(request, paths)
-    theirs = fields_named(fields or [])
-    golds = read_gold_answers(truth, theirs)
+    output = Output(format, file, per_query, 0.95 if ci else None, explain)
+    check_output(output, [truth, *predictions])
+    field_names = parse_fields(fields)
+    golds = read_gold_answers(truth, field_names)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))
     scores = {
-        name: evaluate_answers(golds, path, chosen, missing=missing, fields=theirs, name=name)
+        name: evaluate_answers(golds, path, chosen, missing=missing, fields=field_names, name=name)
         for name, path in by_name.items()
     }
-    deliver(noted(scores, notes), request)
+    print_scores(with_findings(scores, findings), output)

@@ -2,72 +2,92 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any, get_args
 
-import typer
+import click
 
 from karat.cli import options as opt
-from karat.options import Family
+from karat.cli.completion import complete_file
+from karat.cli.parser import Command
+from karat.options import Correction, Family, Queries, Test
 
 
+@click.command("compare", cls=Command)
+@opt.truth_or_system
+@opt.file_argument(
+    "runs", "RUN...", "The systems: TREC runs, results, or saved scores (.parquet, .json, .csv).", several=True
+)
+@opt.measures
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    help="The run that the others are compared with. By default, all pairs of runs are compared.",
+    shell_complete=complete_file,
+)
+@opt.test
+@opt.correction
+@opt.choice_option(
+    "family", get_args(Family), "measure", "Correct p over the comparisons of each measure, or over all comparisons."
+)
+@click.option(
+    "--level",
+    default=0.95,
+    metavar="LEVEL",
+    show_default=True,
+    help="Confidence level of the intervals. A difference is significant if p is below 1 - LEVEL.",
+)
+@click.option("--detect", type=float, metavar="D", help="Estimate how many queries it takes to detect a difference D.")
+@click.option(
+    "--permutations",
+    default=100_000,
+    metavar="N",
+    show_default=True,
+    help="Number of random permutations if an exact test would take too long.",
+)
+@opt.queries
+@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt, ...")
+@opt.fields
+@opt.evaluation_options
 def command(
-    truth: opt.TruthOrScores,
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RUN", help="The systems: TREC runs, results, or saved scores (.parquet, .json, .csv)."),
-    ] = None,
-    measures: opt.Measures = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="The run that the others are compared with; without it, each with each."),
-    ] = None,
-    test: opt.TestName = "randomization",
-    correction: opt.CorrectionName = "holm",
-    family: Annotated[
-        Family, typer.Option(help="Correct over the comparisons of one measure, or over all of them.")
-    ] = "measure",
-    queries: opt.SameQueries = "same",
-    level: opt.Level = 0.95,
-    detect: Annotated[
-        float | None, typer.Option(metavar="D", help="Say how many queries would show a difference of D.")
-    ] = None,
-    permutations: Annotated[
-        int, typer.Option(metavar="N", help="Random permutations, where an exact test would take too long.")
-    ] = 100_000,
-    match: opt.Match = "id",
-    fields: opt.Fields = None,
-    output: opt.Format = None,
-    file: opt.ReportFile = None,
-    missing: opt.MissingQueries = "zero",
-    ties: opt.TieOrder = "trec",
-    duplicates: opt.Repeats = "error",
-    ignore_identical_ids: opt.IdenticalIds = False,
-    rel: opt.Relevant = None,
+    truth: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    baseline: str | None,
+    test: Test,
+    correction: Correction,
+    family: Family,
+    level: float,
+    detect: float | None,
+    permutations: int,
+    queries: Queries,
+    format: str | None,  # noqa: A002
+    file: str | None,
+    fields: tuple[str, ...],
+    **options: Any,
 ) -> None:
-    """Compare systems query by query: differences with their uncertainty, tests, and a sentence that says it."""
+    """Compare systems query by query: differences, confidence intervals and significance tests."""
     from dataclasses import asdict
 
-    from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load, named_system
+    from karat.cli.output import Output, check_output, print_report
+    from karat.cli.systems import Evaluation, load, system_name
     from karat.comparison import Method, compare_with
     from karat.errors import KaratError
 
-    paths = [truth, *(runs or [])]
-    refuse_two_inputs(paths)
-    request = Request(output, None if file == "-" else file, scores=False)
-    refuse(request, paths)
+    paths = [truth, *runs]
+    output = Output(format, file, is_scores=False)
+    check_output(output, paths)
     method = Method(test, correction, family, queries, level, detect, permutations)
-    how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel, saved=True)
-    systems = {name: scores.without_evidence() for name, scores in load(paths, how, baseline).items()}
-    # The files of the systems, without a truth before them.
-    baseline = None if baseline is None else named_system(paths[-len(systems) :], baseline)
+    evaluation = Evaluation(measures, options, fields, accepts_saved=True)
+    systems = {name: scores.without_evidence() for name, scores in load(paths, evaluation, baseline).items()}
+    if baseline is not None:
+        baseline = system_name(paths[-len(systems) :], baseline)  # the systems are last: a truth may come first
     if len(systems) < 2:
-        raise KaratError("one system cannot be compared", hint="Name another one: karat compare TRUTH RUN RUN.")
+        raise KaratError("a comparison needs two systems", hint="Add another one: karat compare TRUTH RUN RUN.")
     comparison = compare_with(method, systems, baseline)
-    report(
-        request,
+    print_report(
+        output,
         [comparison.table()],
-        whole=comparison.to_dict(),
+        document=comparison.to_dict(),
         rows=[asdict(row) for row in comparison.rows],
         latex=comparison.to_latex,
     )

@@ -1,37 +1,42 @@
-"""`karat demo`: the main job, on the data set that comes with karat."""
+"""`karat demo`: the main features, on the data set that is shipped with karat."""
 
 from __future__ import annotations
+
+import click
+
+from karat.cli.parser import Command
 
 MEASURES = ("nDCG@10", "AP", "RR", "R@10")
 ANSWERS = ("EM(normalize=true)", "TokenF1", "TokenRecall", "Contains")
 MATCHES = ("id", "content", "prefix", "chunk", "overlap", "overlap(threshold=0.3)")
 EXPLAINED = "q06"
 
-BEFORE = """\
+INTRODUCTION = """\
 {questions} questions about gold, {passages} passages, three systems:
   overlap    counts the words that question and passage share
-  bm25       BM25, as it comes
+  bm25       BM25 with default settings
   bm25-rm3   BM25 with stemming, weighted titles and relevance feedback
 
 """
-BETTER = """
-Is bm25-rm3 really better than bm25, or only on these questions? Query by query:
+COMPARISON = """
+Is bm25-rm3 really better than bm25, or is it chance? The two compared query by query:
 
 """
 CHUNKS = """
-A RAG system cuts the passages into chunks, and logs each question with what it retrieved: results.jsonl.
-Its chunks are no passages, so the score depends on what counts as a hit:
+A RAG system splits the passages into chunks and logs each question with the chunks it retrieved: results.jsonl.
+The judgments are about passages, not chunks, so the scores depend on what counts as a hit:
 
 """
-SAID = """
-Its answer is the sentence that fits best. Gold answers are a few words: hardly one is met, but some are in there:
+ANSWERED = """
+Its answers are whole sentences, and the gold answers are a few words. Hardly any answer is identical to a gold answer,
+but some contain one:
 
 """
-ONE = """
+EXPLANATION = """
 One of the questions, rank by rank: {question}
 
 """
-AFTER = """
+NEXT = """
 Try it yourself, then with your own files:
   cd {folder}
   karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m 'AP(rel=2)' --ci
@@ -44,39 +49,40 @@ Try it yourself, then with your own files:
 """
 
 
+@click.command("demo", cls=Command)
 def command() -> None:
-    """Evaluate and compare three retrieval systems, and a RAG system's answers, on the data set shipped with karat."""
+    """Evaluate and compare three retrieval systems and a RAG system on the data set shipped with karat."""
     from dataclasses import replace
 
     from karat import demo
-    from karat.cli.output import Request, deliver
-    from karat.cli.terminal import say, show
+    from karat.cli.output import Output, print_scores
+    from karat.cli.terminal import print_table, print_text
     from karat.comparison import compare
     from karat.evaluation import evaluate_results, evaluate_runs
     from karat.scores.summary import by_measure, by_system
 
     questions = {question["query"]: question["text"] for question in demo.questions()}
-    say(BEFORE.format(questions=len(questions), passages=len(demo.corpus())))
+    print_text(INTRODUCTION.format(questions=len(questions), passages=len(demo.corpus())))
     paths = {system: str(path) for system, path in demo.runs().items()}
     runs = evaluate_runs(str(demo.TRUTH), paths, MEASURES)
-    deliver(runs, Request("table", None, False, 0.95))
-    say(BETTER)
-    # What was noticed in the runs has just been said.
+    print_scores(runs, Output("table", None, level=0.95))
+    print_text(COMPARISON)
+    # The findings were just printed under the first table.
     two = {name: replace(runs[name], findings=()) for name in ("bm25", "bm25-rm3")}
-    show(compare(two, "bm25", measures=["nDCG@10", "RR"]).table())
-    say(CHUNKS)
+    print_table(compare(two, "bm25", measures=["nDCG@10", "RR"]).table())
+    print_text(CHUNKS)
     scores = {match: evaluate_results(demo.RESULTS, MEASURES, match=match) for match in MATCHES}
     table = by_system(scores)
-    # No choice is better than another: they answer different questions.
+    # The rows are not ranked: no way of matching is better than another, they answer different questions.
     rows = tuple(tuple(replace(cell, best=False) for cell in row) for row in table.rows)
-    show(replace(table, header=("match", *table.header[1:]), rows=rows, notes=table.notes[:1]))
-    say(SAID)
+    print_table(replace(table, header=("match", *table.header[1:]), rows=rows, notes=table.notes[:1]))
+    print_text(ANSWERED)
     answers = evaluate_results(demo.RESULTS, ANSWERS)
-    show(by_measure({"": answers}, 0.95))
-    say(ONE.format(question=questions[EXPLAINED]))
+    print_table(by_measure({"": answers}, 0.95))
+    print_text(EXPLANATION.format(question=questions[EXPLAINED]))
     (ranks,) = scores["chunk"].explain(EXPLAINED, 6).tables()
     (golds,) = answers.explain(EXPLAINED).tables()
-    show(ranks)
-    say("\n")
-    show(golds)
-    say(AFTER.format(folder=demo.HERE, explained=EXPLAINED))
+    print_table(ranks)
+    print_text("\n")
+    print_table(golds)
+    print_text(NEXT.format(folder=demo.HERE, explained=EXPLAINED))

@@ -1,74 +1,76 @@
-"""`karat diff`: which queries changed from one run to another, and what moved in them."""
+"""`karat diff`: which queries changed from one run to another, and which documents moved."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
 from karat.cli import options as opt
+from karat.cli.parser import Command
+from karat.options import Queries
 
 
+@click.command("diff", cls=Command)
+@opt.truth_or_system
+@opt.file_argument("runs", "RUN...", "Two systems: TREC runs, results, or saved scores.", several=True)
+@opt.measures
+@click.option(
+    "--query", metavar="QUERY", help="Show one query in full: every document that moved, and both result lists."
+)
+@click.option(
+    "-n", default=10, metavar="N", show_default=True, help="Number of queries to show; 0 shows all that changed."
+)
+@click.option("--losses", is_flag=True, help="Show only queries that got worse.")
+@opt.queries
+@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt, ...")
+@opt.fields
+@opt.evaluation_options
 def command(
-    truth: opt.TruthOrScores,
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RUN_A RUN_B", help="Two systems: TREC runs, results, or saved scores."),
-    ] = None,
-    measures: opt.Measures = None,
-    query: Annotated[
-        str | None, typer.Option(metavar="ID", help="One query in full: every document that moved, and both lists.")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", metavar="N", help="How many queries to show; 0 for all that changed.")] = 10,
-    losses: Annotated[bool, typer.Option("--losses", help="Only queries that became worse.")] = False,
-    queries: opt.SameQueries = "same",
-    match: opt.Match = "id",
-    fields: opt.Fields = None,
-    output: opt.Format = None,
-    file: opt.ReportFile = None,
-    missing: opt.MissingQueries = "zero",
-    ties: opt.TieOrder = "trec",
-    duplicates: opt.Repeats = "error",
-    ignore_identical_ids: opt.IdenticalIds = False,
-    rel: opt.Relevant = None,
+    truth: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    query: str | None,
+    n: int,
+    losses: bool,
+    queries: Queries,
+    format: str | None,  # noqa: A002
+    file: str | None,
+    fields: tuple[str, ...],
+    **options: Any,
 ) -> None:
-    """Show the queries that changed most from one run to another, worst losses first, and which documents moved."""
+    """Show the queries that changed most from one run to another, largest losses first, and which documents moved."""
     from dataclasses import fields as fields_of
 
     from karat.analysis.diff import Move, diff
-    from karat.cli.output import Request, refuse, refuse_two_inputs, report
-    from karat.cli.systems import How, load
+    from karat.cli.output import Output, check_output, print_report
+    from karat.cli.systems import Evaluation, load
     from karat.comparison.alignment import align_systems
     from karat.errors import KaratError
 
-    paths = [truth, *(runs or [])]
-    refuse_two_inputs(paths)
+    paths = [truth, *runs]
     if n < 0:
-        raise KaratError(f"-n {n} is no number of queries", hint="Give a whole number; 0 shows all that changed.")
+        raise KaratError(f"-n {n} is negative", hint="Give a number of queries; 0 shows all that changed.")
     if query is not None and losses:
-        raise KaratError("--query is of one query, and --losses of several", hint="Take one of them.")
-    request = Request(output, None if file == "-" else file, scores=False)
-    refuse(request, paths)
-    how = How(measures or ("nDCG@10",), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel,
-              saved=True)  # fmt: skip
-    if len(how.names) > 1:
-        raise KaratError("one measure at a time", hint=f"Take -m {how.names[0]} or -m {how.names[1]}.")
-    systems = load(paths, how)
+        raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
+    output = Output(format, file, is_scores=False)
+    check_output(output, paths)
+    evaluation = Evaluation(measures or ("nDCG@10",), options, fields, accepts_saved=True)
+    names = evaluation.measure_names
+    if len(names) > 1:
+        raise KaratError("a diff shows one measure at a time", hint=f"Use -m {names[0]} or -m {names[1]}.")
+    systems = load(paths, evaluation)
     if len(systems) != 2:
-        count = "one system has" if len(systems) == 1 else f"{len(systems)} systems have"
-        hint = "Name two: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
-        raise KaratError(f"{count} no difference to show", hint=hint)
+        hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
+        raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)
     aligned = align_systems(systems, None, queries)
     (first, before), (second, after) = aligned.systems.items()
     found = diff(before, after, before.measures[0], n or None, (first, second), losses)
     if query is not None:
         change = {"measure": found.measure, "systems": list(found.names), **found[query].to_dict()}
         columns = [field.name for field in fields_of(Move)]
-        report(request, found.tables_of(query), whole=change, rows=change["moves"], columns=columns)
+        print_report(output, found.tables_of(query), document=change, rows=change["moves"], columns=columns)
     else:
-        rows = [
-            {"query": change.query, "before": change.before, "after": change.after, "difference": change.difference}
-            for change in found.queries
-        ]
         columns = ["query", "before", "after", "difference"]
-        report(request, [found.table()], whole=found.to_dict(), rows=rows, columns=columns)
+        rows = [{column: getattr(each, column) for column in columns} for each in found.queries]
+        print_report(output, [found.table()], document=found.to_dict(), rows=rows, columns=columns)

@@ -2,74 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
 from karat.cli import options as opt
+from karat.cli.completion import complete_file, complete_group
+from karat.cli.parser import Command
 
 
+@click.command("evaluate", cls=Command)
+@opt.file_argument(
+    "truth",
+    "TRUTH",
+    "Relevance judgments: TREC qrels. Or RAG results, one JSON object per line, which need no RUN. Plain or gzip; - is"
+    " standard input.",
+    required=True,
+)
+@opt.file_argument("runs", "RUN...", "TREC runs. After a results file: more results files.", several=True)
+@opt.measures
+@opt.per_query
+@opt.intervals
+@click.option("--explain", metavar="QUERY", help="Show which documents of a query were hits, rank by rank.")
+@click.option(
+    "--bounds", is_flag=True, help="Show the lowest and highest scores possible if unjudged documents were judged."
+)
+@click.option(
+    "--by",
+    metavar="GROUP",
+    help="Show the scores of groups of queries: by length, by relevant (the number of relevant documents), or by a"
+    " column of a file, such as queries.csv:language.",
+    shell_complete=complete_group,
+)
+@click.option(
+    "--texts",
+    metavar="FILE:COLUMN",
+    help="The query texts for --by length, such as queries.jsonl:text.",
+    shell_complete=complete_file,
+)
+@opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every query")
+@opt.fields
+@opt.evaluation_options
 def command(
-    truth: opt.Truth,
-    runs: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN", help="TREC runs; or more results, to compare.")
-    ] = None,
-    measures: opt.Measures = None,
-    match: opt.Match = "id",
-    fields: opt.Fields = None,
-    explain: opt.Explain = None,
-    per_query: opt.PerQuery = False,
-    output: opt.Format = None,
-    file: opt.File = None,
-    ci: opt.Intervals = False,
-    bounds: Annotated[
-        bool, typer.Option("--bounds", help="Show the least and the greatest score that unjudged documents allow.")
-    ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GROUP",
-            help="Show the scores by group of queries: length, relevant (how many documents are), or a column of a"
-            " file, as queries.csv:language.",
-        ),
-    ] = None,
-    texts: Annotated[
-        str | None,
-        typer.Option(metavar="FILE:COLUMN", help="The texts of the queries, for --by length: queries.jsonl:text."),
-    ] = None,
-    missing: opt.MissingQueries = "zero",
-    ties: opt.TieOrder = "trec",
-    duplicates: opt.Repeats = "error",
-    ignore_identical_ids: opt.IdenticalIds = False,
-    rel: opt.Relevant = None,
+    truth: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    per_query: bool,
+    ci: bool,
+    explain: str | None,
+    bounds: bool,
+    by: str | None,
+    texts: str | None,
+    format: str | None,  # noqa: A002
+    file: str | None,
+    fields: tuple[str, ...],
+    **options: Any,
 ) -> None:
-    """Measure how well runs answer a truth; several runs make one table. Results may hold answers as well."""
-    from karat.cli.bounds import show_bounds
-    from karat.cli.output import Request, deliver, refuse, refuse_two_inputs
-    from karat.cli.slices import grouping, show_slices
-    from karat.cli.systems import How, load
+    """Evaluate runs against relevance judgments. Several runs are shown in one table."""
+    from karat.cli.bounds import print_bounds
+    from karat.cli.output import Output, check_output, print_scores
+    from karat.cli.slices import print_slices, read_grouping
+    from karat.cli.systems import Evaluation, load
     from karat.errors import KaratError
     from karat.matching.matchers import matcher_of
 
-    paths = [truth, *(runs or [])]
-    refuse_two_inputs(paths)
-    matcher_of(match)
-    target = None if file == "-" else file
-    request = Request(output, target, per_query, 0.95 if ci else None, explain, scores=not (bounds or by))
+    paths = [truth, *runs]
+    matcher_of(options["match"])
     views = {"--bounds": bounds, "--by": by is not None, "--explain": explain is not None, "--ci": ci and not by}
-    asked = [option for option, there in views.items() if there]
-    if (bounds or by is not None) and (len(asked) > 1 or (by is not None and per_query)):
-        both = " and ".join([*asked, *(["--per-query"] if len(asked) == 1 else [])])
-        raise KaratError(f"{both} do not go together", hint="Take one of them.")
-    refuse(request, paths)
-    how = How(measures or (), match, fields or (), missing, ties, duplicates, ignore_identical_ids, rel)
+    chosen = [option for option, is_given in views.items() if is_given]
+    if (bounds or by is not None) and (len(chosen) > 1 or (by is not None and per_query)):
+        both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
+        raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
+    output = Output(format, file, per_query, 0.95 if ci else None, explain, is_scores=not (bounds or by))
+    check_output(output, paths)
     if texts is not None and by != "length":
-        raise KaratError("--texts are for groups by length", hint="Write --by length, or leave --texts out.")
-    group = None if by is None else grouping(by, texts)
-    scores = load(paths, how)
+        raise KaratError("--texts is only used to group by length", hint="Add --by length, or leave --texts out.")
+    grouping = None if by is None else read_grouping(by, texts)
+    scores = load(paths, Evaluation(measures, options, fields))
     if bounds:
-        show_bounds(scores, request)
-    elif group is not None:
-        show_slices(scores, group, request)
+        print_bounds(scores, output)
+    elif grouping is not None:
+        print_slices(scores, grouping, output)
     else:
-        deliver(scores, request)
+        print_scores(scores, output)

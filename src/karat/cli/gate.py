@@ -5,215 +5,204 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from karat.cli import options as opt
-from karat.cli.terminal import say
+from karat.cli.completion import complete_rule
+from karat.cli.parser import Command
+from karat.options import EVALUATION_OPTIONS
 
 if TYPE_CHECKING:
-    from karat.cli.output import Request
+    from karat.cli.output import Output
+    from karat.cli.systems import Evaluation
     from karat.gating.config import Config
     from karat.gating.outcomes import Gate
     from karat.gating.rules import Rule
     from karat.scores import Finding
 
-GateOutput = Literal["table", "json", "markdown"]
+_FORMATS = ("table", "json", "markdown")
+_TEST_OPTIONS = ("significant", "test", "correction", "level", "queries")
 
 
+def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]:  # noqa: A002
+    return click.option(
+        name, multiple=True, metavar="MEASURE=LIMIT", help=f"{help} Repeatable.", shell_complete=complete_rule
+    )
+
+
+@click.command("gate", cls=Command)
+@opt.file_argument(
+    "truth",
+    "TRUTH",
+    "Relevance judgments: TREC qrels. Or, without RUN: RAG results (one JSON object per line) or saved scores. - is"
+    " standard input.",
+    required=True,
+)
+@opt.file_argument("run", "RUN", "A TREC run, or its saved scores.")
+@_rule_option("--min", "The lowest score that passes, such as nDCG@10=0.6.")
+@_rule_option("--max", "The highest score that passes, such as Unjudged@10=0.2.")
+@_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")
+@opt.file_option("--baseline", help="The system to compare with: a run for the same truth, results, or saved scores.")
+@click.option(
+    "--significant/--no-significant",
+    default=False,
+    show_default=True,
+    help="Fail on a drop only if it is statistically significant.",
+)
+@opt.test
+@opt.correction
+@click.option(
+    "--level", default=0.95, metavar="LEVEL", show_default=True, help="A drop is significant if p is below 1 - LEVEL."
+)
+@opt.queries
+@opt.file_option(
+    "--config",
+    help="Read rules and options from [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml. By default,"
+    " those of the current folder are read. Options on the command line take precedence.",
+)
+@opt.file_option("--junit", help="Also write JUnit XML with a test case per rule.")
+@opt.output_options(_FORMATS, ".txt, .json or .md")
+@opt.fields
+@opt.evaluation_options
+@click.pass_context
 def command(
-    context: typer.Context,
-    truth: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRUTH",
-            help="TREC qrels; or, without RUN, results of RAG (one JSON object a line) or saved scores. - is standard"
-            " input.",
-        ),
-    ],
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="The TREC run, or its saved scores.")] = None,
-    least: Annotated[
-        list[str] | None,
-        typer.Option("--min", metavar="MEASURE=LIMIT", help="At least this, as nDCG@10=0.6; repeatable."),
-    ] = None,
-    most: Annotated[
-        list[str] | None,
-        typer.Option("--max", metavar="MEASURE=LIMIT", help="At most this, as Unjudged@10=0.2; repeatable."),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--max-drop", metavar="MEASURE=LIMIT", help="At most so much worse than the baseline; repeatable."
-        ),
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="What was before: a run for the same truth, results, or saved scores."),
-    ] = None,
-    significant: Annotated[
-        bool,
-        typer.Option("--significant/--no-significant", help="Fail on a drop only where the test confirms it."),
-    ] = False,
-    test: opt.TestName = "randomization",
-    correction: opt.CorrectionName = "holm",
-    level: Annotated[float, typer.Option(metavar="L", help="A p below 1 - L confirms a drop.")] = 0.95,
-    queries: opt.SameQueries = "same",
-    config: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Rules and options: [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml; without it,"
-            " those of this folder. The command line wins.",
-        ),
-    ] = None,
-    junit: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write JUnit XML, a test case per rule.")
-    ] = None,
-    match: opt.Match = "id",
-    fields: opt.Fields = None,
-    output: Annotated[
-        GateOutput | None,
-        typer.Option("--output", help="The format; without it, a table, or what the name of FILE says."),
-    ] = None,
-    file: Annotated[str | None, typer.Option("-o", metavar="FILE", help="Write to a file: .txt, .json or .md.")] = None,
-    missing: opt.MissingQueries = "zero",
-    ties: opt.TieOrder = "trec",
-    duplicates: opt.Repeats = "error",
-    ignore_identical_ids: opt.IdenticalIds = False,
-    rel: opt.Relevant = None,
-) -> None:
-    """Hold a system against rules: exit status 0 if it passes, 1 if it fails, 2 if something is wrong."""
-    from karat.cli.output import Request
+    context: click.Context,
+    /,
+    truth: str,
+    run: str | None,
+    baseline: str | None,
+    config: str | None,
+    junit: str | None,
+    format: str | None,  # noqa: A002
+    file: str | None,
+    fields: tuple[str, ...],
+    **options: Any,
+) -> int:
+    """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
+    from karat.cli.output import Output
+    from karat.cli.systems import Evaluation
     from karat.gating.config import find, read
     from karat.gating.rules import KINDS, rule_of
 
     in_file = read(config) if config is not None else find()
-    by_kind = zip(KINDS, (least, most, drop), strict=True)
-    given = [rule_of(kind, text) for kind, texts in by_kind for text in texts or ()]
-    asked: dict[str, Any] = {
-        "significant": significant, "test": test, "correction": correction, "level": level, "queries": queries,
-        "match": match, "missing": missing, "ties": ties, "duplicates": duplicates,
-        "ignore_identical_ids": ignore_identical_ids, "rel": rel,
-    }  # fmt: skip
+    rules = [rule_of(kind, text) for kind in KINDS for text in options.pop(kind.replace("-", "_"))]
+    strict = any(_is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
+    field_option = "--field"
     if in_file is not None:
-        asked |= {name: value for name, value in in_file.options.items() if not _is_given(context, name)}
-    evaluation = ("match", "missing", "ties", "duplicates", "ignore_identical_ids", "rel", "fields")
-    asked["strict"] = any(_is_given(context, name) for name in evaluation)
+        options |= {name: value for name, value in in_file.options.items() if not _is_given(context, name)}
+    in_config = options.pop("field", {})
     if in_file is not None and not fields:
-        asked["says_fields"] = f"{in_file.file}: {in_file.table}.field"
-    named = [f"{role}={name}" for role, name in asked.pop("field", {}).items()]
-    request = Request(output, None if file == "-" else file)
-    read_too = (in_file.file, in_file.baseline) if in_file else ()
-    _refuse(request, junit, [path for path in (truth, run, baseline, *read_too) if path is not None])
-    found = _judged(
-        [truth, *([] if run is None else [run])],
-        baseline,
-        given,
-        in_file,
-        fields or named,
-        asked,
+        fields = tuple(f"{name}={theirs}" for name, theirs in in_config.items())
+        field_option = f"{in_file.file}: {in_file.table}.field"
+    output = Output(format, file)
+    also_read = (in_file.file, in_file.baseline) if in_file else ()
+    _check_output(output, junit, [path for path in (truth, run, baseline, *also_read) if path is not None])
+    test_options = {name: options.pop(name) for name in _TEST_OPTIONS}
+    evaluation = Evaluation(
+        (), options, fields, accepts_saved=True, rejects_unused_options=strict, field_option=field_option
     )
-    _deliver(found, request, junit)
-    raise typer.Exit(0 if found.passed else 1)
+    gate = _checked([truth] if run is None else [truth, run], baseline, rules, in_file, evaluation, test_options)
+    _print_gate(gate, output, junit)
+    return 0 if gate.passed else 1
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
-    """Whether an option stands on the command line, and is not its default."""
+def _is_given(context: click.Context, name: str) -> bool:
+    """Whether an option was given on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _refuse(request: Request, junit: str | None, inputs: list[str]) -> None:
-    """Say what cannot be done before any work is done."""
-    from karat.cli.output import Request, refuse, refuse_two_inputs
+def _check_output(output: Output, junit: str | None, inputs: list[str]) -> None:
+    """Reject what cannot be written before any work is done."""
+    from karat.cli.output import Output, check_output
     from karat.errors import KaratError
 
-    refuse_two_inputs(inputs)
-    if junit is not None and request.file is not None and os.path.realpath(junit) == os.path.realpath(request.file):
-        raise KaratError("--junit and -o are the same file", where=junit, hint="Write to two files.")
-    if request.file is not None and request.output is None and request.file.lower().endswith(".xml"):
-        raise KaratError("JUnit XML has an option of its own", where=request.file, hint="Write --junit instead of -o.")
-    refuse(request, inputs)
-    if request.form not in get_args(GateOutput):
-        hint = f"Take {', '.join(get_args(GateOutput))}."
-        raise KaratError(f"there is no {request.form} of a gate", where=request.file, hint=hint)
+    if junit is not None and output.file is not None and os.path.realpath(junit) == os.path.realpath(output.file):
+        raise KaratError("--junit and -o name the same file", where=junit, hint="Write to two files.")
+    if output.file is not None and output.format_option is None and output.file.lower().endswith(".xml"):
+        raise KaratError("-o does not write JUnit XML", where=output.file, hint="Use --junit instead of -o.")
+    check_output(output, inputs)
+    if output.format not in _FORMATS:
+        hint = f"Use {', '.join(_FORMATS)}."
+        raise KaratError(f"a gate cannot be written as {output.format}", where=output.file, hint=hint)
     if junit is not None:
-        refuse(Request("table", junit), inputs)
+        check_output(Output("table", junit), inputs)
 
 
-def _judged(
-    paths: list[str],
+def _checked(
+    paths: Sequence[str],
     baseline: str | None,
-    given: list[Rule],
+    given: Sequence[Rule],
     in_file: Config | None,
-    fields: list[str],
-    asked: dict[str, Any],
+    evaluation: Evaluation,
+    test_options: Mapping[str, Any],
 ) -> Gate:
-    """The gate's outcome: rules and options are checked before anything is evaluated."""
-    from karat.cli.models import noted, with_static_model
-    from karat.cli.systems import How, is_saved, load
+    """The outcome of each rule. Rules and options are checked before anything is evaluated."""
+    from karat.cli.models import with_findings, with_static_model
+    from karat.cli.systems import is_saved_scores, load
     from karat.comparison import Method
     from karat.gating.gate import gate
     from karat.gating.rules import joined, refuse_unknown_measures, refuse_unusable, with_threshold
     from karat.matching.matchers import matcher_of
     from karat.scores import Scores
 
-    rel = asked.pop("rel")
-    testing: Any = {name: asked.pop(name) for name in ("significant", "test", "correction", "level", "queries")}
+    rel = evaluation.options["rel"]
     rules = joined(with_threshold(in_file.rules if in_file else (), rel), with_threshold(given, rel))
     before = _baseline(baseline, in_file, rules)
     refuse_unusable(rules, before is not None)
-    Method(**{name: value for name, value in testing.items() if name != "significant"})
-    matcher_of(asked["match"])
+    Method(**{name: value for name, value in test_options.items() if name != "significant"})
+    matcher_of(evaluation.options["match"])
     names: list[str] = []
     findings: list[Finding] = []
-    if not is_saved(paths[0]):
+    if not is_saved_scores(paths[0]):
         refuse_unknown_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
-    # Saved scores need no more than the measures of the drops; what is evaluated has all of them.
-    kept = Scores.load(before) if before is not None and is_saved(before) else None
-    new = [] if before is None or kept is not None else [before]
-    # The names of the measures hold the threshold already.
-    systems = load([*paths, *new], How(names, fields=tuple(fields), saved=True, **asked))
-    run, *others = (scores.without_evidence() for scores in noted(systems, findings).values())
-    _refuse_shape(paths, len(others), len(new))
-    found = gate(run, rules, next(iter(others), None) if kept is None else kept, **testing)
-    return replace(found, origin=_origin(in_file, given))
+    # A saved baseline needs to have only the measures of the max-drop rules, so it is not loaded with the others.
+    saved = Scores.load(before) if before is not None and is_saved_scores(before) else None
+    evaluated = [] if before is None or saved is not None else [before]
+    # The names of the measures already contain the threshold.
+    evaluation = replace(evaluation, measures=names, options={**evaluation.options, "rel": None})
+    systems = load([*paths, *evaluated], evaluation)
+    run, *others = (scores.without_evidence() for scores in with_findings(systems, findings).values())
+    _check_inputs(paths, len(others), len(evaluated))
+    outcome = gate(run, rules, next(iter(others), None) if saved is None else saved, **test_options)
+    return replace(outcome, origin=_origin(in_file, given))
 
 
 def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule]) -> str | None:
-    """The file of the baseline, where a rule asks for one."""
+    """The file of the baseline, if a rule needs one."""
     from karat.errors import KaratError
 
     if any(rule.kind == "max-drop" for rule in rules):
         if baseline is None and in_file is not None and in_file.baseline is not None:
             if not os.path.exists(in_file.baseline):
-                hint = "Save it with `karat evaluate ... -o FILE`; the path is seen from the file that says it."
+                hint = "Save it with `karat evaluate ... -o FILE`. The path is relative to the configuration file."
                 where = f"{in_file.file}: {in_file.table}.baseline"
-                raise KaratError(f"there is no file {in_file.baseline}", where=where, hint=hint)
+                raise KaratError(f"no such file: {in_file.baseline}", where=where, hint=hint)
             return in_file.baseline
         return baseline
     if baseline is not None:
-        hint = "Add one, as --max-drop nDCG@10=0.01, or leave it out."
-        raise KaratError("no rule is about a drop from the baseline", where=f"--baseline {baseline}", hint=hint)
+        hint = "Add a rule such as --max-drop nDCG@10=0.01, or leave it out."
+        raise KaratError("no rule uses the baseline", where=f"--baseline {baseline}", hint=hint)
     return None
 
 
-def _refuse_shape(paths: list[str], others: int, wanted: int) -> None:
-    """A truth needs a run; results and saved scores are the run themselves."""
+def _check_inputs(paths: Sequence[str], others: int, expected: int) -> None:
+    """A truth needs a run; results and saved scores are systems themselves."""
     from karat.errors import KaratError
 
-    if others < wanted:
-        hint = "Name a run after it; or give a file of results, one JSON object a line, or saved scores."
-        raise KaratError("a truth alone cannot be evaluated", where=paths[0], hint=hint)
-    if others > wanted:
-        hint = "Give it as --baseline, if that is what it is."
-        raise KaratError("results and saved scores need no RUN: a gate is for one system", where=paths[1], hint=hint)
+    if others < expected:
+        hint = "Add a run, or give a file of results (one JSON object per line) or saved scores."
+        raise KaratError("a truth without a run cannot be evaluated", where=paths[0], hint=hint)
+    if others > expected:
+        hint = "To compare with this file, give it as --baseline."
+        raise KaratError("results and saved scores take no RUN: a gate checks one system", where=paths[1], hint=hint)
 
 
 def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
@@ -222,40 +211,41 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
     return f"{in_file.file} and the command line" if given else in_file.file
 
 
-def _deliver(found: Gate, request: Request, junit: str | None) -> None:
-    """Print the outcomes or write them to a file, for people and for the system that runs this."""
-    from karat.cli.output import put
+def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
+    """Print the outcomes or write them to files; on GitHub, also as annotations and a job summary."""
+    from karat.cli.output import write_text
+    from karat.cli.terminal import print_text
     from karat.gating import outputs
     from karat.output.files import written
 
     if junit is not None:
-        written(found.junit(), junit)
+        written(gate.junit(), junit)
     in_github = outputs.in_github(os.environ)
-    if in_github and (note := outputs.append_summary(found, os.environ)):
+    if in_github and (note := outputs.append_summary(gate, os.environ)):
         sys.stderr.write(f"{note}\n")
-    text = _rendered(found, request)
-    with suppress(SystemExit):  # nobody reads on, and the exit status still says how it went
-        put(outputs.without_commands(text, request.form) if in_github and request.file is None else text, request)
-        if in_github and (request.file is not None or request.form == "table"):
-            say(outputs.commands(found))
-    if in_github and request.file is None and request.form != "table":
-        # GitHub reads both, and whoever asked for JSON reads standard output.
-        sys.stderr.write(outputs.commands(found))
+    text = _rendered(gate, output)
+    with suppress(SystemExit):  # raised if nobody reads standard output; the exit status still tells the outcome
+        write_text(outputs.without_commands(text, output.format) if in_github and output.file is None else text, output)
+        if in_github and (output.file is not None or output.format == "table"):
+            print_text(outputs.commands(gate))
+    if in_github and output.file is None and output.format != "table":
+        # GitHub reads annotations from both streams, and standard output is JSON or Markdown here.
+        sys.stderr.write(outputs.commands(gate))
 
 
-def _rendered(found: Gate, request: Request) -> str:
+def _rendered(gate: Gate, output: Output) -> str:
     from karat.gating import outputs
 
-    if request.form == "json":
-        return json.dumps(found.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    if request.form == "markdown":
-        return outputs.markdown(found)
-    if request.file is None and sys.stdout.isatty():
+    if output.format == "json":
+        return json.dumps(gate.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    if output.format == "markdown":
+        return outputs.markdown(gate)
+    if output.file is None and sys.stdout.isatty():
         from rich.console import Console
 
         console = Console()
         if not console.is_dumb_terminal:
             with console.capture() as page:
-                console.print(found)
+                console.print(gate)
             return page.get()
-    return outputs.text(found)
+    return outputs.text(gate)

@@ -1,13 +1,16 @@
-"""`karat measures`: what there is to measure, and what each measure means."""
+"""`karat measures`: the list of measures, and the explanation of each."""
 
 from __future__ import annotations
 
 import shutil
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+
+from karat.cli.completion import complete_definition
+from karat.cli.parser import Argument, Command
 
 if TYPE_CHECKING:
     from karat.registry import Definition
@@ -15,34 +18,31 @@ if TYPE_CHECKING:
 
 _TAKES = {
     "spans": "spans in truth and run: (document, start, end)",
-    "answers": "gold answers and a predicted one: karat answers, evaluate_answers",
+    "answers": "gold answers and a predicted answer: karat answers, evaluate_answers",
 }
 
 
-def names_like(incomplete: str) -> list[str]:
-    """The measures whose names begin so, for the shell."""
-    from karat.measures import definitions
-
-    return [one.name for one in definitions() if one.name.lower().startswith(incomplete.lower())]
-
-
-def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Explain this measure.", autocompletion=names_like)
-    ] = None,
-) -> None:
+@click.command("measures", cls=Command)
+@click.argument(
+    "name",
+    cls=Argument,
+    required=False,
+    metavar="NAME",
+    description="Explain this measure.",
+    shell_complete=complete_definition,
+)
+def command(name: str | None) -> None:
     """List the measures, or explain one."""
-    from karat.cli.terminal import say, show
+    from karat.cli.terminal import print_table, print_text
     from karat.measures import definitions
     from karat.output.tables import Cell, Table
     from karat.registry import definitions_of
 
     if name is not None:
-        say("\n\n".join("\n".join(explanation(one)) for one in definitions_of(name)) + "\n")
+        print_text("\n\n".join("\n".join(explanation(each)) for each in definitions_of(name)) + "\n")
         return
-    rows = tuple((Cell(signature(one)), Cell(one.summary)) for one in definitions())
-    table = Table(("measure", "what it says"), rows, ("karat measures NAME explains one.",), labels=2)
-    show(table)
+    rows = tuple((Cell(signature(each)), Cell(each.summary)) for each in definitions())
+    print_table(Table(("measure", "description"), rows, ("karat measures NAME explains a measure.",), labels=2))
 
 
 def signature(definition: Definition) -> str:
@@ -56,7 +56,7 @@ def signature(definition: Definition) -> str:
 
 
 def explanation(definition: Definition) -> Iterator[str]:
-    """All there is to know about a measure, line by line."""
+    """The explanation of a measure, line by line."""
     from karat.registry.names import format_value
     from karat.registry.parameters import REQUIRED
 
@@ -73,12 +73,12 @@ def explanation(definition: Definition) -> Iterator[str]:
         "reference": definition.reference,
         "takes": _TAKES.get(definition.takes, ""),
         "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
-        "several golds": "the best of them counts" if definition.takes == "answers" else "",
+        "several golds": "the best score counts" if definition.takes == "answers" else "",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
                         "geometric": "the geometric mean over queries"}[definition.combine],
         "also known as": ", ".join(alias.replace("_(p=?)", ".p").rstrip("_") + ("_k" if alias.endswith("_") else "")
                                    for alias in definition.aliases)
-                         + (", where answers are evaluated" if definition.takes == "answers" else ""),
+                         + (", for answers" if definition.takes == "answers" else ""),
     }  # fmt: skip
     for fact, text in facts.items():
         if text:

@@ -1,4 +1,4 @@
-"""Which model compares answers, where the command line names none."""
+"""The model that compares answers if the command line names none."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from karat.scores import Finding, Scores
 
 _FINDING = Finding(
     "default-model",
-    f"no model is named for SAS: {STATIC}, static embeddings that need no download",
+    f"SAS uses {STATIC} (static embeddings, no download) because no model is given",
     0,
-    f"Name one with {str(SAS(model='...'))!r}: a model of sentence-transformers sees more.",
+    f"Choose a sentence-transformers model with {str(SAS(model='...'))!r} for better judgments.",
 )
 
 
 def with_static_model(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
-    """The names of measures, SAS with the model that is always there where none is named, and what to say of it.
+    """The names of measures, with the static model filled in for a SAS without a model, and a finding about that.
 
     >>> names, findings = with_static_model(["EM", "sas"])
     >>> names, [finding.code for finding in findings]
     (['EM', 'SAS(model=wordllama)'], ['default-model'])
     """
-    chosen = [str(SAS(model=STATIC)) if _is_open(name) else name for name in names]
+    chosen = [str(SAS(model=STATIC)) if _needs_model(name) else name for name in names]
     return chosen, [_FINDING] if chosen != list(names) else []
 
 
-def _is_open(name: str) -> bool:
+def _needs_model(name: str) -> bool:
     return (meanings(name) or [parse(name)])[0].name == SAS.name and "model" not in parse_name(name).parameters
 
 
-def noted(scores: Mapping[str, Scores], findings: Sequence[Finding]) -> dict[str, Scores]:
-    """The same scores, with this said under them."""
+def with_findings(scores: Mapping[str, Scores], findings: Sequence[Finding]) -> dict[str, Scores]:
+    """The same scores with more findings, which are shown under their table."""
     return {name: replace(each, findings=(*each.findings, *findings)) for name, each in scores.items()}

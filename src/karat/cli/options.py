@@ -1,84 +1,132 @@
-"""The options that several commands share, each said once."""
+"""The options that several commands share, each declared once."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, get_args
 
-import typer
+import click
 
-from karat.options import Correction, Duplicates, Missing, Queries, Test, Ties
-from karat.options import Format as OutputFormat
+from karat.cli.completion import (
+    complete_file,
+    complete_match,
+    complete_measure,
+    complete_values,
+)
+from karat.cli.parser import Argument
+from karat.options import EVALUATION_OPTIONS, Correction, Format, Option, Queries, Test, check_choice
 
-Truth = Annotated[
-    str,
-    typer.Argument(
-        metavar="TRUTH",
-        help="TREC qrels; or results of RAG, one JSON object a line, which need no RUN. Plain or gzip; - is"
-        " standard input.",
-    ),
-]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--measure", metavar="MEASURE", help="A measure, such as nDCG@10 or 'AP(rel=2)'; repeatable."),
-]
-Match = Annotated[
-    str,
-    typer.Option(
-        metavar="MATCH",
-        help="What counts as a hit: id, content, meta.NAME, prefix, chunk, fuzzy, overlap, with parameters as in"
-        " 'fuzzy(threshold=85)' or 'content(normalize=case+space)'.",
-    ),
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Option("--field", metavar="NAME=THEIRS", help="What results call a field: retrieved=source_nodes."),
-]
-Explain = Annotated[str | None, typer.Option(metavar="QUERY", help="Show what stands behind the scores of one query.")]
-PerQuery = Annotated[bool, typer.Option("--per-query", help="Show every query.")]
-Format = Annotated[
-    OutputFormat | None,
-    typer.Option("--output", help="The format; without it, a table, or what the name of FILE says."),
-]
-File = Annotated[
-    str | None,
-    typer.Option("-o", metavar="FILE", help="Write to a file: .csv, .json, .md, ... (.parquet holds every query)."),
-]
-Intervals = Annotated[bool, typer.Option("--ci", help="Show 95% confidence intervals (bootstrap).")]
-MissingQueries = Annotated[
-    Missing, typer.Option("--missing", help="Score queries that a run lacks 0, or leave them out.")
-]
-TieOrder = Annotated[
-    Ties,
-    typer.Option("--ties", help="The order of equal scores: by id as trec_eval, as given, relevant first or last."),
-]
-Repeats = Annotated[
-    Duplicates,
-    typer.Option("--duplicates", help="A document twice in a query: an error, or keep the one ranked first."),
-]
-IdenticalIds = Annotated[
-    bool, typer.Option("--ignore-identical-ids", help="Leave out documents that have the id of their query.")
-]
-Relevant = Annotated[
-    float | None, typer.Option("--rel", metavar="N", help="The grade from which a document is relevant [default: 1].")
-]
-TruthOrScores = Annotated[
-    str,
-    typer.Argument(
-        metavar="TRUTH",
-        help="TREC qrels; or the first of the systems, if they are results of RAG (one JSON object a line) or saved"
-        " scores.",
-    ),
-]
-ReportFile = Annotated[
-    str | None, typer.Option("-o", metavar="FILE", help="Write to a file: .md, .tex, .json, .csv, .tsv, .txt, ...")
-]
-TestName = Annotated[
-    Test, typer.Option("--test", help="How likely it is by chance; tukey is for many systems at once.")
-]
-CorrectionName = Annotated[Correction, typer.Option("--correction", help="Correct p for several comparisons.")]
-SameQueries = Annotated[
-    Queries, typer.Option("--queries", help="Systems have the same queries, or those in common are compared.")
-]
-Level = Annotated[
-    float, typer.Option("--level", metavar="L", help="Of the confidence intervals; p below 1 - L is significant.")
-]
+Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
+
+FORMATS: tuple[str, ...] = get_args(Format)
+
+
+def file_argument(
+    name: str, metavar: str, description: str, *, several: bool = False, required: bool = False
+) -> Callable[[Function], Function]:
+    """A positional argument that takes a file, or several of them."""
+    return click.argument(
+        name,
+        cls=Argument,
+        metavar=metavar,
+        description=description,
+        nargs=-1 if several else 1,
+        required=required,
+        shell_complete=complete_file,
+    )
+
+
+def choice_option(name: str, choices: Sequence[str], default: str | None, help: str) -> Callable[[Function], Function]:  # noqa: A002
+    """An option that takes one of several values."""
+
+    def check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+        if value is not None:
+            check_choice(f"--{name}", value, tuple(choices))
+        return value
+
+    return click.option(
+        f"--{name}",
+        default=default,
+        metavar="|".join(choices),
+        callback=check,
+        show_default=default is not None,
+        help=help,
+        shell_complete=complete_values(choices),
+    )
+
+
+def file_option(*names: str, help: str, **attributes: Any) -> Callable[[Function], Function]:  # noqa: A002
+    """An option that takes a file."""
+    return click.option(*names, metavar="FILE", help=help, shell_complete=complete_file, **attributes)
+
+
+def evaluation_options(function: Function) -> Function:
+    """The options of an evaluation, as `karat.options` declares them: the command gets them as keyword arguments."""
+    for name, option in reversed(list(EVALUATION_OPTIONS.items())):
+        function = _evaluation_option(name.replace("_", "-"), option)(function)
+    return function
+
+
+def _evaluation_option(name: str, option: Option) -> Callable[[Function], Function]:
+    if option.choices:
+        return choice_option(name, option.choices, option.default, option.help)
+    if option.default is False:
+        return click.option(f"--{name}", is_flag=True, help=option.help)
+    return click.option(
+        f"--{name}",
+        default=option.default,
+        type=float if option.default is None else str,
+        metavar=option.metavar,
+        help=option.help,
+        show_default=option.default is not None,
+        shell_complete=complete_match if name == "match" else None,
+    )
+
+
+def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function], Function]:
+    """`-o FILE` and `--format`; `-` is standard output, as is no file."""
+
+    def decorate(function: Function) -> Function:
+        by_name = "Output format. By default, the format that FILE's suffix stands for, otherwise a table."
+        function = choice_option("format", formats, None, by_name)(function)
+        return file_option(
+            "-o",
+            "--output",
+            "file",
+            help=f"Write to a file instead of standard output: {suffixes}.",
+            callback=lambda context, parameter, value: None if value == "-" else value,  # noqa: ARG005
+        )(function)
+
+    return decorate
+
+
+truth_or_system = file_argument(
+    "truth",
+    "TRUTH",
+    "Relevance judgments: TREC qrels. Leave it out if the systems are results (JSON lines) or saved scores.",
+    required=True,
+)
+measures = click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="A measure, such as nDCG@10 or 'AP(rel=2)'. Repeatable.",
+    shell_complete=complete_measure,
+)
+fields = click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME=THEIRS",
+    help="The name of a field in results files, such as retrieved=source_nodes. Repeatable.",
+)
+
+per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
+intervals = click.option("--ci", is_flag=True, help="Show 95% confidence intervals (bootstrap).")
+test = choice_option("test", get_args(Test), "randomization", "Significance test. Use tukey for many systems.")
+correction = choice_option("correction", get_args(Correction), "holm", "Correction of p for multiple comparisons.")
+queries = choice_option(
+    "queries", get_args(Queries), "same", "Require the same queries in all systems, or use the common ones."
+)

@@ -1,4 +1,4 @@
-"""What a command prints: for people on a terminal, for programs in a pipe, whole files where one is named."""
+"""What a command prints: tables for people, other formats for programs, to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -11,193 +11,198 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from karat.cli.terminal import say, show
-from karat.errors import KaratError, printable
+from karat.cli.terminal import print_table, print_text
+from karat.errors import KaratError, printable, require
 from karat.output.files import written
 from karat.output.tables import Table, delimited
 from karat.scores import Scores
 from karat.scores.summary import by_measure, by_query, notes, summary
 
-_BY_SUFFIX = {
+_FORMAT_OF_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".md": "markdown", ".markdown": "markdown", ".tex": "latex", ".latex": "latex", ".txt": "table",
     ".parquet": "parquet",
 }  # fmt: skip
-# Formats that hold numbers alone: what was noticed goes to standard error instead.
-_CHOSEN = ("default-model",)  # what was chosen for the user is said also where one query is explained
+# These formats contain only numbers: notes go to standard error instead.
 _WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet")
+# Findings about a choice made for the user, which are also shown with the explanation of one query.
+_CHOICES = ("default-model",)
 
 
 @dataclass(frozen=True)
-class Request:
-    """How the scores are wanted, or a report on them."""
+class Output:
+    """What is printed, in which format, and to which file."""
 
-    output: str | None
+    format_option: str | None
     file: str | None
     per_query: bool = False
     level: float | None = None
+    """the confidence level of intervals, if they are shown"""
     explain: str | None = None
-    scores: bool = True
-    """whether it is scores that are wanted, which Parquet can hold"""
+    """the query to explain, if one is explained"""
+    is_scores: bool = True
+    """whether the output is scores, which a Parquet file can contain"""
 
     @property
-    def form(self) -> str:
-        """The format asked for, or the one that the file's name says."""
+    def format(self) -> str:
+        """The format of `--format`, or else of the file's suffix."""
         suffix = PurePath(self.file).suffix.lower() if self.file else ""
-        return self.output or _BY_SUFFIX.get(suffix, "table")
+        return self.format_option or _FORMAT_OF_SUFFIX.get(suffix, "table")
 
 
-def refuse_two_inputs(paths: Sequence[str]) -> None:
-    """Standard input is one file."""
-    if paths.count("-") > 1:
-        raise KaratError("standard input can be read once", hint="Give - for one of the files only.")
-
-
-def refuse(request: Request, inputs: Sequence[str]) -> None:
-    """Say what cannot be done before any work is done."""
-    if request.explain is not None and request.form in _WITHOUT_NOTES:
-        raise KaratError(f"there is no {request.form} of an explanation", hint="Take a table, markdown, latex or json.")
-    if request.explain is not None and (request.per_query or request.level is not None):
-        raise KaratError("an explanation is of one query", hint="Leave out --per-query and --ci.")
-    numbers_alone = request.form == "parquet" or (request.per_query and request.form in _WITHOUT_NOTES)
-    if request.level is not None and numbers_alone:
-        raise KaratError(f"there is no place for intervals in {request.form} of every query", hint="Leave out --ci.")
-    file = request.file
+def check_output(output: Output, inputs: Sequence[str]) -> None:
+    """Reject what cannot be read or written before any work is done."""
+    require(inputs.count("-") <= 1, "standard input can be read only once", "Use - for one of the files.")
+    form, file = output.format, output.file
+    if output.explain is not None:
+        hint = "Use table, markdown, latex or json."
+        require(form not in _WITHOUT_NOTES, f"an explanation cannot be written as {form}", hint)
+        together = output.per_query or output.level is not None
+        require(not together, "--explain shows one query", "Leave out --per-query and --ci.")
+    if output.level is not None and (form == "parquet" or (output.per_query and form in _WITHOUT_NOTES)):
+        raise KaratError(f"intervals cannot be written as {form} per query", hint="Leave out --ci.")
     if file is None:
         return
     suffix = PurePath(file).suffix.lower()
-    if request.output is None and suffix and suffix not in _BY_SUFFIX:
-        raise KaratError(f"{suffix} says no format", where=file, hint="Name one with --output, such as --output json.")
-    if request.form == "parquet" and not request.scores:
-        raise KaratError("Parquet files hold scores", where=file, hint="Take .csv, .json or .md.")
-    if request.form == "parquet" and len(inputs) > 2:
-        raise KaratError("a Parquet file holds the scores of one run", where=file, hint="Take .csv or .json.")
+    if output.format_option is None and suffix and suffix not in _FORMAT_OF_SUFFIX:
+        hint = "Choose one with --format, such as --format json."
+        raise KaratError(f"the format of {suffix} files is not known", where=file, hint=hint)
+    if form == "parquet":
+        require(output.is_scores, "a Parquet file can contain only scores", "Use .csv, .json or .md.", where=file)
+        hint = "Use .csv or .json."
+        require(len(inputs) <= 2, "a Parquet file can contain the scores of only one run", hint, where=file)
     if os.path.isfile(file) and any(os.path.isfile(path) and os.path.samefile(path, file) for path in inputs):
-        raise KaratError("this file is being read", where=file, hint="Write to another one.")
+        raise KaratError("the output file is also an input", where=file, hint="Write to another file.")
 
 
-def deliver(scores: Mapping[str, Scores], request: Request) -> None:
-    """Print the scores, or write them to the file that was named."""
-    if request.explain is not None:
-        _explain(scores, request.explain, request)
+def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
+    """Print the scores of each run, or write them to the output file."""
+    if output.explain is not None:
+        _print_explanation(scores, output.explain, output)
         return
-    if request.file is None and request.form == "table":
-        narrower = None if request.per_query else partial(by_measure, scores, request.level)
-        show(_table(scores, request), narrower)
-    elif request.file is not None and request.form == "parquet":
-        next(iter(scores.values())).to_parquet(request.file)
+    if output.file is None and output.format == "table":
+        narrower = None if output.per_query else partial(by_measure, scores, output.level)
+        print_table(_table(scores, output), narrower)
+    elif output.file is not None and output.format == "parquet":
+        next(iter(scores.values())).to_parquet(output.file)
     else:
-        put(rendered(scores, request), request)
-    if request.form in _WITHOUT_NOTES:
-        _say_aside(notes(scores))
+        write_text(rendered(scores, output), output)
+    if output.format in _WITHOUT_NOTES:
+        _print_notes(notes(scores))
 
 
-def _explain(scores: Mapping[str, Scores], query: str, request: Request) -> None:
-    """What stands behind one query, run by run."""
-    explained = {name: of_run.explain(query) for name, of_run in scores.items()}
-    chosen = {str(finding) for of_run in scores.values() for finding in of_run.findings if finding.code in _CHOSEN}
-    _say_aside(f"note: {text}" for text in sorted(chosen))
-    tables = {name: explanation.tables() for name, explanation in explained.items()}
-    if request.file is None and request.form == "table":
+def _print_explanation(scores: Mapping[str, Scores], query: str, output: Output) -> None:
+    """The evidence for the scores of one query, run by run."""
+    explanations = {name: of_run.explain(query) for name, of_run in scores.items()}
+    chosen = {str(finding) for of_run in scores.values() for finding in of_run.findings if finding.code in _CHOICES}
+    _print_notes(f"note: {text}" for text in sorted(chosen))
+    tables = {name: explanation.tables() for name, explanation in explanations.items()}
+    if output.file is None and output.format == "table":
         for name, parts in tables.items():
-            say(f"{printable(name)}\n" if len(tables) > 1 else "")
-            for at, table in enumerate(parts):
-                say("\n" if at else "")
-                show(table)
-    elif request.form == "json":
-        put(_json({name: explanation.to_dict() for name, explanation in explained.items()}), request)
+            print_text(f"{printable(name)}\n" if len(tables) > 1 else "")
+            _print_tables(parts)
+    elif output.format == "json":
+        write_text(_json({name: explanation.to_dict() for name, explanation in explanations.items()}), output)
     else:
-        comment = "% " if request.form == "latex" else ""
-        heads = {name: f"{comment}{printable(name)}\n\n" if len(tables) > 1 else "" for name in tables}
-        drawn = {name: "\n".join(_drawn(table, request) for table in parts) for name, parts in tables.items()}
-        put("\n".join(heads[name] + text for name, text in drawn.items()), request)
+        comment = "% " if output.format == "latex" else ""
+        titles = {name: f"{comment}{printable(name)}\n\n" if len(tables) > 1 else "" for name in tables}
+        texts = {name: "\n".join(_table_text(table, output) for table in parts) for name, parts in tables.items()}
+        write_text("\n".join(titles[name] + text for name, text in texts.items()), output)
 
 
-def report(
-    request: Request,
+def print_report(
+    output: Output,
     tables: Sequence[Table],
     *,
-    whole: Mapping[str, Any],
+    document: Mapping[str, Any],
     rows: Sequence[Mapping[str, object]],
     columns: Sequence[str] = (),
     latex: Callable[[], str] | None = None,
 ) -> None:
-    """Print what was found about scores, or write it: tables for people, everything as JSON, rows for programs."""
-    if request.form == "table" and request.file is None:
-        for at, table in enumerate(tables):
-            say("\n" if at else "")
-            show(table)
-    elif request.form == "json":
-        put(json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n", request)
-    elif request.form in ("csv", "tsv", "jsonl"):
-        put(_lines(rows, request.form, columns), request)
-        _say_aside(note for table in tables for note in (*table.notes, *table.said))
-    elif request.form == "latex" and latex is not None:
-        put(latex(), request)
+    """Print a report on scores, or write it: as tables for people, as a JSON document, or as rows for programs."""
+    if output.format == "table" and output.file is None:
+        _print_tables(tables)
+    elif output.format == "json":
+        write_text(_json_text(document), output)
+    elif output.format in ("csv", "tsv", "jsonl"):
+        write_text(_lines(rows, output.format, columns), output)
+        _print_notes(note for table in tables for note in (*table.notes, *table.said))
+    elif output.format == "latex" and latex is not None:
+        write_text(latex(), output)
     else:
-        put("\n".join(_drawn(table, request) for table in tables), request)
+        write_text("\n".join(_table_text(table, output) for table in tables), output)
+
+
+def _print_tables(tables: Sequence[Table]) -> None:
+    for at, table in enumerate(tables):
+        print_text("\n" if at else "")
+        print_table(table)
 
 
 def _lines(rows: Sequence[Mapping[str, object]], form: str, columns: Sequence[str] = ()) -> str:
-    """A line per row, for programs; `columns` are there in any case."""
+    """A line per row, for programs; `columns` are in the header even if there are no rows."""
     if form == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     header = list(dict.fromkeys([*columns, *(key for row in rows for key in row)]))
     return delimited(header, [[row.get(key) for key in header] for row in rows], "," if form == "csv" else "\t")
 
 
-def _say_aside(texts: Iterable[str]) -> None:
+def _print_notes(texts: Iterable[str]) -> None:
     sys.stderr.write("".join(f"{printable(text)}\n" for text in texts))
 
 
-def put(text: str, request: Request) -> None:
-    if request.file is None:
-        say(text)
+def write_text(text: str, output: Output) -> None:
+    """Write a text to the output file, or to standard output."""
+    if output.file is None:
+        print_text(text)
     else:
-        written(text, request.file)
+        written(text, output.file)
 
 
 def _json(runs: Mapping[str, Any]) -> str:
-    whole = next(iter(runs.values())) if len(runs) == 1 else {"runs": runs}
-    return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return _json_text(next(iter(runs.values())) if len(runs) == 1 else {"runs": runs})
 
 
-def _drawn(table: Table, request: Request) -> str:
-    return {"markdown": table.markdown, "latex": table.latex, "table": table.text}[request.form]()
+def _json_text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def rendered(scores: Mapping[str, Scores], request: Request) -> str:
-    """The scores as text in the format asked for."""
-    if request.form == "json":
-        return _json({name: _everything(of_run, request) for name, of_run in scores.items()})
-    if request.form in ("csv", "tsv", "jsonl"):
-        return _lines(list(_records(scores, request)), request.form)
-    return _drawn(_table(scores, request), request)
+def _table_text(table: Table, output: Output) -> str:
+    return {"markdown": table.markdown, "latex": table.latex, "table": table.text}[output.format]()
 
 
-def _table(scores: Mapping[str, Scores], request: Request) -> Table:
-    return by_query(scores, request.level) if request.per_query else summary(scores, request.level)
+def rendered(scores: Mapping[str, Scores], output: Output) -> str:
+    """The scores as text in the output's format."""
+    if output.format == "json":
+        return _json({name: _document(of_run, output) for name, of_run in scores.items()})
+    if output.format in ("csv", "tsv", "jsonl"):
+        return _lines(list(_records(scores, output)), output.format)
+    return _table_text(_table(scores, output), output)
 
 
-def _everything(scores: Scores, request: Request) -> dict[str, Any]:
-    whole = scores.to_dict()
-    if request.level is not None:
-        whole["intervals"] = {
-            name: list(ends) if ends else None for name, ends in scores.intervals(request.level).items()
+def _table(scores: Mapping[str, Scores], output: Output) -> Table:
+    return by_query(scores, output.level) if output.per_query else summary(scores, output.level)
+
+
+def _document(scores: Scores, output: Output) -> dict[str, Any]:
+    document = scores.to_dict()
+    if output.level is not None:
+        document["intervals"] = {
+            name: list(ends) if ends else None for name, ends in scores.intervals(output.level).items()
         }
-    return whole
+    return document
 
 
-def _records(scores: Mapping[str, Scores], request: Request) -> Iterator[dict[str, object]]:
-    """One record per run, or per query; the run is named where that tells anything."""
+def _records(scores: Mapping[str, Scores], output: Output) -> Iterator[dict[str, object]]:
+    """A record per run or per query; a record per query names its run if there are several."""
     for name, of_run in scores.items():
-        if request.per_query:
-            which = {"run": name} if len(scores) > 1 else {}
+        if output.per_query:
+            run = {"run": name} if len(scores) > 1 else {}
             for query, values in of_run.per_query.items():
-                yield {**which, "query": query, **values}
+                yield {**run, "query": query, **values}
             continue
         record: dict[str, object] = {"run": name, **of_run.means}
-        if request.level is not None:
-            for measure, ends in of_run.intervals(request.level).items():
+        if output.level is not None:
+            for measure, ends in of_run.intervals(output.level).items():
                 record[f"{measure} low"], record[f"{measure} high"] = ends or (None, None)
         yield record

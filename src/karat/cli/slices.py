@@ -1,4 +1,4 @@
-"""What `karat evaluate --by` shows: the scores of each group of queries."""
+"""What `karat evaluate --by` prints: the scores of each group of queries."""
 
 from __future__ import annotations
 
@@ -8,75 +8,76 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from karat.analysis.slices import Slices
-from karat.cli.output import Request, report
+from karat.cli.output import Output, print_report
 from karat.errors import KaratError, shown
 from karat.scores import Scores
 from karat.sources.answer_rows import read_answer_rows
 from karat.sources.text_file import TextFile
 
-_OWN = ("length", "relevant")
+_BUILT_IN = ("length", "relevant")
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """What queries are grouped by: its name, and the values or the texts that were read for it."""
+    """How queries are grouped: by a built-in property, or by a value per query; with query texts for `length`."""
 
     name: str
     by: Any
     texts: dict[str, Any] | None
 
 
-def grouping(by: str, texts: str | None) -> Grouping:
-    """What is asked for, read before anything is evaluated."""
-    given = by if by in _OWN else _column(by, "--by")
-    return Grouping(by.rpartition(":")[2], given, None if texts is None else _column(texts, "--texts"))
+def read_grouping(by: str, texts: str | None) -> Grouping:
+    """Read the files that `--by` and `--texts` name."""
+    values = by if by in _BUILT_IN else _read_column(by, "--by")
+    return Grouping(by.rpartition(":")[2], values, None if texts is None else _read_column(texts, "--texts"))
 
 
-def show_slices(runs: Mapping[str, Scores], group: Grouping, request: Request) -> None:
-    """Print the scores of each group of queries, or write them."""
+def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
+    """Print or write the scores of each group of queries."""
     several = len(runs) > 1
-    found = {name: replace(_sliced(scores, group), by=group.name) for name, scores in runs.items()}
-    tables = [each.table() for each in found.values()]
+    slices = {name: replace(_slices(scores, grouping), by=grouping.name) for name, scores in runs.items()}
+    tables = [each.table() for each in slices.values()]
     if several:
         tables = [
             replace(table, notes=(f"{name}: {table.notes[0]}", *table.notes[1:]))
-            for name, table in zip(found, tables, strict=True)
+            for name, table in zip(slices, tables, strict=True)
         ]
-    whole: dict[str, Any] = {name: each.to_dict() for name, each in found.items()}
-    lines = [
+    documents: dict[str, Any] = {name: each.to_dict() for name, each in slices.items()}
+    rows = [
         {**({"run": name} if several else {}), "group": group["group"], "queries": group["queries"], "measure": measure,
          **values}
-        for name, each in whole.items()
-        for group in each["groups"]
+        for name, document in documents.items()
+        for group in document["groups"]
         for measure, values in group["scores"].items()
     ]  # fmt: skip
-    report(request, tables, whole={"runs": whole} if several else next(iter(whole.values())), rows=lines)
+    document = {"runs": documents} if several else next(iter(documents.values()))
+    print_report(output, tables, document=document, rows=rows)
 
 
-def _sliced(scores: Scores, group: Grouping) -> Slices:
+def _slices(scores: Scores, grouping: Grouping) -> Slices:
     try:
-        return scores.slices(group.by, texts=group.texts)
+        return scores.slices(grouping.by, texts=grouping.texts)
     except KaratError as error:
-        if group.by != "length" or group.texts is not None:
+        if grouping.by != "length" or grouping.texts is not None:
             raise
-        raise KaratError(error.what, hint="Name their texts: --texts queries.jsonl:text.") from None
+        raise KaratError(error.what, hint="Add the query texts, such as --texts queries.jsonl:text.") from None
 
 
-def _column(text: str, option: str) -> dict[str, Any]:
-    """A value for each query, from `FILE:COLUMN`: JSON lines, JSON, CSV or TSV. What is a number is one."""
+def _read_column(text: str, option: str) -> dict[str, Any]:
+    """A value for each query from `FILE:COLUMN` (JSON lines, JSON, CSV or TSV), as numbers if all of them are."""
     file, colon, name = text.rpartition(":")
     if not (file and colon and name):
-        own = f"Give {' or '.join(_OWN)}, or a" if option == "--by" else "Give a"
-        hint = f"{own} file and one of its columns, as queries.csv:language."
-        raise KaratError(f"{option} {shown(text)} is nothing to group by", hint=hint)
+        built_in = f"{', '.join(_BUILT_IN)}, or " if option == "--by" else ""
+        hint = f"Use {built_in}a file and one of its columns, such as queries.csv:language."
+        raise KaratError(f"{option} {shown(text)} is not of the form FILE:COLUMN", hint=hint)
     try:
         values: dict[str, Any] = {}
         for place, query, value in read_answer_rows(TextFile(file), "answer", {"answer": name}, file):
             if values.setdefault(query, value) != value:
-                what = f"query {query} has {shown(value)} here and {shown(values[query])} before"
+                what = f"query {query} has {shown(value)} here but {shown(values[query])} before"
                 raise KaratError(what, where=place, hint="Give each query one value.")
     except KaratError as error:
-        # How answers are named is no help here.
+        # The hint of the reader is about the option --field, which does not apply here.
         hint = (error.hint or "").partition(" Name it: ")[0]
         raise KaratError(error.what, where=error.where, hint=hint or None) from None
     known = [value for value in values.values() if value is not None]

@@ -1,17 +1,18 @@
-"""From the files that a command line names to Scores: runs and their truth, results, or scores that were saved."""
+"""Scores of the files on a command line: runs with their truth, results, or saved scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
-from karat.cli.models import noted, with_static_model
+from karat.cli.models import with_findings, with_static_model
 from karat.comparison.alignment import check_system
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.matching.matchers import matcher_of
-from karat.options import Duplicates, EvaluationOptions, Missing, Ties
+from karat.options import EVALUATION_OPTIONS
 from karat.output.progress import progress_bar
 from karat.registry.names import split_names
 from karat.scores import Scores
@@ -20,42 +21,28 @@ from karat.sources.text_file import TextFile
 
 
 @dataclass(frozen=True)
-class How:
-    """How systems are to be evaluated: the options of `karat evaluate`. Saved scores are taken as they are."""
+class Evaluation:
+    """How the command line asks to evaluate systems. Saved scores are used as they are."""
 
-    measures: Sequence[str] = ()
-    match: str = "id"
+    measures: Sequence[str]
+    options: Mapping[str, Any]
+    """the options of `EVALUATION_OPTIONS`, by name"""
     fields: Sequence[str] = ()
-    missing: Missing = "zero"
-    ties: Ties = "trec"
-    duplicates: Duplicates = "error"
-    ignore_identical_ids: bool = False
-    rel: float | None = None
-    saved: bool = field(default=False, kw_only=True)
-    """whether a file may also hold scores that were saved"""
-    strict: bool = field(default=True, kw_only=True)
-    """whether options that change nothing, as all scores are saved, are refused"""
-    says_fields: str = field(default="--field", kw_only=True)
-    """where the fields are named, for messages"""
+    accepts_saved: bool = False
+    """whether a file may also contain saved scores"""
+    rejects_unused_options: bool = True
+    """whether options that change nothing, because all scores are saved, are an error"""
+    field_option: str = "--field"
+    """where the fields are given, for messages"""
 
     @property
-    def names(self) -> list[str]:
-        """The measures asked for, one by one."""
+    def measure_names(self) -> list[str]:
+        """The measures, one by one."""
         return [name for text in self.measures for name in split_names(text)]
 
-    def options(self) -> EvaluationOptions:
-        return {
-            "ties": self.ties,
-            "missing": self.missing,
-            "duplicates": self.duplicates,
-            "ignore_identical_ids": self.ignore_identical_ids,
-            "match": matcher_of(self.match),
-            "rel": self.rel,
-        }
 
-
-def named_system(systems: Sequence[str], given: str) -> str:
-    """What a system is called that is named so, or by its file."""
+def system_name(systems: Sequence[str], given: str) -> str:
+    """The name of a system that is given by this name or by its file."""
     names = run_names(systems)
     for path, name in zip(systems, names, strict=True):
         if systems.count(path) == 1 and given in (path, PurePath(path).name) and given not in names:
@@ -63,86 +50,78 @@ def named_system(systems: Sequence[str], given: str) -> str:
     return check_system(names, given, "--baseline")
 
 
-def load(paths: Sequence[str], how: How, baseline: str | None = None) -> dict[str, Scores]:
+def load(paths: Sequence[str], evaluation: Evaluation, baseline: str | None = None) -> dict[str, Scores]:
     """The scores of each system, by the name of its file.
 
-    Where the first file is a truth, the others are runs for it; otherwise each is a system by itself. A baseline that
-    is none of them is told before anything is evaluated.
+    If the first file is a truth, the others are runs for it; otherwise each file is a system. An unknown baseline is
+    reported before anything is evaluated.
     """
-    names, notes = with_static_model(how.names)
-    options = how.options()
-    fields = fields_named(how.fields)
+    names, findings = with_static_model(evaluation.measure_names)
+    options: Any = {**evaluation.options, "match": matcher_of(evaluation.options["match"])}
+    fields = parse_fields(evaluation.fields)
     first = TextFile(paths[0])
-    if not how.saved and holds_scores(first.path):
-        hint = "karat compare, diff and gate take them."
+    if not evaluation.accepts_saved and contains_scores(first.path):
+        hint = "Saved scores are read by karat compare, diff and gate."
         raise KaratError("these are saved scores, not a truth or results", where=first.name, hint=hint)
-    alone = (how.saved and is_saved(first.path)) or is_results(first)
-    systems = paths if alone else paths[1:]
-    if not systems:
-        raise KaratError(
-            "a truth alone cannot be evaluated",
-            where=first.name,
-            hint="Name a run after it; or give a file of results, one JSON object a line.",
-        )
+    saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
+    without_truth = paths[0] in saved or is_results(first)
+    systems = paths if without_truth else paths[1:]
+    hint = "Add a run after it, or give a file of results, one JSON object per line."
+    require(systems, "a truth without a run cannot be evaluated", hint, where=first.name)
     if baseline is not None:
-        named_system(systems, baseline)
-    kept = [path for path in systems if how.saved and is_saved(path)]
-    if len(kept) == len(systems):
-        _refuse_unused(how)
-    if alone:
-        scores = {
-            name: _by_itself(path if at else first, name, replace(how, measures=names), fields, options)
-            for at, (name, path) in enumerate(zip(run_names(paths), paths, strict=True))
-        }
-        return noted(scores, notes)
-    if fields:
-        raise KaratError(
-            f"{how.says_fields} is for results, one JSON object a line", where=first.name, hint="Leave it out."
-        )
+        system_name(systems, baseline)
+    if all(path in saved for path in systems):
+        _reject_unused_options(evaluation)
     by_name = dict(zip(run_names(systems), systems, strict=True))
-    new = {name: path for name, path in by_name.items() if path not in kept}
-    scores = {name: _chosen(Scores.load(path), names, path) for name, path in by_name.items() if path in kept}
+    scores = {name: _load_saved(path, names) for name, path in by_name.items() if path in saved}
+    new = {name: path for name, path in by_name.items() if path not in saved}
+    if without_truth:
+        for name, path in new.items():
+            results = first if name == next(iter(by_name)) else TextFile(path)
+            scores[name] = _evaluate_results(results, names, fields=fields, name=name, **options)
+        return with_findings({name: scores[name] for name in by_name}, findings)
+    option = evaluation.field_option
+    require(not fields, f"{option} applies to results, one JSON object per line", "Leave it out.", where=first.name)
     if new:
         with progress_bar("bytes") as progress:
-            scores |= noted(evaluate_runs(first, new, names or DEFAULT_MEASURES, progress=progress, **options), notes)
+            evaluated = evaluate_runs(first, new, names or DEFAULT_MEASURES, progress=progress, **options)
+        scores |= with_findings(evaluated, findings)
     return {name: scores[name] for name in by_name}
 
 
-def _refuse_unused(how: How) -> None:
-    """Options of evaluation, where nothing is to be evaluated."""
-    plain = How(how.measures)
-    names = ("match", "fields", "missing", "ties", "duplicates", "ignore_identical_ids", "rel")
-    unused = [name for name in names if getattr(how, name) != getattr(plain, name)]
-    if unused and how.strict:
-        option = {"fields": how.says_fields}.get(unused[0], f"--{unused[0].replace('_', '-')}")
-        hint = f"Leave {option} out, or evaluate again."
-        raise KaratError(f"saved scores are taken as they are, and {option} cannot change them", hint=hint)
+def _reject_unused_options(evaluation: Evaluation) -> None:
+    """Reject options of an evaluation if all scores are saved."""
+    changed = [f"--{name.replace('_', '-')}" for name, option in EVALUATION_OPTIONS.items()
+               if evaluation.options[name] != option.default]  # fmt: skip
+    unused = [*changed, *([evaluation.field_option] if evaluation.fields else [])]
+    if unused and evaluation.rejects_unused_options:
+        hint = f"Leave {unused[0]} out, or evaluate the run again."
+        raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
 
 
-def is_saved(path: str) -> bool:
-    """Whether a file is meant for scores that were saved, as far as its name and its first line say."""
-    if PurePath(path).suffix.lower() == ".json" and not holds_scores(path):
-        # What is no object is no results either.
+def is_saved_scores(path: str) -> bool:
+    """Whether a file seems to contain saved scores, judging by its name and its first line."""
+    if PurePath(path).suffix.lower() == ".json" and not contains_scores(path):
+        # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
         return _first_line(path)[:1] in (b"", b"[")
-    return PurePath(path).suffix.lower() == ".csv" or holds_scores(path)
+    return PurePath(path).suffix.lower() == ".csv" or contains_scores(path)
 
 
-def holds_scores(path: str) -> bool:
-    """Whether it is JSON or Parquet of karat's own.
+def contains_scores(path: str) -> bool:
+    """Whether a file is JSON or Parquet as karat writes it.
 
-    Its JSON has its brace alone in the first line, where a line of results is a whole object; or, if somebody wrote it
-    again, what no results have.
+    karat's JSON has a brace alone in its first line, whereas a line of results is a whole object. JSON that was
+    reformatted is recognised by keys that results do not have.
     """
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes[-2:]]
-    packed = suffixes[-1:] == [".gz"]
-    suffix = (suffixes[:1] if packed else suffixes[-1:]) or [""]
+    compressed = suffixes[-1:] == [".gz"]
+    suffix = (suffixes[:1] if compressed else suffixes[-1:]) or [""]
     if suffix == [".json"]:
         first = _first_line(path)
         found = first == b"{" or (b'"means"' in first and b'"findings"' in first)
     else:
         found = suffix == [".parquet"]
-    if found and packed:
-        raise KaratError("saved scores are read as they were written, not packed", where=path, hint="Unpack it first.")
+    require(not (found and compressed), "saved scores cannot be compressed", "Decompress the file first.", where=path)
     return found
 
 
@@ -150,23 +129,16 @@ def _first_line(path: str) -> bytes:
     return next((line for _, line in TextFile(path).lines() if line), b"")
 
 
-def _by_itself(
-    source: TextFile | str, name: str, how: How, fields: dict[str, str], options: EvaluationOptions
-) -> Scores:
-    path = source if isinstance(source, str) else source.path
-    if how.saved and is_saved(path):
-        return _chosen(Scores.load(path), how.names, path)
-    results = TextFile(source) if isinstance(source, str) else source
-    if not is_results(results):
-        hint = "Name the truth first, as karat compare TRUTH RUN RUN."
-        raise KaratError(
-            "this holds neither results nor saved scores; a run needs a truth", where=results.name, hint=hint
-        )
-    return evaluate_results(results, how.names or None, fields=fields, name=name, **options)
+def _evaluate_results(results: TextFile, names: Sequence[str], **options: Any) -> Scores:
+    hint = "Name the truth first, as in karat compare TRUTH RUN RUN."
+    what = "this file contains neither results nor saved scores, and a run needs a truth"
+    require(is_results(results), what, hint, where=results.name)
+    return evaluate_results(results, names or None, **options)
 
 
-def _chosen(scores: Scores, names: Sequence[str], path: str) -> Scores:
-    """Saved scores, of the measures that are asked for."""
+def _load_saved(path: str, names: Sequence[str]) -> Scores:
+    """Saved scores, reduced to these measures if any are named."""
+    scores = Scores.load(path)
     if not names:
         return scores
     try:
@@ -175,29 +147,29 @@ def _chosen(scores: Scores, names: Sequence[str], path: str) -> Scores:
         raise KaratError(error.what, where=path, hint=error.hint) from None
 
 
-def fields_named(given: Sequence[str]) -> dict[str, str]:
-    """What results call their fields, from `retrieved=source_nodes`.
+def parse_fields(given: Sequence[str]) -> dict[str, str]:
+    """The names of fields in results files, from texts such as `retrieved=source_nodes`.
 
-    >>> fields_named(["query=id", "retrieved=response.source_nodes"])
+    >>> parse_fields(["query=id", "retrieved=response.source_nodes"])
     {'query': 'id', 'retrieved': 'response.source_nodes'}
     """
     names: dict[str, str] = {}
     for text in given:
         role, equals, name = (part.strip() for part in text.partition("="))
         if not (role and equals and name) or names.get(role, name) != name:
-            problem = "twice" if role in names else "is not NAME=THEIRS"
+            problem = "is given twice" if role in names else "is not of the form NAME=THEIRS"
             raise KaratError(f"--field {shown(text)} {problem}", hint="Write --field retrieved=source_nodes.")
         names[role] = name
     return names
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """What to call each run: its file's name, and as much of the path as tells it from the others.
+    """A name for each run: the name of its file, with as many folders as it takes to tell the runs apart.
 
     >>> run_names(["runs/bm25.trec", "runs/dense.trec.gz"]), run_names(["a/run.txt", "b/run.txt"])
     (['bm25', 'dense'], ['a/run', 'b/run'])
     """
-    parts = [_short(path).split("/") for path in paths]
+    parts = [_without_suffix(path).split("/") for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -205,13 +177,13 @@ def run_names(paths: Sequence[str]) -> list[str]:
     return [f"{path} ({at})" if paths.count(path) > 1 else path for at, path in enumerate(paths, 1)]
 
 
-_KNOWN = {".gz", ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson", ".parquet"}
+_SUFFIXES = {".gz", ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson", ".parquet"}
 
 
-def _short(path: str) -> str:
+def _without_suffix(path: str) -> str:
     if path == "-":
         return "stdin"
     pure = PurePath(path)
-    while pure.suffix.lower() in _KNOWN and pure.stem:
+    while pure.suffix.lower() in _SUFFIXES and pure.stem:
         pure = pure.with_suffix("")
     return pure.as_posix()

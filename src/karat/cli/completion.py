@@ -1,0 +1,68 @@
+"""Tab completion: the values that a shell offers for an option or an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from click import Context, Parameter
+from click.shell_completion import CompletionItem
+
+Complete = Callable[[Context, Parameter, str], list[CompletionItem]]
+
+_MATCHES = ("id", "content", "meta.", "prefix", "chunk", "fuzzy", "overlap")
+
+
+def complete_file(context: Context, parameter: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """The shell completes file names itself."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_values(values: Sequence[str]) -> Complete:
+    """The values that begin with what was typed."""
+
+    def complete(context: Context, parameter: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+        return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+
+    return complete
+
+
+complete_match = complete_values(_MATCHES)
+
+
+def complete_group(context: Context, parameter: Parameter, incomplete: str) -> list[CompletionItem]:
+    """`length`, `relevant`, or a file."""
+    names = complete_values(("length", "relevant"))(context, parameter, incomplete)
+    return [*names, *complete_file(context, parameter, incomplete)]
+
+
+def complete_definition(context: Context, parameter: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Names of measures without a cut-off, for `karat measures`."""
+    from karat.measures import definitions
+
+    return [CompletionItem(each.name, help=each.summary) for each in definitions() if _begins(each.name, incomplete)]
+
+
+def complete_measure(context: Context, parameter: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Measures as they can be computed: `nDCG` and `nDCG@10`, but only `P@10`, because P needs a cut-off."""
+    from karat.measures import definitions
+    from karat.registry.parameters import REQUIRED
+
+    items = []
+    for each in definitions():
+        if context.info_name == "answers" and each.takes != "answers":
+            continue
+        if each.at is None or each.parameters[each.at].default is not REQUIRED:
+            items.append(CompletionItem(each.name, help=each.summary))
+        if each.at is not None:
+            items.append(CompletionItem(f"{each.name}@{each.example_at}", help=each.summary))
+    return [item for item in items if _begins(item.value, incomplete)]
+
+
+def complete_rule(context: Context, parameter: Parameter, incomplete: str) -> list[CompletionItem]:
+    """The beginning of a rule, such as `nDCG@10=`."""
+    items = complete_measure(context, parameter, incomplete)
+    return [CompletionItem(f"{item.value}=", help=item.help) for item in items]
+
+
+def _begins(name: str, incomplete: str) -> bool:
+    return name.lower().startswith(incomplete.lower())
