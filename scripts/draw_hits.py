@@ -102,7 +102,7 @@ COLOURS = ("#b26a00", "#2563a8", "#2f7d4f", "#8b3fa0")
 def draw(record: Document, explanation: Explanation, picture: Picture) -> str:
     """One query under one matcher, as SVG."""
     golds = [gold["id"] for gold in record["truth"]]
-    rows = [row for row in explanation.rows if row.rank is not None and row.how]
+    rows = [row for row in explanation.rows if row.rank is not None and row.reason]
     middles, bottom = row_middles(len(record["retrieved"]))
     heights = gold_places(len(golds), bottom)
     height = bottom + 36 + TILE + EDGE
@@ -141,8 +141,8 @@ def lines(
         place = heights[golds.index(gold_id(row))]
         end = (place.start + place.stop) // 2 + spread(of_gold.index(row), len(of_gold), 22)
         shade = colour(row, golds)
-        look = 'stroke-dasharray="5 4" stroke-opacity="0.55"' if row.again else ""
-        label = f"{row.how}, again" if row.again else row.how
+        look = 'stroke-dasharray="5 4" stroke-opacity="0.55"' if row.repeated else ""
+        label = f"{row.reason}, again" if row.repeated else row.reason
         width = round(6.2 * len(label) + 16)
         left = LEFT + LEFT_WIDTH + 10
         bend = (RIGHT - BENDS) // 2
@@ -214,9 +214,9 @@ def score_tiles(explanation: Explanation, top: int) -> Iterator[str]:
 def in_words(explanation: Explanation) -> str:
     """The same for those who do not see it."""
     found = [
-        f"Rank {row.rank} is a hit of {gold_id(row)}{' again' if row.again else ''}: {row.how}."
+        f"Rank {row.rank} is a hit of {gold_id(row)}{' again' if row.repeated else ''}: {row.reason}."
         for row in explanation.rows
-        if row.rank is not None and row.how
+        if row.rank is not None and row.reason
     ]
     missed = [f"{gold_id(row)} is not retrieved." for row in explanation.rows if row.rank is None]
     scores = ", ".join(f"{name} {value:.4f}" for name, value in explanation.scores.items() if value is not None)

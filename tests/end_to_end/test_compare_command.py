@@ -293,7 +293,7 @@ def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, word
         (("truth.qrels", "bm25.trec"), "a comparison needs two systems"),
         (("truth.qrels", "bm25.trec", "no.trec"), "no.trec: there is no such file"),
         (("truth.qrels", "bm25.trec", "no.json"), "no.json: there is no such file"),
-        (("no.csv", "nor.csv"), "no.csv: there is no such file"),
+        (("no.csv", "nor.csv"), "no.csv: no such file"),
         (("no.json", "nor.json"), "no.json: there is no such file"),
         (("truth.qrels", "bm25.trec", "overlap.trec", "--baseline", "bm52"), "Did you mean bm25?"),
         (("-", "-", "bm25.trec"), "standard input can be read only once"),
@@ -301,8 +301,8 @@ def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, word
             ("truth.qrels", "bm25.trec", "overlap.trec", "-o", "bm25.trec", "--format", "csv"),
             "the output file is also an input",
         ),
-        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: these are no scores of karat"),
-        (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: these are no scores of karat"),
+        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: not a scores file of karat"),
+        (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: not a scores file of karat"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "AP"), "saved.csv: these scores have no 'AP'"),
         (("truth.qrels", "bm25.trec", "saved.csv"), "no measure in common"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "P@7"), "the systems have different queries"),
@@ -363,7 +363,7 @@ def test_a_run_that_has_none_of_the_queries_is_not_compared(karat: Karat, folder
 def test_a_file_of_scores_that_holds_none_is_told_so(karat: Karat, folder: Path, text: str) -> None:
     (folder / "empty.json").write_text(text)
     assert "empty.json" in (error := refused(karat("empty.json", "empty.json")))
-    assert "these are no scores of karat" in error
+    assert "not a scores file of karat" in error
 
 
 def test_a_truth_may_be_called_json_and_a_baseline_be_named_beside_a_pipe(karat: Karat, folder: Path) -> None:

@@ -22,12 +22,12 @@ BEFORE = "q Q0 a 1 3 A\nq Q0 b 2 2 A\nr Q0 x 1 2 A\nr Q0 c 2 1 A\nsame Q0 d 1 1 
 AFTER = "q Q0 x 1 3 B\nq Q0 b 2 2 B\nr Q0 c 1 1 B\nsame Q0 d 1 1 B\n"
 RUNS = ("truth.qrels", "old.trec", "new.trec")
 TABLE = """\
-query   what moved   rank    how                         part      old      new   difference
-────────────────────────────────────────────────────────────────────────────────────────────
-q       a            1 → –   fell out of the top 10   -0.3801   0.8597   0.4796      -0.3801
-r       c            2 → 1   rose                     +0.3691   0.6309   1.0000      +0.3691
+query   document   rank    change                   contribution      old      new   difference
+───────────────────────────────────────────────────────────────────────────────────────────────
+q       a          1 → –   fell out of the top 10        -0.3801   0.8597   0.4796      -0.3801
+r       c          2 → 1   rose                          +0.3691   0.6309   1.0000      +0.3691
 nDCG@10: old 0.8302, new 0.8265; 1 query better, 1 the same, 1 worse
-part: what a document accounts for, if the documents go from old to new one by one, topmost first
+contribution: change of the score as the document moves from old to new (one document at a time, topmost first)
 """
 
 
@@ -112,7 +112,7 @@ def test_the_program_itself_prints_the_same(folder: Path) -> None:
 def test_n_says_how_many_are_shown_and_0_shows_all(good: Text) -> None:
     fewer = good(*RUNS, "-n", "1")
     assert "; the one that changed most is shown" in fewer
-    assert "c            2 → 1" not in fewer
+    assert "c          2 → 1" not in fewer
     assert good(*RUNS, "-n", "0") == TABLE
 
 
@@ -132,14 +132,16 @@ def test_of_several_losses_the_worst_are_shown(folder: Path, good: Text) -> None
     assert "1 query better, 0 the same, 2 worse; the one that lost most is shown" in shown
 
 
-def test_the_demo_runs_have_the_changes_that_movers_has(good: Text) -> None:
+def test_the_command_and_comparison_diff_agree_on_the_demo_runs(good: Text) -> None:
     runs = {name: path for name, path in demo.runs().items() if name != "overlap"}
     whole = json.loads(good(demo.TRUTH, *runs.values(), "-m", "AP", "--format", "json", "-n", "4"))
     found = compare(evaluate_runs(demo.TRUTH, runs, "AP"), permutations=9, resamples=9).diff("AP", n=4)
     assert whole == json.loads(json.dumps(found.to_dict()))
     assert len(whole["queries"]) == 4
     for change in whole["queries"]:
-        assert sum(move["part"] for move in change["moves"]) + change["rest"] == pytest.approx(change["difference"])
+        assert sum(move["contribution"] for move in change["moves"]) + change["unattributed"] == pytest.approx(
+            change["difference"]
+        )
 
 
 def test_every_format_tells_of_the_same_queries(good: Text) -> None:
@@ -173,22 +175,23 @@ def test_a_file_is_written_in_the_format_that_its_name_says(name: str, form: str
 
 def test_one_query_in_full_has_every_move_and_both_lists(good: Text) -> None:
     assert good(*RUNS, "--query", "q") == (
-        "what moved   rank    how                         part\n"
-        "─────────────────────────────────────────────────────\n"
-        "a            1 → –   fell out of the top 10   -0.3801\n"
+        "document   rank    change                   contribution\n"
+        "────────────────────────────────────────────────────────\n"
+        "a          1 → –   fell out of the top 10        -0.3801\n"
         "query q: nDCG@10 old 0.8597, new 0.4796 (-0.3801)\n"
-        "part: what a document accounts for, if the documents go from old to new one by one, topmost first\n"
+        "contribution: change of the score as the document moves from old to new"
+        " (one document at a time, topmost first)\n"
         "\n"
         "rank   old     new\n"
         "────────────────────\n"
         "1      [1] a   x\n"
         "2      [2] b   [2] b\n"
-        "the first 2 of both; [n] is the grade of a hit\n"
+        "the first 2 ranks of both; [n] is the grade of a hit\n"
     )
     change = json.loads(good(*RUNS, "--query", "q", "--format", "json"))
     assert (change["query"], [move["gold"] for move in change["moves"]]) == ("q", ["a"])
     assert good(*RUNS, "--query", "q", "--format", "csv").startswith(
-        "gold,label,grade,before,after,how,part\na,a,1.0,1,,fell out"
+        "gold,label,grade,before,after,change,contribution\na,a,1.0,1,,fell out"
     )
     assert good(*RUNS, "--query", "same").count("[1] d") == 2
     assert r"\[2\] b" in good(*RUNS, "--query", "q", "--format", "markdown")
@@ -209,7 +212,7 @@ def test_chunks_that_moved_are_told_of_by_the_text_of_their_gold(good: Text, fol
     before = results(folder / "before.jsonl", {**gold, "retrieved": ["is soft", "Iron"]})
     after = results(folder / "after.jsonl", {**gold, "retrieved": ["nothing", "is soft"]})
     shown = good(before, after, "-m", "R@1", "--match", "chunk")
-    assert "Gold is soft.   1 → 2   fell out of the top 1   -0.5000" in shown
+    assert "Gold is soft.   1 → 2   fell out of the top 1        -0.5000" in shown
     assert "Iron" not in shown
 
 
@@ -234,15 +237,15 @@ def test_saved_scores_show_differences_and_say_why_no_more(good: Text, folder: P
         assert [line.split()[:4] for line in shown.splitlines()[2:4]] == [
             ["q", "0.8597", "0.4796", "-0.3801"], ["r", "0.6309", "1.0000", "+0.3691"],
         ]  # fmt: skip
-        assert "note: these scores are numbers alone: evaluate again to see what moved." in shown
-        assert "numbers alone" in good(*words, "--query", "q", "-m", "RR")
+        assert "note: these scores contain no run data: evaluate again to see the documents that moved." in shown
+        assert "no run data" in good(*words, "--query", "q", "-m", "RR")
 
 
 def test_truths_that_differ_are_a_mistake(mistake: Text, folder: Path) -> None:
     before = results(folder / "before.jsonl", record(["a", "b"], ["a"]))
     after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
-    assert "query q: the two systems were judged by different truths" in mistake(before, after)
-    assert "different truths" in mistake(before, after, "--query", "q", "--format", "json")
+    assert "query q: the two systems were evaluated against different ground truths" in mistake(before, after)
+    assert "different ground truths" in mistake(before, after, "--query", "q", "--format", "json")
 
 
 def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_asked_for(
@@ -250,14 +253,14 @@ def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_
 ) -> None:
     before = results(folder / "before.jsonl", record(["a"], ["a"]), {**record(["a"], ["a"]), "query": "more"})
     after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
-    assert "after lacks 1 (more)" in mistake(before, after)
+    assert "after lacks 1 query (more)" in mistake(before, after)
     assert "0 queries better, 0 the same, 1 worse" in good(before, after, "--queries", "common")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*RUNS, "--query", "sme"), "there is no query 'sme' in both systems. Did you mean same?"),
+        ((*RUNS, "--query", "sme"), "no query 'sme' in both systems. Did you mean same?"),
         ((*RUNS, "-m", "R", "-m", "AP"), "a diff shows one measure at a time. Use -m R or -m AP."),
         ((*RUNS, "-m", "R@5,AP"), "a diff shows one measure at a time. Use -m R@5 or -m AP."),
         ((*RUNS, "-m", "nDGC@10"), "Did you mean"),
@@ -295,7 +298,10 @@ def test_hostile_ids_are_shown_and_never_sent(good: Text, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "header"),
-    [((), "query,before,after,difference\n"), (("--query", "q"), "gold,label,grade,before,after,how,part\n")],
+    [
+        ((), "query,before,after,difference\n"),
+        (("--query", "q"), "gold,label,grade,before,after,change,contribution\n"),
+    ],
 )
 def test_csv_has_its_header_also_where_nothing_changed(good: Text, words: tuple[str, ...], header: str) -> None:
     assert good("truth.qrels", "old.trec", "old.trec", "--format", "csv", *words) == header

@@ -162,7 +162,7 @@ def test_a_query_is_explained_rank_by_rank(folder: Path) -> None:
     shown = good(folder, "evaluate", "results.jsonl", "--match", "chunk", "--explain", "soft", "-m", "R").splitlines()
     assert [line.split()[0] for line in shown[2:6]] == ["1", "2", "3", "–"]
     assert shown[3].endswith("contained")
-    assert shown[4].endswith("contained (again)")
+    assert shown[4].endswith("contained (repeated)")
     assert shown[5].endswith("not retrieved")
     assert shown[6:] == ["query soft: R 0.5000", "3 retrieved, matched by chunk"]
 
@@ -174,7 +174,7 @@ def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path
     assert good(folder, *command, "-o", "why.txt") == ""
     assert (folder / "why.txt").read_text() == printed
     if form == "json":
-        assert json.loads(printed)["rows"][1]["how"] == "contained"
+        assert json.loads(printed)["rows"][1]["reason"] == "contained"
 
 
 def test_an_explanation_of_several_runs_says_whose_it_is(folder: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_run_that_changed_is_not_explained(folder: Path) -> None:
 def test_scores_that_were_saved_have_nothing_behind_them(folder: Path) -> None:
     scores = evaluate_results(folder / "results.jsonl", "R", match="chunk")
     scores.to_json(folder / "scores.json")
-    with pytest.raises(KaratError, match="numbers alone"):
+    with pytest.raises(KaratError, match="no run data"):
         Scores.load(folder / "scores.json").explain("soft")
 
 

@@ -444,7 +444,7 @@ def test_a_query_without_a_truth_has_no_value_for_documents_and_one_without_gold
 def test_what_has_no_value_is_shown_and_goes_out_as_null(tmp_path: Path) -> None:
     scores = evaluate_results(MIXED, ["EM", "RR"])
     assert [line for line in str(scores).splitlines() if "without a value" in line] == [
-        "note: 1 without a value for EM, RR, left out."
+        "note: 1 query without a value for EM, RR, left out."
     ]
     assert json.loads(scores.to_json(tmp_path / "scores.json"))["queries"][1] == {
         "query": "answers",
@@ -459,8 +459,8 @@ def test_measures_that_leave_out_as_many_share_a_note_and_others_have_their_own(
     records = [*MIXED[:3], {**MIXED[2], "query": "more documents"}]
     notes = [line for line in str(evaluate_results(records, ["EM", "RR", "TokenF1"])).splitlines() if "value" in line]
     assert sorted(notes) == [
-        "note: 1 without a value for RR, left out.",
-        "note: 2 without a value for EM, TokenF1, left out.",
+        "note: 1 query without a value for RR, left out.",
+        "note: 2 queries without a value for EM, TokenF1, left out.",
     ]
 
 

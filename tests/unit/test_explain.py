@@ -1,4 +1,4 @@
-"""What stands behind a score, and what happens where nothing does."""
+"""Explaining the scores of a query by its documents."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ TRUTH = {"q": ["Gold is soft.", "Iron rusts."]}
 RUN = {"q": ["Lead is grey.", "is soft", "Iron rusts."]}
 
 
-def test_each_rank_says_which_gold_it_is_and_how() -> None:
+def test_each_rank_has_the_gold_it_matched_and_the_reason() -> None:
     rows = evaluate(TRUTH, RUN, "R", match="chunk").explain("q").rows
-    assert [(row.rank, row.gold, row.how) for row in rows] == [
+    assert [(row.rank, row.gold, row.reason) for row in rows] == [
         (1, "", ""), (2, "Gold is soft.", "contained"), (3, "Iron rusts.", "the whole text"),
     ]  # fmt: skip
 
 
-def test_the_grade_is_the_golds_score_whatever_was_measured() -> None:
+def test_the_grade_is_the_score_of_the_gold_for_every_measure() -> None:
     truth = {"q": [{"id": "a", "score": 3}]}
     for measure in ("R", "nDCG"):
         assert evaluate(truth, {"q": ["a"]}, measure).explain("q").rows[0].grade == 3
 
 
-def test_a_file_whose_order_changed_is_not_explained(tmp_path: Path) -> None:
+def test_explaining_a_run_file_that_changed_is_an_error(tmp_path: Path) -> None:
     run = tmp_path / "run.trec"
     run.write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
     scores = evaluate({"q": {"a": 1}}, run, "RR")
@@ -37,7 +37,7 @@ def test_a_file_whose_order_changed_is_not_explained(tmp_path: Path) -> None:
         scores.explain("q")
 
 
-def test_a_document_that_changed_is_not_explained() -> None:
+def test_explaining_a_document_that_changed_is_an_error() -> None:
     document = Document("Gold is soft.")
     scores = evaluate(TRUTH, {"q": [document]}, "R", match="content")
     document.content = "Lead is grey."
@@ -46,17 +46,17 @@ def test_a_document_that_changed_is_not_explained() -> None:
 
 
 @pytest.mark.parametrize("k", ["5", None, -1, 2.0, True])
-def test_what_is_no_number_of_ranks_is_refused(k: Any) -> None:
-    with pytest.raises(KaratError, match="no number of ranks"):
+def test_a_k_that_is_not_a_number_of_ranks_is_an_error(k: Any) -> None:
+    with pytest.raises(KaratError, match="not a number of ranks"):
         evaluate(TRUTH, RUN, "R").explain("q", k)
 
 
-def test_scores_alone_and_scores_that_were_pickled_are_numbers_without_evidence() -> None:
+def test_scores_without_evidence_and_pickled_scores_cannot_be_explained() -> None:
     scores = evaluate(TRUTH, RUN, "R", match="chunk")
-    for numbers in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
-        assert numbers.means == scores.means
-        with pytest.raises(KaratError, match="numbers alone"):
-            numbers.explain("q")
+    for restored in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
+        assert restored.means == scores.means
+        with pytest.raises(KaratError, match="no run data"):
+            restored.explain("q")
 
 
 def test_several_runs_each_have_their_own_evidence() -> None:
@@ -72,11 +72,11 @@ def test_embeddings_can_be_matched_by_a_function() -> None:
         {"q": [np.array([1.0, 0.0])]}, {"q": [np.array([0.0, 1.0]), np.array([1.0, 0.0])]}, "RR", match=near
     )
     assert scores["RR"] == 0.5
-    assert scores.explain("q").rows[1].how == "near says so"
+    assert scores.explain("q").rows[1].reason == "near says so"
 
 
-@pytest.mark.parametrize("nothing", [None, ""])
-def test_a_function_is_not_asked_about_nothing(nothing: str | None) -> None:
-    scores = evaluate({"q": [nothing, "a"]}, {"q": [nothing, "b"]}, ["R", "NumRel"], match=lambda *_: True)
+@pytest.mark.parametrize("empty", [None, ""])
+def test_a_matching_function_is_not_called_for_empty_documents(empty: str | None) -> None:
+    scores = evaluate({"q": [empty, "a"]}, {"q": [empty, "b"]}, ["R", "NumRel"], match=lambda *_: True)
     assert dict(scores) == {"R": 1.0, "NumRel": 1.0}
     assert scores.explain("q").rows[0].gold == ""

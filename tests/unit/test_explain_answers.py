@@ -1,4 +1,4 @@
-"""What stands behind the score of an answer: each gold answer, and what each measure says of it."""
+"""Explaining the score of an answer: the score of each measure for each gold answer."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from karat import KaratError, Scores, evaluate_answers, evaluate_results, regist
 from karat.answers import Answers
 from karat.judged import Floats
 
-TRUTH: dict[str, Any] = {"nine": ["9", "nine", "the nine"], "tower": "the Eiffel Tower", "unsaid": ["x", "y"]}
-SAID = {"nine": "Nine.", "tower": "Eiffel Tower in Paris", "unsaid": None}
+TRUTH: dict[str, Any] = {"nine": ["9", "nine", "the nine"], "tower": "the Eiffel Tower", "missing": ["x", "y"]}
+PREDICTED = {"nine": "Nine.", "tower": "Eiffel Tower in Paris", "missing": None}
 MEASURES = ["EM", "EM(normalize=true)", "TokenF1"]
 
 RESULTS: list[dict[str, Any]] = [
@@ -30,8 +30,8 @@ RESULTS: list[dict[str, Any]] = [
 HOSTILE = "<b>&\x1b[31m[red]\x07\u202e\x9b2J</b>"
 
 
-def drawn(explanation: Any, *, colour: bool = True) -> str:
-    """What a terminal of some width is sent."""
+def terminal_output(explanation: Any, *, colour: bool = True) -> str:
+    """The output for a terminal."""
     file = io.StringIO()
     Console(file=file, width=200, force_terminal=colour, color_system="truecolor" if colour else None).print(
         explanation
@@ -40,12 +40,12 @@ def drawn(explanation: Any, *, colour: bool = True) -> str:
 
 
 def rows(explanation: Any) -> list[list[str]]:
-    """The cells of the table of answers, in plain text."""
+    """The texts of the cells of the table of answers."""
     return [[cell.text for cell in row] for row in explanation.tables()[-1].rows]
 
 
-def test_each_gold_answer_has_a_row_with_what_each_measure_says_of_it_alone() -> None:
-    explanation = evaluate_answers(TRUTH, SAID, MEASURES).explain("nine")
+def test_each_gold_answer_has_its_own_scores() -> None:
+    explanation = evaluate_answers(TRUTH, PREDICTED, MEASURES).explain("nine")
     assert explanation.answer is not None
     assert explanation.answer.predicted == "Nine."
     assert [(gold, list(scores.values())) for gold, scores in explanation.answer.golds] == [
@@ -54,8 +54,8 @@ def test_each_gold_answer_has_a_row_with_what_each_measure_says_of_it_alone() ->
     assert {tuple(scores) for _, scores in explanation.answer.golds} == {tuple(MEASURES)}
 
 
-def test_the_table_shows_the_predicted_answer_and_marks_the_best_of_the_gold_ones() -> None:
-    lines = str(evaluate_answers(TRUTH, SAID, MEASURES).explain("nine")).splitlines()
+def test_the_table_shows_the_predicted_answer_and_marks_the_best_scores() -> None:
+    lines = str(evaluate_answers(TRUTH, PREDICTED, MEASURES).explain("nine")).splitlines()
     assert lines[0].split() == ["answer", *MEASURES]
     assert [line.split() for line in lines[2:6]] == [
         ["predicted", "Nine."],
@@ -66,14 +66,14 @@ def test_the_table_shows_the_predicted_answer_and_marks_the_best_of_the_gold_one
     assert lines[6:] == ["* the best of its column", "query nine: EM 0.0000, EM(normalize=true) 1.0000, TokenF1 1.0000"]
 
 
-def test_nothing_is_marked_where_all_gold_answers_are_as_near() -> None:
+def test_nothing_is_marked_if_all_gold_answers_have_the_same_score() -> None:
     scores = evaluate_answers({"q": ["a", "b"], "alone": "c"}, {"q": "x", "alone": "c"}, "EM")
     for query in ("q", "alone"):
         assert "*" not in str(scores.explain(query))
 
 
-def test_no_predicted_answer_is_said_to_be_none_and_is_far_from_every_gold_one() -> None:
-    explanation = evaluate_answers(TRUTH, SAID, "EM").explain("unsaid")
+def test_a_missing_predicted_answer_is_shown_as_none_and_scores_0_for_every_gold_answer() -> None:
+    explanation = evaluate_answers(TRUTH, PREDICTED, "EM").explain("missing")
     assert rows(explanation) == [["predicted", "(none)", ""], ["gold", "x", "0.0000"], ["gold", "y", "0.0000"]]
     assert explanation.to_dict()["predicted"] is None
     assert explanation.answer is not None
@@ -86,26 +86,26 @@ def test_an_empty_predicted_answer_is_not_none() -> None:
     assert rows(explanation) == [["predicted", "", ""], ["gold", "", "1.0000"], ["gold", "x", "0.0000"]]
 
 
-def test_the_dictionary_holds_the_whole_texts_and_the_table_their_beginning() -> None:
-    gold, said = "gold " * 100 + "end", "line one\nline  two " * 20
-    explanation = evaluate_answers({"q": [gold, "x"]}, {"q": said}, "TokenF1").explain("q")
+def test_the_dictionary_has_the_full_texts_and_the_table_their_beginning() -> None:
+    gold, predicted = "gold " * 100 + "end", "line one\nline  two " * 20
+    explanation = evaluate_answers({"q": [gold, "x"]}, {"q": predicted}, "TokenF1").explain("q")
     whole = explanation.to_dict()
     assert json.loads(json.dumps(whole)) == whole
     assert whole == {
         "query": "q",
         "scores": {"TokenF1": 0.0},
-        "predicted": said,
+        "predicted": predicted,
         "golds": [{"gold": gold, "scores": {"TokenF1": 0.0}}, {"gold": "x", "scores": {"TokenF1": 0.0}}],
     }
-    predicted, first, _ = rows(explanation)
-    assert predicted[1].startswith("line one line two line")
-    for text in (predicted[1], first[1]):
+    (_, shown, _), (_, shown_gold, _), _ = rows(explanation)
+    assert shown.startswith("line one line two line")
+    for text in (shown, shown_gold):
         assert text.endswith("…")
         assert len(text) <= 50
 
 
-def test_the_dictionary_is_the_callers_own() -> None:
-    explanation = evaluate_answers(TRUTH, SAID, "EM").explain("nine")
+def test_changing_the_dictionary_does_not_change_the_explanation() -> None:
+    explanation = evaluate_answers(TRUTH, PREDICTED, "EM").explain("nine")
     before = explanation.to_dict()
     changed = explanation.to_dict()
     changed["golds"].clear()
@@ -121,49 +121,49 @@ def test_similarity_is_explained_by_the_same_model() -> None:
 
 @given(
     golds=st.lists(st.text("ab .", max_size=6), min_size=1, max_size=4),
-    said=st.none() | st.text("ab .", max_size=6),
+    predicted=st.none() | st.text("ab .", max_size=6),
 )
-def test_the_best_of_the_gold_answers_is_the_score(golds: list[str], said: str | None) -> None:
-    explanation = evaluate_answers({"q": golds}, {"q": said}).explain("q")
+def test_the_best_score_over_the_gold_answers_counts(golds: list[str], predicted: str | None) -> None:
+    explanation = evaluate_answers({"q": golds}, {"q": predicted}).explain("q")
     assert explanation.answer is not None
     assert [gold for gold, _ in explanation.answer.golds] == list(dict.fromkeys(golds))
     for measure, value in explanation.scores.items():
         assert max(scores[measure] for _, scores in explanation.answer.golds) == value
 
 
-def test_a_number_as_id_of_a_question_is_its_text() -> None:
+def test_the_id_of_a_question_in_a_list_is_its_position_as_text() -> None:
     scores = evaluate_answers(["a", "b"], ["a", "x"], "EM")
     assert scores.explain("1").to_dict()["golds"] == [{"gold": "b", "scores": {"EM": 0.0}}]
 
 
 def test_an_unknown_question_is_an_error_that_names_the_nearest() -> None:
-    scores = evaluate_answers(TRUTH, SAID, "EM")
-    with pytest.raises(KaratError, match=r"there is no query 'towr' in the truth\. Did you mean tower\?"):
+    scores = evaluate_answers(TRUTH, PREDICTED, "EM")
+    with pytest.raises(KaratError, match=r"no query 'towr' in the truth\. Did you mean tower\?"):
         scores.explain("towr")
     with pytest.raises(KaratError, match=r"Did you mean answers\?"):
         evaluate_results(RESULTS, ["EM", "RR"]).explain("answer")
 
 
-@pytest.mark.parametrize("how", ["each", "best"])
-def test_where_less_is_better_the_lowest_of_the_gold_answers_counts_and_is_marked(how: str) -> None:
-    def apart(gold: str, said: str) -> float:
-        return abs(len(gold) - len(said))
+@pytest.mark.parametrize("method", ["best_of", "best"])
+def test_the_lowest_score_counts_and_is_marked_if_lower_is_better(method: str) -> None:
+    def longer(gold: str, predicted: str) -> float:
+        return abs(len(gold) - len(predicted))
 
     @register(takes="answers", higher_is_better=False)
-    def Apart(answers: Answers) -> Floats:
+    def Longer(answers: Answers) -> Floats:
         """How many characters one answer is longer than the other."""
-        if how == "each":
-            return answers.best_of(apart, lowest=True)
-        return answers.best([apart(*pair) for pair in zip(*answers.pairs, strict=True)], lowest=True)
+        if method == "best_of":
+            return answers.best_of(longer, lowest=True)
+        return answers.best([longer(*pair) for pair in zip(*answers.pairs, strict=True)], lowest=True)
 
-    truth: dict[str, Any] = {"q": ["abcd", "ab", "abcdefg"], "r": ["abc"], "unsaid": ["a", "b"]}
-    scores = evaluate_answers(truth, {"q": "xyz!!", "r": "x", "unsaid": None}, ["Apart", "EM"])
+    truth: dict[str, Any] = {"q": ["abcd", "ab", "abcdefg"], "r": ["abc"], "missing": ["a", "b"]}
+    scores = evaluate_answers(truth, {"q": "xyz!!", "r": "x", "missing": None}, ["Longer", "EM"])
     assert scores.per_query == {
-        "q": {"Apart": 1.0, "EM": 0.0}, "r": {"Apart": 2.0, "EM": 0.0}, "unsaid": {"Apart": 0.0, "EM": 0.0},
+        "q": {"Longer": 1.0, "EM": 0.0}, "r": {"Longer": 2.0, "EM": 0.0}, "missing": {"Longer": 0.0, "EM": 0.0},
     }  # fmt: skip
     explanation = scores.explain("q")
     assert explanation.answer is not None
-    assert [values["Apart"] for _, values in explanation.answer.golds] == [1.0, 3.0, 2.0]
+    assert [values["Longer"] for _, values in explanation.answer.golds] == [1.0, 3.0, 2.0]
     assert [line.split() for line in str(explanation).splitlines()[3:6]] == [
         ["gold", "abcd", "1.0000*", "0.0000"],
         ["gold", "ab", "3.0000", "0.0000"],
@@ -172,21 +172,21 @@ def test_where_less_is_better_the_lowest_of_the_gold_answers_counts_and_is_marke
     assert "*" not in str(scores.explain("r"))
 
 
-def test_a_question_that_was_left_out_is_said_to_be_left_out() -> None:
-    scores = evaluate_answers(TRUTH, SAID, "EM", missing="skip")
+def test_explaining_a_question_that_was_left_out_is_an_error_with_the_reason() -> None:
+    scores = evaluate_answers(TRUTH, PREDICTED, "EM", missing="skip")
     with pytest.raises(KaratError) as caught:
-        scores.explain("unsaid")
-    assert caught.value.what == ("query 'unsaid' was not evaluated: 1 question without an answer (left out): unsaid")
+        scores.explain("missing")
+    assert caught.value.what == ("query 'missing' was not evaluated: 1 question without an answer (left out): missing")
 
 
-def test_a_question_that_nobody_knows_the_answer_of_is_said_to_be_ignored() -> None:
-    scores = evaluate_answers({**TRUTH, "open": None}, SAID, "EM")
+def test_explaining_a_question_without_a_gold_answer_is_an_error_with_the_reason() -> None:
+    scores = evaluate_answers({**TRUTH, "open": None}, PREDICTED, "EM")
     with pytest.raises(KaratError) as caught:
         scores.explain("open")
     assert caught.value.what == "query 'open' was not evaluated: 1 question without a gold answer (ignored): open"
 
 
-def test_a_query_with_nothing_else_is_said_to_be_ignored() -> None:
+def test_explaining_a_query_with_nothing_to_evaluate_is_an_error_with_the_reason() -> None:
     scores = evaluate_results([*RESULTS, {"query": "nothing"}], ["EM", "RR"])
     with pytest.raises(KaratError) as caught:
         scores.explain("nothing")
@@ -195,29 +195,29 @@ def test_a_query_with_nothing_else_is_said_to_be_ignored() -> None:
     )
 
 
-def test_scores_alone_pickled_or_saved_are_numbers_without_answers(tmp_path: Path) -> None:
-    scores = evaluate_answers(TRUTH, SAID, "EM")
+def test_scores_without_evidence_pickled_or_saved_cannot_be_explained(tmp_path: Path) -> None:
+    scores = evaluate_answers(TRUTH, PREDICTED, "EM")
     scores.to_json(tmp_path / "scores.json")
-    for numbers in (
+    for restored in (
         scores.without_evidence(),
         pickle.loads(pickle.dumps(scores)),
         Scores.load(tmp_path / "scores.json"),
     ):
-        assert numbers.means == scores.means
-        with pytest.raises(KaratError, match="numbers alone"):
-            numbers.explain("nine")
+        assert restored.means == scores.means
+        with pytest.raises(KaratError, match="no run data"):
+            restored.explain("nine")
     assert scores.explain("nine").answer is not None
 
 
-def test_answers_that_change_afterwards_do_not_change_what_is_explained() -> None:
-    golds, said = {"q": ["a", "b"]}, {"q": "a"}
-    scores = evaluate_answers(golds, said, "EM")
+def test_changing_the_answers_after_the_evaluation_does_not_change_the_explanation() -> None:
+    golds, predicted = {"q": ["a", "b"]}, {"q": "a"}
+    scores = evaluate_answers(golds, predicted, "EM")
     before = scores.explain("q").to_dict()
-    golds["q"][0], said["q"] = "z", "y"
+    golds["q"][0], predicted["q"] = "z", "y"
     assert scores.explain("q").to_dict() == before
 
 
-# Texts that want to be more than texts.
+# Texts with markup and control characters
 
 
 @pytest.fixture
@@ -225,8 +225,8 @@ def hostile() -> Any:
     return evaluate_answers({HOSTILE: [HOSTILE, "[bold]x[/bold]"]}, {HOSTILE: f"{HOSTILE}!"}, "EM").explain(HOSTILE)
 
 
-def test_hostile_texts_are_shown_on_a_terminal_and_not_obeyed(hostile: Any) -> None:
-    text = drawn(hostile, colour=False)
+def test_control_characters_and_markup_are_shown_on_a_terminal_as_text(hostile: Any) -> None:
+    text = terminal_output(hostile, colour=False)
     assert text.replace("\n", "").isprintable()
     for shown in (r"\x1b[31m[red]\x07\u202e\x9b2J", "[bold]x[/bold]", "<b>&"):
         assert shown in text
@@ -234,18 +234,18 @@ def test_hostile_texts_are_shown_on_a_terminal_and_not_obeyed(hostile: Any) -> N
     assert str(hostile).replace("\n", "").isprintable()
 
 
-def test_on_a_terminal_the_only_escapes_are_those_of_colour() -> None:
+def test_the_only_escape_sequences_on_a_terminal_are_those_for_colour() -> None:
     explanation = evaluate_answers({"q": [f"{HOSTILE}", "y"]}, {"q": HOSTILE}, "EM").explain("q")
-    text = drawn(explanation)
+    text = terminal_output(explanation)
     assert "\x1b[1;32m1.0000\x1b[0m" in text
     for sent in ("\x1b[31m", "\x07", "\u202e", "\x9b"):
         assert sent not in text
 
 
 @pytest.mark.parametrize("mark", ["\u200e", "\u200f", "\u061c"])
-def test_marks_of_direction_are_shown_as_their_code_on_a_terminal_and_in_html(mark: str) -> None:
+def test_directional_marks_are_shown_as_escapes_on_a_terminal_and_in_html(mark: str) -> None:
     explanation = evaluate_answers({f"{mark}q": [f"{mark}a", "y"]}, {f"{mark}q": f"a{mark}"}, "EM").explain(f"{mark}q")
-    for text in (str(explanation), drawn(explanation), explanation._repr_html_()):
+    for text in (str(explanation), terminal_output(explanation), explanation._repr_html_()):
         assert mark not in text
         assert f"\\u{ord(mark):04x}a" in text
     assert explanation.to_dict()["predicted"] == f"a{mark}"
@@ -259,27 +259,27 @@ def test_hostile_texts_are_escaped_in_html(hostile: Any) -> None:
         assert raw not in page
 
 
-def test_the_dictionary_has_hostile_texts_as_they_are(hostile: Any) -> None:
+def test_the_dictionary_has_hostile_texts_unchanged(hostile: Any) -> None:
     whole = hostile.to_dict()
     assert (whole["query"], whole["predicted"], whole["golds"][0]["gold"]) == (HOSTILE, f"{HOSTILE}!", HOSTILE)
 
 
-# Answers beside documents.
+# Answers and documents
 
 
-def test_documents_and_answers_of_a_query_are_two_tables_under_one_line_of_scores() -> None:
+def test_documents_and_answers_of_a_query_are_two_tables_with_one_line_of_scores() -> None:
     explanation = evaluate_results(RESULTS, ["RR", "EM"]).explain("both")
-    of_documents, of_answers = explanation.tables()
-    assert of_documents.header == ("rank", "retrieved", "gold", "grade", "how")
-    assert of_answers.header == ("", "answer", "EM")
+    documents, answers = explanation.tables()
+    assert documents.header == ("rank", "retrieved", "gold", "grade", "reason")
+    assert answers.header == ("", "answer", "EM")
     assert str(explanation).count("query both: RR 0.5000, EM 1.0000") == 1
-    assert of_answers.notes == ()
+    assert answers.notes == ()
     assert explanation._repr_html_().count("<table>") == 2
-    text = drawn(explanation, colour=False)
+    text = terminal_output(explanation, colour=False)
     assert text.index("retrieved") < text.index("query both: RR 0.5000, EM 1.0000") < text.index("predicted")
 
 
-def test_the_dictionary_of_both_has_the_parts_of_both() -> None:
+def test_the_dictionary_has_the_documents_and_the_answers_of_a_query() -> None:
     whole = evaluate_results(RESULTS, ["RR", "EM"]).explain("both").to_dict()
     assert list(whole) == ["query", "scores", "match", "retrieved", "rows", "predicted", "golds"]
     assert whole["scores"] == {"RR": 0.5, "EM": 1.0}
@@ -287,7 +287,7 @@ def test_the_dictionary_of_both_has_the_parts_of_both() -> None:
     assert whole["golds"] == [{"gold": "p", "scores": {"EM": 0.0}}, {"gold": "q", "scores": {"EM": 1.0}}]
 
 
-def test_a_query_with_documents_alone_is_explained_without_answers() -> None:
+def test_a_query_with_documents_only_is_explained_without_answers() -> None:
     explanation = evaluate_results(RESULTS, ["RR", "EM"]).explain("documents")
     (table,) = explanation.tables()
     assert table.header[0] == "rank"
@@ -296,7 +296,7 @@ def test_a_query_with_documents_alone_is_explained_without_answers() -> None:
     assert explanation.answer is None
 
 
-def test_a_query_with_answers_alone_is_explained_without_ranks() -> None:
+def test_a_query_with_answers_only_is_explained_without_ranks() -> None:
     explanation = evaluate_results(RESULTS, ["RR", "EM"]).explain("answers")
     (table,) = explanation.tables()
     assert table.header == ("", "answer", "EM")
@@ -309,12 +309,12 @@ def test_a_query_with_answers_alone_is_explained_without_ranks() -> None:
     }
 
 
-def test_only_what_was_measured_is_explained() -> None:
+def test_documents_and_answers_that_were_not_measured_are_not_explained() -> None:
     assert evaluate_results(RESULTS, "RR").explain("both").answer is None
     assert evaluate_results(RESULTS, "EM").explain("both").rows == ()
 
 
-def test_a_number_of_ranks_cuts_documents_and_not_answers() -> None:
+def test_k_limits_the_documents_and_not_the_answers() -> None:
     explanation = evaluate_results(RESULTS, ["RR", "EM"]).explain("both", 0)
     assert [row.rank for row in explanation.rows] == [2]
     assert len(rows(explanation)) == 3

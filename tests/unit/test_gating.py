@@ -175,7 +175,9 @@ def test_a_drop_without_a_baseline_says_what_is_missing(before: Scores) -> None:
 
 
 def test_a_measure_that_the_scores_lack_is_named_with_its_place(before: Scores) -> None:
-    with pytest.raises(KaratError, match=r"here: these scores have no 'nDCG@10'\. .*They have AP, RR, Unjudged@10"):
+    with pytest.raises(
+        KaratError, match=r"here: these scores have no 'nDCG@10'\. .*The measures are AP, RR, Unjudged@10"
+    ):
         gate(before, [Rule("min", "nDCG@10", 0.1, "here")])
 
 

@@ -871,12 +871,12 @@ def test_an_explanation_has_every_rank_every_hit_and_every_gold(match: Any, text
         assert [row.rank for row in rows] == [rank for of, rank, _ in hits if of == query]
         seen: set[str] = set()
         for row in rows:
-            assert row.again == (row.gold in seen)
-            assert row.how
+            assert row.repeated == (row.gold in seen)
+            assert row.reason
             assert row.grade == 1
             seen.add(row.gold)
         missed = [row for row in explanation.rows if row.rank is None]
-        assert all((row.document, row.how, row.again) == ("", "not retrieved", False) for row in missed)
+        assert all((row.document, row.reason, row.repeated) == ("", "not retrieved", False) for row in missed)
         assert seen.isdisjoint(row.gold for row in missed)
         assert len(seen) + len(missed) == sizes[at]
         assert explanation.to_dict()["rows"][0]["rank"] == 1
@@ -912,7 +912,7 @@ def test_an_explanation_says_how_and_marks_what_was_found_already() -> None:
     golds = {"q": {"Gold is soft.": 2, "Gold is soft. Iron rusts.": 1, "Silver": 0}}
     scores = evaluate(golds, {"q": ["is soft", "blue", "Gold is soft."]}, ["R", "AP"], match="chunk")
     rows = scores.explain("q").rows
-    assert [(row.rank, row.document, row.gold, row.grade, row.how, row.again) for row in rows] == [
+    assert [(row.rank, row.document, row.gold, row.grade, row.reason, row.repeated) for row in rows] == [
         (1, "is soft", "Gold is soft.", 2.0, "contained", False),
         (1, "is soft", "Gold is soft. Iron rusts.", 1.0, "contained", False),
         (2, "blue", "", None, "", False),
@@ -921,7 +921,7 @@ def test_an_explanation_says_how_and_marks_what_was_found_already() -> None:
         (None, "", "Silver", 0.0, "not retrieved", False),
     ]
     text = str(scores.explain("q"))
-    assert text.count("(again)") == 2
+    assert text.count("(repeated)") == 2
     assert "matched by chunk" in text
     assert "R 1.0000" in text
 
@@ -942,7 +942,7 @@ def test_an_explanation_says_how_and_marks_what_was_found_already() -> None:
 )
 def test_each_matcher_says_in_words_how_it_matched(match: Any, retrieved: str, gold: str, how: str) -> None:
     (row,) = evaluate([[gold]], [[retrieved]], "R", match=match).explain("0").rows
-    assert row.how == how
+    assert row.reason == how
 
 
 def test_an_explanation_shows_the_first_ranks_and_every_hit_below_them() -> None:
@@ -956,13 +956,13 @@ def test_an_explanation_shows_the_first_ranks_and_every_hit_below_them() -> None
 
 @pytest.mark.parametrize("k", [None, "5", -1, 1.5, True])
 def test_a_number_of_ranks_that_is_none_is_refused(k: Any) -> None:
-    with pytest.raises(KaratError, match="is no number of ranks"):
+    with pytest.raises(KaratError, match="is not a number of ranks"):
         evaluate([["a"]], [["a"]], "R").explain("0", k=k)
 
 
 def test_a_query_that_is_not_there_is_refused_with_the_nearest() -> None:
     scores = evaluate({"query-1": ["a"], "query-2": ["a"]}, {"query-1": ["a"], "other": ["a"]}, "R")
-    with pytest.raises(KaratError, match=r"there is no query 'qurey-1' in the truth\. Did you mean query-1"):
+    with pytest.raises(KaratError, match=r"no query 'qurey-1' in the truth\. Did you mean query-1"):
         scores.explain("qurey-1")
     with pytest.raises(KaratError, match="query 'other' was not evaluated: 1 query of the run without truth"):
         scores.explain("other")
@@ -980,7 +980,7 @@ def test_saved_scores_say_that_nothing_stands_behind_them(tmp_path: Path) -> Non
     scores.to_json(tmp_path / "scores.json")
     for saved in (Scores.load(tmp_path / "scores.json"), pickle.loads(pickle.dumps(scores)), scores.without_evidence()):
         assert saved.evidence is None
-        with pytest.raises(KaratError, match=r"nothing behind them to explain\. Evaluate again"):
+        with pytest.raises(KaratError, match=r"contain no run data to explain them\. Evaluate again"):
             saved.explain("0")
 
 
@@ -1003,7 +1003,7 @@ def test_an_explanation_reads_a_file_again(tmp_path: Path) -> None:
     path = tmp_path / "run.trec"
     path.write_text("q Q0 d1::2 1 3 x\nq Q0 d2 2 2 x\nq Q0 d1 3 1 x\n")
     scores = evaluate({"q": {"d1": 1}}, path, "R", match="prefix")
-    assert [(row.rank, row.document, row.gold, row.again) for row in scores.explain("q").rows] == [
+    assert [(row.rank, row.document, row.gold, row.repeated) for row in scores.explain("q").rows] == [
         (1, "d1::2", "d1", False), (2, "d2", "", False), (3, "d1", "d1", True),
     ]  # fmt: skip
     for changed in ("q Q0 d1::2 1 3 x\n", "q Q0 d2 1 3 x\nq Q0 d1::2 2 2 x\nq Q0 d1 3 1 x\n"):
@@ -1189,7 +1189,7 @@ def test_a_field_of_what_was_retrieved_may_name_another_one_of_a_gold() -> None:
     retrieved = [{"content": "soft", "meta": {"source_id": "7"}}, {"content": "x", "meta": {"source_id": "9"}}]
     scores = evaluate([golds], [retrieved], "R", match="meta.source_id(gold=id)")
     assert found(scores) == [("0", 1, "7")]
-    assert scores.explain("0").rows[0].how == "meta.source_id is its id"
+    assert scores.explain("0").rows[0].reason == "meta.source_id is its id"
 
 
 @pytest.mark.parametrize("match", ["chunk", "fuzzy", "overlap", "content", "meta.x"])

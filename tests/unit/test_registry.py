@@ -144,7 +144,7 @@ def test_a_users_measure_may_return_null_for_a_query() -> None:
     scores = evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["a"]}, ["Unknown"])
     assert scores["Unknown"] == 1.0
     assert scores.per_query["r"] == {"Unknown": None}
-    assert "1 without a value for Unknown" in str(scores)
+    assert "1 query without a value for Unknown" in str(scores)
 
 
 def test_an_err_grade_above_the_scale_is_an_error_that_says_where() -> None:

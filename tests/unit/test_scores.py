@@ -1,4 +1,4 @@
-"""Scores: means that do not depend on order, intervals that can be trusted, and nothing lost on the way out and in."""
+"""Scores: means, confidence intervals, nulls, saving and loading, and printing."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def scores() -> Scores:
     return evaluate(TRUTH, RUN, ["nDCG@10", "AP", "NumRet", "nDCG(gain=exp, discount=jk)@3"], name="mine")
 
 
-def test_a_mean_is_asked_for_by_any_spelling_of_the_measure(scores: Scores) -> None:
+def test_a_value_is_found_by_any_spelling_of_the_measure(scores: Scores) -> None:
     assert scores["nDCG@10"] == scores["ndcg_cut_10"] == scores["NDCG@10"]
-    with pytest.raises(KaratError, match=r"no 'nDCG@20'.*Did you mean nDCG@10.*They have nDCG@10, AP"):
+    with pytest.raises(KaratError, match=r"no 'nDCG@20'.*Did you mean nDCG@10.*The measures are nDCG@10, AP"):
         scores["nDCG@20"]
     with pytest.raises(KaratError, match="no 'nonsense'"):
         scores["nonsense"]
 
 
-def test_the_table_has_the_queries_of_the_truth_and_the_measures_in_the_order_asked_for(scores: Scores) -> None:
+def test_the_table_has_the_queries_of_the_truth_and_the_measures_in_the_order_given(scores: Scores) -> None:
     assert scores.queries == tuple(TRUTH)
     assert scores.to_arrow().column_names == ["query", "nDCG@10", "AP", "NumRet", "nDCG(gain=exp, discount=jk)@3"]
     assert scores.per_query["007"] == {"nDCG@10": 0.0, "AP": 0.0, "NumRet": 0.0, "nDCG(gain=exp, discount=jk)@3": 0.0}
@@ -56,7 +56,7 @@ def test_a_mean_does_not_depend_on_the_order_of_the_queries(order: list[str]) ->
     assert evaluate({query: TRUTH[query] for query in order}, RUN, names).means == evaluate(TRUTH, RUN, names).means
 
 
-def test_a_geometric_mean_takes_no_value_for_less_than_a_hundred_thousandth() -> None:
+def test_a_geometric_mean_replaces_values_below_0_00001() -> None:
     scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"]}, ["GMAP", "AP"])
     assert scores["GMAP"] == pytest.approx(math.exp(math.log(0.00001) / 2))
     assert scores.per_query["r"]["GMAP"] == scores.per_query["r"]["AP"] == 0
@@ -71,7 +71,7 @@ def test_scores_are_a_mapping_of_names_to_means(scores: Scores) -> None:
     assert dict(scores) == scores.means
 
 
-def test_an_interval_can_be_had_of_tiny_and_of_extreme_values() -> None:
+def test_intervals_of_tiny_and_of_very_skewed_values_are_computed() -> None:
     tiny = Scores(("q", "r"), {"RBP": np.array([0.0, 1e-136])})
     low, high = tiny.interval("RBP")
     assert 0 <= low <= high <= 1e-136
@@ -105,13 +105,13 @@ def test_an_interval_is_the_bca_interval_that_scipy_computes() -> None:
 
 @settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_an_interval_holds_the_mean_and_stays_within_the_values(values: list[float]) -> None:
+def test_an_interval_is_within_the_range_of_the_values(values: list[float]) -> None:
     scores = Scores(tuple(map(str, range(len(values)))), {"AP": np.array(values)})
     low, high = scores.interval("AP", resamples=200)
     assert min(values) - 1e-12 <= low <= high <= max(values) + 1e-12
 
 
-def test_an_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+def test_an_interval_covers_the_true_mean_about_as_often_as_its_level() -> None:
     random = np.random.default_rng(11)
     covered = 0
     for _ in range(200):
@@ -121,11 +121,11 @@ def test_an_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     assert 165 <= covered <= 195
 
 
-def test_constant_scores_and_a_single_query_have_an_interval_of_no_width() -> None:
+def test_the_interval_of_a_single_query_has_zero_width() -> None:
     assert evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"]).interval("RR") == (0.5, 0.5)
 
 
-def test_the_interval_of_a_geometric_mean_and_of_a_sum_are_on_their_own_scale(scores: Scores) -> None:
+def test_intervals_of_a_geometric_mean_and_of_a_sum_are_on_the_scale_of_the_combined_value(scores: Scores) -> None:
     low, high = scores.interval("NumRet")
     assert low < 6 < high
     assert high > 4
@@ -135,7 +135,7 @@ def test_the_interval_of_a_geometric_mean_and_of_a_sum_are_on_their_own_scale(sc
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, -1, float("nan")])
-def test_a_level_outside_of_0_and_1_is_an_error(scores: Scores, level: float) -> None:
+def test_a_level_that_is_not_between_0_and_1_is_an_error(scores: Scores, level: float) -> None:
     with pytest.raises(KaratError, match="level"):
         scores.interval("AP", level=level)
 
@@ -163,7 +163,7 @@ def test_nulls_are_left_out_of_means_and_intervals_and_counted() -> None:
     assert "–" in str(scores)
 
 
-# Out and in
+# Saving and loading
 
 
 def same(one: Scores, other: Scores) -> bool:
@@ -184,7 +184,7 @@ def save(scores: Scores, path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".json", ".parquet", ".csv"])
-def test_scores_come_back_from_a_file_to_the_last_bit(tmp_path: Path, scores: Scores, suffix: str) -> None:
+def test_scores_loaded_from_a_file_are_identical_to_the_last_bit(tmp_path: Path, scores: Scores, suffix: str) -> None:
     path = tmp_path / f"scores{suffix}"
     save(scores, path)
     back = Scores.load(path)
@@ -200,7 +200,7 @@ cells = st.one_of(st.floats(0, 1), st.just(math.nan))
 
 @settings(max_examples=50)
 @given(st.dictionaries(ids, st.tuples(cells, cells), max_size=6), st.sampled_from([".json", ".parquet", ".csv"]))
-def test_any_query_id_and_any_value_survive_a_file(
+def test_any_query_id_and_any_value_can_be_saved_and_loaded(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[str, tuple[float, float]], suffix: str
 ) -> None:
     columns = np.array(list(rows.values()), np.float64).reshape(-1, 2)
@@ -219,7 +219,7 @@ def test_data_frames_have_a_column_query_and_one_per_measure(scores: Scores) -> 
     assert frame["AP"].mean() == pytest.approx(scores["AP"])
 
 
-def test_findings_come_along_as_data(scores: Scores) -> None:
+def test_findings_are_available_as_data(scores: Scores) -> None:
     codes = {finding.code: finding for finding in scores.findings}
     assert codes["missing-queries"].queries == ("007",)
     assert codes["unknown-queries"].queries == ("other",)
@@ -231,30 +231,32 @@ def test_findings_come_along_as_data(scores: Scores) -> None:
     ("name", "content", "complaint"),
     [
         ("a.json", "{", "a.json:1"),
-        ("a.json", "[]", "no scores"),
+        ("a.json", "[]", "not a scores file"),
         ("a.json", '{"runs": {"bm25": {}}}', "several runs .bm25."),
         ("a.json", '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q"}], "findings": []}', "AP"),
         (
             "a.json",
             '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q", "AP": "x"}], "findings": []}',
-            "no scores",
+            "not a scores file",
         ),
         ("a.csv", "", "first column"),
         ("a.csv", "id,AP\nq,1\n", "first column"),
         ("a.csv", "query,AP\nq\n", "a.csv:2"),
         ("a.csv", "query,AP\nq,x\n", "'x'"),
         ("a.csv", "query,AP\nq,1\nq,1\n", "twice"),
-        ("a.parquet", "nonsense", "no scores"),
+        ("a.parquet", "nonsense", "not a scores file"),
         ("a.txt", "", "json, .csv or .parquet"),
     ],
 )
-def test_a_file_that_holds_no_scores_is_a_clear_error(tmp_path: Path, name: str, content: str, complaint: str) -> None:
+def test_loading_a_file_without_scores_is_an_error_with_the_problem(
+    tmp_path: Path, name: str, content: str, complaint: str
+) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(KaratError, match=complaint):
         Scores.load(tmp_path / name)
 
 
-def test_a_file_that_is_not_there_or_not_text_is_a_clear_error(tmp_path: Path) -> None:
+def test_loading_a_missing_or_undecodable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KaratError, match="no such file"):
         Scores.load(tmp_path / "none.json")
     (tmp_path / "latin.csv").write_bytes(b"query,AP\n\xff,1\n")
@@ -262,10 +264,10 @@ def test_a_file_that_is_not_there_or_not_text_is_a_clear_error(tmp_path: Path) -
         Scores.load(tmp_path / "latin.csv")
 
 
-# What is shown
+# Printing
 
 
-def test_printed_scores_show_the_values_and_what_was_noticed(scores: Scores) -> None:
+def test_printed_scores_show_the_values_and_the_findings(scores: Scores) -> None:
     text = str(scores)
     assert "nDCG@10" in text
     assert f"{scores['AP']:.4f}" in text
@@ -284,7 +286,7 @@ def test_a_notebook_shows_escaped_html() -> None:
     assert "<b>" not in html.replace("<b>0", "")
 
 
-def test_scores_that_other_programs_wrote_again_are_read(tmp_path: Path) -> None:
+def test_files_with_a_byte_order_mark_and_blank_lines_are_read(tmp_path: Path) -> None:
     (tmp_path / "excel.csv").write_bytes(b"\xef\xbb\xbfquery,AP\r\nq,0.5\r\n\r\n")
     assert Scores.load(tmp_path / "excel.csv").per_query == {"q": {"AP": 0.5}}
     scores = Scores.load(tmp_path / "excel.csv")
@@ -292,7 +294,7 @@ def test_scores_that_other_programs_wrote_again_are_read(tmp_path: Path) -> None
     assert Scores.load(tmp_path / "bom.json").per_query == {"q": {"AP": 0.5}}
 
 
-def test_tables_that_hold_no_scores_are_told_so(tmp_path: Path) -> None:
+def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -307,10 +309,10 @@ def test_tables_that_hold_no_scores_are_told_so(tmp_path: Path) -> None:
         with pytest.raises(KaratError, match=problem):
             Scores.load(tmp_path / "x.parquet")
     for problem, text in (
-        ("column 'AP' comes 2 times", "query,AP,AP\nq,1,2\n"),
+        ("column 'AP' appears 2 times", "query,AP,AP\nq,1,2\n"),
         ("field larger than", f"query,AP\nq,{'1' * 200_000}\n"),
-        ("x.csv:3: these are no scores of karat: 'abc' is not a number", "query,AP\nq,1\nr,abc\n"),
-        ("query q comes twice", "query,AP\nq,1\nq,2\n"),
+        ("x.csv:3: not a scores file of karat: 'abc' is not a number", "query,AP\nq,1\nr,abc\n"),
+        ("query q appears twice", "query,AP\nq,1\nq,2\n"),
     ):
         (tmp_path / "x.csv").write_text(text)
         with pytest.raises(KaratError, match=problem):

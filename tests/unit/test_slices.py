@@ -350,7 +350,7 @@ def test_nulls_are_left_out_counted_and_shown() -> None:
     assert rows["a"] == "0.5000"
     assert rows["b"] == "–"
     assert rows["c"] == "0.5000 [0.2500, 0.7500]"
-    assert "note: 3 without a value for nDCG@10, left out." in str(found)
+    assert "note: 3 queries without a value for nDCG@10, left out." in str(found)
     assert found.to_dict()["groups"][1]["scores"]["nDCG@10"] == {"mean": None, "low": None, "high": None}
 
 

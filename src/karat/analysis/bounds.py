@@ -193,7 +193,7 @@ def _best_grade(judged: Judged, best: float | None) -> float:
 def _refuse_repeats(evidence: Evidence) -> None:
     """One judgment would make several ranks relevant: not the topmost documents might then be the best ones."""
     judged, truth = evidence.judged, evidence.truth
-    found = evidence.unjudged_twice()
+    found = evidence.repeated_unjudged()
     if found is None:
         # Several chunks may belong to a gold that is in the pool and was not judged.
         unknown = judged.hit_grade < 0

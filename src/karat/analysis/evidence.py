@@ -1,4 +1,4 @@
-"""What stands behind scores: the judged documents, and the run itself where it can be looked at again."""
+"""Evidence: the judged documents that scores were computed from, and the run, to be read again on demand."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from karat.sources.containers import Batch, InMemoryRun, RankedLists, Run, Score
 
 
 class Hit(NamedTuple):
-    """A judged document at a rank, and why it is one."""
+    """A rank, the gold that the document there matched, and the reason why it matched."""
 
     rank: int
     gold: int
-    how: str
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that one run was evaluated by. A file is read again when somebody wants to look at it."""
+    """The data that one run was evaluated from. A run in a file is not kept: the file is read again on demand."""
 
     judged: Judged
     truth: Truth
@@ -39,17 +39,17 @@ class Evidence:
     match: Matcher
 
     def judged_for(self, measure: Measure) -> Judged:
-        """What a measure is computed from: the scores of listed golds are grades to graded measures alone."""
+        """The judged documents as a measure reads them: only graded measures use the scores of listed golds."""
         if isinstance(self.truth.scores, KaratError) and measure.definition.graded:
             raise self.truth.scores
         same = measure.definition.graded or not isinstance(self.truth.scores, np.ndarray)
         return self.judged if same else self.judged.regraded(self.truth.grades)
 
-    def unjudged_twice(self) -> tuple[str, str] | None:
-        """A query, and a document without a judgment that stands at several of its ranks, if there is one."""
+    def repeated_unjudged(self) -> tuple[str, str] | None:
+        """A query with an unjudged document at several of its ranks, and that document; None if there is none."""
         folds = bool(self.match.key.folds)
         if not folds and not isinstance(self.run, InMemoryRun):
-            # A file is a table, and a table has each document of a query once.
+            # A file is a table, in which each document appears once per query.
             return None
         retrieved: dict[str, list[DocumentLike]] = {}
         for make in self.run.batches():
@@ -61,17 +61,15 @@ class Evidence:
                     retrieved.setdefault(query, []).extend(batch.documents[at])
                 elif folds:
                     retrieved.setdefault(query, []).extend(dict.fromkeys(doc for doc, _ in _rows(batch, at)))
-        twice = ((query, self._unjudged_twice(query, documents)) for query, documents in retrieved.items())
-        return next(((query, document) for query, document in twice if document is not None), None)
+        repeated = ((query, self._repeated_unjudged(query, documents)) for query, documents in retrieved.items())
+        return next(((query, document) for query, document in repeated if document is not None), None)
 
-    def _unjudged_twice(self, query: str, documents: list[DocumentLike]) -> str | None:
-        where = f"{self.run.name}, query {query}"
-        if self.rules.ignore_identical_ids:
-            names = document_keys(documents, "id", where)
-            documents = [each for each, name in zip(documents, names, strict=True) if name != query]
-        own = isinstance(self.match, FunctionMatcher)
-        # To a function, documents are the same that are equal, as golds are.
-        read = (self.match.gold_key if own else self.match.key).of(documents, where)
+    def _repeated_unjudged(self, query: str, documents: list[DocumentLike]) -> str | None:
+        where = self._where(query)
+        documents = self._without_identical_ids(query, documents)
+        by_function = isinstance(self.match, FunctionMatcher)
+        # For a function, documents are the same if they are equal, as for golds.
+        read = (self.match.gold_key if by_function else self.match.key).of(documents, where)
         repeated = {key for key, times in Counter(filter(None, read)).items() if times > 1}
         if not repeated:
             return None
@@ -80,11 +78,11 @@ class Evidence:
         batch = RankedLists([query], [list(first)], [list(first.values())])
         _, at, gold = Joiner(self.truth, self.match).in_lists(batch, np.array([place]))
         judged = set(at[self.truth.grades[gold] >= 0].tolist())
-        names = [shown(document) if own else str(key) for key, document in first.items()]
+        names = [shown(document) if by_function else str(key) for key, document in first.items()]
         return next((name for each, name in enumerate(names) if each not in judged), None)
 
-    def look(self, query: str) -> tuple[list[DocumentLike], list[Hit]]:
-        """What was retrieved for a query, in rank order, and the hits among it."""
+    def read_ranking(self, query: str) -> tuple[list[DocumentLike], list[Hit]]:
+        """The documents retrieved for a query, in rank order, and the hits among them; reads the run again."""
         place = self.truth.positions[query]
         listed: list[DocumentLike] = []
         scores: dict[str, float] = {}
@@ -95,51 +93,59 @@ class Evidence:
                     listed += batch.documents[at]
                 for doc, score in _rows(batch, at):
                     if doc not in scores or score > scores[doc]:
-                        # Of a document that comes twice the one with the higher score counts, where it stands.
+                        # A document listed twice counts with its higher score, at that position.
                         scores.pop(doc, None)
                         scores[doc] = score
         documents: list[DocumentLike] = listed or list(scores)
-        if self.rules.ignore_identical_ids:
-            names = document_keys(documents, "id", self.run.name)
-            documents = [each for each, name in zip(documents, names, strict=True) if name != query]
+        documents = self._without_identical_ids(query, documents)
         if len(documents) != self.judged.retrieved[place]:
-            raise self._changed()
+            raise self._run_changed()
         hits = self._hits(place, documents)
         if scores:
-            documents = self._in_order(documents, scores, hits)
+            documents = self._sorted(documents, scores, hits)
             hits = self._hits(place, documents)
         of_query = self.judged.hit_query == place
         judged = zip(self.judged.hit_rank[of_query].tolist(), self.judged.hit_gold[of_query].tolist(), strict=True)
         if [(hit.rank, hit.gold) for hit in hits] != sorted(judged):
-            raise self._changed()
+            raise self._run_changed()
         return documents, hits
 
-    def _changed(self) -> KaratError:
+    def _where(self, query: str) -> str:
+        return f"{self.run.name}, query {query}"
+
+    def _without_identical_ids(self, query: str, documents: list[DocumentLike]) -> list[DocumentLike]:
+        """The documents whose id is not the id of the query, if that is how the run was evaluated."""
+        if not self.rules.ignore_identical_ids:
+            return documents
+        ids = document_keys(documents, "id", self._where(query))
+        return [document for document, name in zip(documents, ids, strict=True) if name != query]
+
+    def _run_changed(self) -> KaratError:
         return KaratError("the run has changed since it was evaluated", where=self.run.name, hint="Evaluate again.")
 
     def _hits(self, place: int, documents: list[DocumentLike]) -> list[Hit]:
         query = self.truth.queries[place]
-        read = self.match.key.of_retrieved(documents, f"{self.run.name}, query {query}")
+        read = self.match.key.of_retrieved(documents, self._where(query))
         batch = RankedLists([query], [read], [documents])
         _, at, gold = Joiner(self.truth, self.match).in_lists(batch, np.array([place]))
         compared = documents if isinstance(self.match, FunctionMatcher) else read
         pairs = sorted(zip(at.tolist(), gold.tolist(), strict=True))
-        return [Hit(one + 1, other, self.match.how(compared[one], self.truth.docs[other])) for one, other in pairs]
+        return [Hit(row + 1, gold, self.match.how(compared[row], self.truth.docs[gold])) for row, gold in pairs]
 
-    def _in_order(self, docs: list[str], scores: dict[str, float], hits: list[Hit]) -> list[str]:
+    def _sorted(self, docs: list[str], scores: dict[str, float], hits: list[Hit]) -> list[str]:
         grades: dict[str, float] = {}
         for hit in hits:
             grade = float(self.truth.grades[hit.gold])
             grades[docs[hit.rank - 1]] = max(grade, grades.get(docs[hit.rank - 1], grade))
         order = Order(self.rules.ties, lambda _: grades)
-        equal: dict[float, list[str]] = {}
+        tied: dict[float, list[str]] = {}
         for doc in docs:
-            equal.setdefault(scores[doc], []).append(doc)
-        return [doc for score in sorted(equal, reverse=True) for doc in order.of(equal[score], 0)]
+            tied.setdefault(scores[doc], []).append(doc)
+        return [doc for score in sorted(tied, reverse=True) for doc in order.of(tied[score], 0)]
 
 
 def _rows(batch: Batch, at: int) -> Iterator[tuple[str, float]]:
-    """The documents of one query of a batch, each with its score; lists have none."""
+    """The documents of one query of a batch, each with its score; nothing for lists, which have no scores."""
     if isinstance(batch, ScoredMappings):
         yield from ((doc, float(score)) for doc, score in batch.docs[at].items())
     if isinstance(batch, ScoredRows):

@@ -69,7 +69,7 @@ def command(
     if query is not None:
         change = {"measure": found.measure, "systems": list(found.names), **found[query].to_dict()}
         columns = [field.name for field in fields_of(Move)]
-        print_report(output, found.tables_of(query), document=change, rows=change["moves"], columns=columns)
+        print_report(output, found.query_tables(query), document=change, rows=change["moves"], columns=columns)
     else:
         columns = ["query", "before", "after", "difference"]
         rows = [{column: getattr(each, column) for column in columns} for each in found.queries]

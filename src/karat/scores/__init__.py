@@ -1,4 +1,4 @@
-"""Scores: a value per query and measure, its mean, its uncertainty, and what was noticed on the way."""
+"""Scores: a value per query and measure, with means, confidence intervals, findings and exports."""
 
 from karat.scores.finding import Finding
 from karat.scores.scores import Scores

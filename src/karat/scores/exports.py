@@ -1,9 +1,10 @@
-"""Scores to Arrow, data frames, JSON, CSV and Parquet, and back."""
+"""Scores to Arrow, pandas, polars, JSON, CSV and Parquet, and back from files."""
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -36,13 +37,13 @@ def to_arrow(scores: Scores) -> pa.Table:
 
 def from_arrow(table: pa.Table, where: str) -> Scores:
     if "query" not in table.column_names:
-        raise _no_scores(where, "it has no column query")
+        raise _not_scores(where, "it has no column query")
     try:
         about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
-        noticed, system = about.get("findings", ()), about.get("name", "")
+        findings, system = about.get("findings", ()), about.get("name", "")
     except (ValueError, AttributeError):
-        raise _no_scores(where, "what karat wrote beside them is damaged") from None
-    _refuse_repeated_columns(table.column_names, where)
+        raise _not_scores(where, "the metadata of karat is damaged") from None
+    _check_columns(table.column_names, where)
     values = {
         name: np.array(_cast(table, name, pa.float64(), "is not all numbers", where).to_numpy(), np.float64)
         for name in table.column_names
@@ -50,21 +51,21 @@ def from_arrow(table: pa.Table, where: str) -> Scores:
     }
     queries = _cast(table, "query", pa.string(), "is not text", where).to_pylist()
     if None in queries:
-        raise _no_scores(where, "a query has no id")
-    return _checked(queries, values, noticed, system, where)
+        raise _not_scores(where, "a query has no id")
+    return _checked(queries, values, findings, system, where)
 
 
 def _cast(table: pa.Table, name: str, kind: pa.DataType, problem: str, where: str) -> pa.ChunkedArray:
     try:
         return table[name].cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise _no_scores(where, f"column {shown(name)} {problem}") from None
+        raise _not_scores(where, f"column {shown(name)} {problem}") from None
 
 
-def _refuse_repeated_columns(names: Sequence[str], where: str) -> None:
+def _check_columns(names: Sequence[str], where: str) -> None:
     for name, times in Counter(names).items():
         if times > 1:
-            raise _no_scores(where, f"column {shown(name)} comes {times} times")
+            raise _not_scores(where, f"column {shown(name)} appears {times} times")
 
 
 def to_pandas(scores: Scores) -> pd.DataFrame:
@@ -112,11 +113,11 @@ def load(path: str | os.PathLike[str]) -> Scores:
     readers = {".json": _from_json, ".csv": _from_csv, ".parquet": _from_parquet}
     reader = readers.get(Path(where).suffix.lower())
     if reader is None:
-        raise KaratError("scores are kept in .json, .csv or .parquet files", where=where)
+        raise KaratError("not a .json, .csv or .parquet file", where=where, hint="Scores are saved as one of these.")
     try:
         return reader(where)
     except FileNotFoundError:
-        raise KaratError("there is no such file", where=where) from None
+        raise KaratError("no such file", where=where) from None
     except (OSError, UnicodeDecodeError) as error:
         raise KaratError(f"cannot be read: {error}", where=where) from None
 
@@ -127,16 +128,16 @@ def _from_parquet(path: str) -> Scores:
     try:
         return from_arrow(pq.read_table(path), path)
     except pa.ArrowInvalid as error:
-        raise _no_scores(path, str(error)) from None
+        raise _not_scores(path, str(error)) from None
 
 
 def _from_json(path: str) -> Scores:
     try:
         data = json.loads(Path(path).read_text("utf-8-sig"))
     except json.JSONDecodeError as error:
-        raise _no_scores(f"{path}:{error.lineno}", error.msg) from None
+        raise _not_scores(f"{path}:{error.lineno}", error.msg) from None
     if isinstance(data, dict) and isinstance(data.get("runs"), dict):
-        raise _no_scores(path, f"it holds several runs ({', '.join(map(str, data['runs']))})")
+        raise _not_scores(path, f"it contains several runs ({', '.join(map(str, data['runs']))})")
     try:
         rows = data["queries"]
         names = list(data["means"])
@@ -146,7 +147,7 @@ def _from_json(path: str) -> Scores:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, KaratError):
             raise
-        raise _no_scores(path, f"{type(error).__name__}: {error}") from None
+        raise _not_scores(path, f"{type(error).__name__}: {error}") from None
 
 
 def _from_csv(path: str) -> Scores:
@@ -154,16 +155,16 @@ def _from_csv(path: str) -> Scores:
         try:
             rows = list(csv.reader(file))
         except csv.Error as error:
-            raise _no_scores(path, str(error)) from None
+            raise _not_scores(path, str(error)) from None
     while rows and not rows[-1]:
         rows.pop()
     if not rows or rows[0][:1] != ["query"]:
-        raise _no_scores(path, "its first column is not query, as in a table of means")
+        raise _not_scores(path, "its first column is not query: is it a table of means?")
     names = rows[0][1:]
-    _refuse_repeated_columns(rows[0], path)
+    _check_columns(rows[0], path)
     for at, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
-            raise _no_scores(f"{path}:{at}", f"{len(row)} columns where the header has {len(rows[0])}")
+            raise _not_scores(f"{path}:{at}", f"{len(row)} columns, but the header has {len(rows[0])}")
     values = {}
     for at, name in enumerate(names, 1):
         column = []
@@ -171,30 +172,30 @@ def _from_csv(path: str) -> Scores:
             try:
                 column.append(_cell(row[at] or None))
             except ValueError:
-                raise _no_scores(f"{path}:{line}", f"{shown(row[at])} is not a number") from None
+                raise _not_scores(f"{path}:{line}", f"{shown(row[at])} is not a number") from None
         values[name] = np.array(column, np.float64)
     return _checked([row[0] for row in rows[1:]], values, (), "", path)
 
 
 def _cell(value: Any) -> float:
-    return float("nan") if value is None else float(value)
+    return math.nan if value is None else float(value)
 
 
 def _checked(queries: list[str], values: dict[str, Any], findings: Any, name: str, where: str) -> Scores:
     if len(set(queries)) < len(queries):
-        twice = next(query for query, times in Counter(queries).items() if times > 1)
-        raise _no_scores(where, f"query {twice} comes twice")
+        repeated = next(query for query, times in Counter(queries).items() if times > 1)
+        raise _not_scores(where, f"query {repeated} appears twice")
     for measure, column in values.items():
         if np.isinf(column).any():
             query = queries[int(np.argmax(np.isinf(column)))]
-            raise _no_scores(where, f"{measure} of query {query} is infinite")
+            raise _not_scores(where, f"{measure} of query {query} is infinite")
     known = tuple(Finding(**{**finding, "queries": tuple(finding["queries"])}) for finding in findings)
     return Scores(tuple(queries), values, known, name)
 
 
-def _no_scores(where: str, why: str) -> KaratError:
+def _not_scores(where: str, why: str) -> KaratError:
     return KaratError(
-        f"these are no scores of karat: {why}",
+        f"not a scores file of karat: {why}",
         where=where,
         hint="Save them with scores.to_json, to_csv or to_parquet; or `karat evaluate ... --per-query -o FILE`.",
     )

@@ -1,4 +1,4 @@
-"""Finding: something worth knowing about the data, as a code, a sentence and a hint."""
+"""Finding: something noteworthy about the data, as a code, a message and a hint."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was noticed.
+    """Something noteworthy about the data that was evaluated.
 
-    `code` says what kind, `message` how much of it and where, `count` how many queries or documents, `hint` what to
-    do, if anything, and `queries` which ones, if it is about queries.
+    `code` identifies the kind of finding, `message` describes it, `count` is the number of queries or documents,
+    `hint` says what to do, if anything, and `queries` lists the queries, if it is about queries.
     """
 
     code: str

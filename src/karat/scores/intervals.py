@@ -1,4 +1,4 @@
-"""Confidence intervals of means, and of what is made of them: one pass of resampling serves all of the same queries."""
+"""Bootstrap confidence intervals; statistics over the same queries share the resampling."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Interval = tuple[float, float]
 
 
 class Statistic(Protocol):
-    """What has an interval: columns, with a value per query that is averaged, and the queries that count."""
+    """A function of the means of columns, over the queries that count; each column has a value per query."""
 
     @property
     def columns(self) -> tuple[Floats, ...]:
-        """The values of all queries, those that do not count as well."""
+        """The values of all queries, including those that do not count."""
 
     @property
     def rows(self) -> Bools:
-        """Which queries count: there no column is null."""
+        """A mask of the queries that count: those for which no column is null."""
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
-        """The interval, from the means of the columns over resampled queries."""
+        """The confidence interval, from the means of the columns over resampled queries."""
 
 
 @dataclass(frozen=True, eq=False)
 class CombinedValue:
-    """A column of a measure, as its values are averaged; NaN is null."""
+    """The combined value of a measure, from the values that are averaged; NaN is null."""
 
     column: Floats
     combine: Combine
@@ -47,26 +47,26 @@ class CombinedValue:
         return ~np.isnan(self.column)
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
-        """Where the combined value would be for other queries of this kind."""
+        """The confidence interval of the combined value."""
         values = self.column[self.rows]
         low, high = bca_interval(values, means[0], level)
         return after_mean(low, self.combine, len(values)), after_mean(high, self.combine, len(values))
 
 
-def intervals(members: Sequence[Statistic], level: float, resamples: int, seed: int) -> list[Interval | None]:
-    """The interval of each; None where no query counts."""
-    together: dict[bytes, list[int]] = {}
-    for at, member in enumerate(members):
-        together.setdefault(member.rows.tobytes(), []).append(at)
-    found: list[Interval | None] = [None] * len(members)
-    for places in together.values():
-        rows = members[places[0]].rows
+def intervals(statistics: Sequence[Statistic], level: float, resamples: int, seed: int) -> list[Interval | None]:
+    """The confidence interval of each statistic; None if no query counts."""
+    same_rows: dict[bytes, list[int]] = {}
+    for at, statistic in enumerate(statistics):
+        same_rows.setdefault(statistic.rows.tobytes(), []).append(at)
+    found: list[Interval | None] = [None] * len(statistics)
+    for places in same_rows.values():
+        rows = statistics[places[0]].rows
         if not rows.any():
             continue
-        columns = {id(column): column for at in places for column in members[at].columns}
+        columns = {id(column): column for at in places for column in statistics[at].columns}
         means = bootstrap_means(np.column_stack([column[rows] for column in columns.values()]), resamples, seed)
-        of_column = dict(zip(columns, means.T, strict=True))
+        column_means = dict(zip(columns, means.T, strict=True))
         for at in places:
-            drawn = [of_column[id(column)] for column in members[at].columns]
-            found[at] = members[at].interval(drawn, level)
+            resampled = [column_means[id(column)] for column in statistics[at].columns]
+            found[at] = statistics[at].interval(resampled, level)
     return found

@@ -1,4 +1,4 @@
-"""Scores: a value per query and measure, its mean and its uncertainty, from whatever origin."""
+"""Scores: a value per query and measure, with means and confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure, meanings
 from karat.options import check_level
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One table: a row per query, a column per measure, named by the measure's canonical name.
+    """A table with a row per query and a column per measure, named by the measure's canonical name.
 
-    A cell may be NaN, which means null: what could not be judged is counted, shown and left out of the mean.
-    `evidence` and `answers` are the data that the numbers were computed from; `without_evidence()` releases them.
+    NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
+    `evidence` and `answers` are the data that the scores were computed from; `without_evidence()` releases them.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -56,7 +56,7 @@ class Scores:
     answers: Answers | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is kept of scores elsewhere: the numbers, and not the run that they are of."""
+        """The state to pickle or copy: the scores without the run data."""
         return {**self.__dict__, "evidence": None, "answers": None}
 
     def __post_init__(self) -> None:
@@ -69,10 +69,10 @@ class Scores:
         return tuple(self.values)
 
     def __getitem__(self, measure: str | Measure) -> float:
-        """The value over all queries: their mean, or what the measure is combined by."""
+        """The value over all queries: their mean, sum or geometric mean, as the measure defines."""
         value = self.combined(measure)
         if value is None:
-            raise KaratError(f"{self._name(measure)} has no value for any query")
+            raise _all_null(self._name(measure))
         return value
 
     def __contains__(self, measure: str | Measure) -> bool:
@@ -88,17 +88,19 @@ class Scores:
         return len(self.values)
 
     def keys(self) -> tuple[str, ...]:
-        """The same names: with them, `dict(scores)` is the means by name."""
+        """The names of the columns, so that `dict(scores)` is the value of each measure over all queries."""
         return self.measures
 
     def combined(self, measure: str | Measure) -> float | None:
-        """The same, and None where no query has a value."""
+        """The value over all queries, as `scores[measure]`, but None if no query has a value."""
         name = self._name(measure)
-        values = self._present(name)
+        column = self.values[name]
+        values = column[~np.isnan(column)]
         if not len(values):
             return None
-        total = math.fsum(before_mean(values, combination(name)))
-        return total if combination(name) == "sum" else after_mean(total / len(values), combination(name), len(values))
+        combine = combination(name)
+        total = math.fsum(before_mean(values, combine))
+        return total if combine == "sum" else after_mean(total / len(values), combine, len(values))
 
     @property
     def means(self) -> dict[str, float | None]:
@@ -107,7 +109,7 @@ class Scores:
 
     @cached_property
     def per_query(self) -> dict[str, dict[str, float | None]]:
-        """The values of each query; None where there is none."""
+        """The values of each query; None is null."""
         columns = {name: _nullable(column) for name, column in self.values.items()}
         return {query: {name: columns[name][at] for name in columns} for at, query in enumerate(self.queries)}
 
@@ -116,17 +118,17 @@ class Scores:
         return self.values[self._name(measure)]
 
     def nulls(self, measure: str | Measure) -> int:
-        """How many queries have no value."""
+        """The number of queries without a value."""
         return int(np.isnan(self.column(measure)).sum())
 
     def interval(
         self, measure: str | Measure, level: float = 0.95, *, resamples: int = RESAMPLES, seed: int = SEED
     ) -> tuple[float, float]:
-        """Where the value would be for other queries of this kind: a bootstrap (BCa) confidence interval."""
+        """The confidence interval of the value over all queries, by the BCa bootstrap."""
         name = self._name(measure)
         interval = self.intervals(level, resamples=resamples, seed=seed, measures=[name])[name]
         if interval is None:
-            raise KaratError(f"{name} has no value for any query")
+            raise _all_null(name)
         return interval
 
     def intervals(
@@ -137,10 +139,9 @@ class Scores:
         seed: int = SEED,
         measures: Sequence[str | Measure] | None = None,
     ) -> dict[str, tuple[float, float] | None]:
-        """The interval of each measure; one pass of resampling serves all that have the same queries."""
+        """The confidence interval of each measure, None if no query has a value; faster than one at a time."""
         check_level(level)
-        if resamples < 1:
-            raise KaratError(f"{resamples} resamples are too few", hint="Take at least one; 10,000 is the default.")
+        require(resamples >= 1, f"resamples={shown(resamples)} is below 1", "The default is 10,000.")
         names = list(self.values) if measures is None else [self._name(measure) for measure in measures]
         members = [
             CombinedValue(before_mean(self.values[name], combination(name)), combination(name)) for name in names
@@ -148,14 +149,14 @@ class Scores:
         return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 
     def explain(self, query: str, k: int = 20) -> Explanation:
-        """Rank by rank, what was retrieved for a query, which gold it is, and how: the first k ranks, and all hits.
+        """Explain the scores of a query: the documents at the first k ranks, all hits, and the golds they matched.
 
-        Of answers, what each measure says of each gold answer.
+        For answers: the scores of the predicted answer for each gold answer.
 
         >>> from karat import evaluate
         >>> scores = evaluate({"q": ["Gold is soft.", "Iron rusts."]}, {"q": ["is soft", "blue"]}, "R", match="chunk")
         >>> print(scores.explain("q"))
-        rank   retrieved   gold            grade   how
+        rank   retrieved   gold            grade   reason
         ────────────────────────────────────────────────────────
         1      is soft     Gold is soft.   1       contained
         2      blue
@@ -165,20 +166,15 @@ class Scores:
         """
         from karat.analysis.explain import explain
 
-        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-            raise KaratError(f"k={shown(k)} is no number of ranks", hint="Give a whole number, as k=20.")
-        if self.evidence is None and self.answers is None:
-            raise KaratError(
-                "these scores are numbers alone, with nothing behind them to explain",
-                hint="Evaluate again: scores that were saved, or that evaluators made, do not hold their run.",
-            )
+        valid = isinstance(k, int) and not isinstance(k, bool) and k >= 0
+        require(valid, f"k={shown(k)} is not a number of ranks", "Give a whole number, for example k=20.")
         return explain(self, str(query), k)
 
-    def bounds(self, measure: str | Measure, best: float | None = None) -> Bounds:
-        """The least and the greatest value that a measure could have, if the unjudged documents were judged.
+    def bounds(self, measure: str | Measure, max_grade: float | None = None) -> Bounds:
+        """The least and the greatest value that a measure could have if the unjudged documents were judged.
 
-        Each retrieved document that nobody judged may be non-relevant, or have the best grade of the scale: the
-        largest of the truth, unless `best` says another.
+        Each retrieved document without a judgment may be graded 0 or `max_grade`, which is the largest grade of the
+        truth unless given.
 
         >>> from karat import evaluate
         >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR").bounds("RR").mean
@@ -186,7 +182,7 @@ class Scores:
         """
         from karat.analysis.bounds import bounds
 
-        return bounds(self, measure, best)
+        return bounds(self, measure, max_grade)
 
     def slices(
         self,
@@ -198,9 +194,9 @@ class Scores:
     ) -> Slices:
         """The scores of each group of queries, to see where a system is weak.
 
-        `by` is `"length"` (words of the query; `texts` has them by id), `"relevant"` (how many documents are), or a
-        property of yours: a mapping or a function of query ids, or a value per query. Numbers make ranges; `bins` says
-        how many, or where they begin.
+        `by` is `"length"` (the number of words of the query; `texts` maps ids to texts), `"relevant"` (the number of
+        relevant documents), or any property of queries: a mapping or a function of query ids, or a list of a value per
+        query. Numbers are grouped into ranges; `bins` is the number of ranges, or their edges.
 
         >>> from karat import evaluate
         >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, "RR")
@@ -212,22 +208,22 @@ class Scores:
         return slices(self, by, bins, texts, level)
 
     def only(self, measures: Sequence[str | Measure]) -> Scores:
-        """The same scores, of some measures alone."""
+        """The scores of some of the measures."""
         names = dict.fromkeys(self._name(measure) for measure in measures)
         return replace(self, values={name: self.values[name] for name in names})
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
-        """The same scores, of some queries, in this order; each by its place in `queries`."""
+        """The scores of some of the queries, given by their positions in `queries`, in this order."""
         places = np.asarray(rows, np.int64)
         queries = tuple(self.queries[place] for place in places.tolist())
         return replace(self, queries=queries, values={name: column[places] for name, column in self.values.items()})
 
     def without_evidence(self) -> Scores:
-        """The same numbers without the evidence behind them."""
+        """The scores without the data they were computed from."""
         return replace(self, evidence=None, answers=None)
 
     def to_arrow(self) -> pa.Table:
-        """The table in Arrow; what was noticed rides in its metadata."""
+        """The table as an Arrow table, with the findings in its metadata."""
         from karat.scores import exports
 
         return exports.to_arrow(self)
@@ -251,26 +247,26 @@ class Scores:
         return exports.to_dict(self)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The same as JSON, also written to a file if one is named."""
+        """The scores as JSON, also written to a file if a path is given."""
         from karat.scores import exports
 
         return exports.to_json(self, path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The table as CSV, values to the last digit, also written to a file if one is named."""
+        """The table as CSV, with all digits, also written to a file if a path is given."""
         from karat.scores import exports
 
         return exports.to_csv(self, path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """The table as a Parquet file."""
+        """Write the table to a Parquet file."""
         from karat.scores import exports
 
         exports.to_parquet(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scores:
-        """Scores from a .json, .csv or .parquet file that was saved from Scores; a CSV holds no findings."""
+        """Read scores that were saved as .json, .csv or .parquet; a CSV file contains no findings."""
         from karat.scores import exports
 
         return exports.load(path)
@@ -282,7 +278,7 @@ class Scores:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
-        return f"<Scores of {len(self.queries)} queries: {means}>"
+        return f"<Scores of {plural(len(self.queries), 'query')}: {means}>"
 
     def __rich__(self) -> Group:
         from karat.scores.summary import summary
@@ -295,24 +291,24 @@ class Scores:
         return summary({self.name: self}).html()
 
     def _name(self, measure: str | Measure) -> str:
-        """The column of a measure, in whatever spelling it is asked for."""
+        """The column of a measure, in any spelling of its name."""
         text = str(measure)
         if text in self.values:
             return text
-        known = [str(meant) for meant in meanings(text)] or [text]
-        there = [name for name in known if name in self.values]
-        if len(there) > 1:
-            raise KaratError(f"{text} is {' and '.join(there)} here", hint=f"Write {' or '.join(there)}.")
-        if there:
-            return there[0]
-        canonical = known[0]
-        near = did_you_mean(canonical, self.values)
-        has = ", ".join(self.values) or "none"
-        raise KaratError(f"these scores have no {shown(canonical)}", hint=f"{near} They have {has}.".strip())
+        canonical = [str(measure) for measure in meanings(text)] or [text]
+        names = [name for name in canonical if name in self.values]
+        if len(names) > 1:
+            raise KaratError(f"{text} may mean {' or '.join(names)}", hint=f"Write {' or '.join(names)}.")
+        if names:
+            return names[0]
+        near = did_you_mean(canonical[0], self.values)
+        measures = ", ".join(self.values) or "none"
+        hint = f"{near} The measures are {measures}.".strip()
+        raise KaratError(f"these scores have no {shown(canonical[0])}", hint=hint)
 
-    def _present(self, name: str) -> Floats:
-        column = self.values[name]
-        return column[~np.isnan(column)]
+
+def _all_null(measure: str) -> KaratError:
+    return KaratError(f"{measure} has no value for any query")
 
 
 def _nullable(column: Floats) -> list[float | None]:

@@ -1,16 +1,17 @@
-"""Scores as tables: one row per system, per measure or per query, the best marked, and what was noticed."""
+"""Tables of scores: a row per system, per measure or per query, with the best values marked and findings below."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from karat.errors import plural
 from karat.output.tables import Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination, higher_is_better
 
 
 def summary(runs: Mapping[str, Scores], level: float | None = None) -> Table:
-    """One system: a row per measure. Several: a row per system, a column per measure, the best marked."""
+    """For one system a row per measure; for several a row per system, with the best of each column marked."""
     return by_measure(runs, level) if len(runs) == 1 else by_system(runs, level)
 
 
@@ -53,17 +54,17 @@ def by_query(runs: Mapping[str, Scores], level: float | None = None) -> Table:
 
 
 def cell_text(value: float | None, measure: str) -> str:
-    """A value as people read it: four digits, counts whole, a dash for none."""
+    """A value in a table: four digits, counts without decimals, a dash for null."""
     if value is None:
         return "–"
-    # The ends of an interval are whole but for rounding.
+    # The ends of an interval of a count may have a rounding error.
     if combination(measure) == "sum" and round(float(value), 9).is_integer():
         return f"{value:,.0f}"
-    return f"{round(value, 4) + 0.0:.4f}"  # and no minus before a zero
+    return f"{round(value, 4) + 0.0:.4f}"  # + 0.0 turns -0.0 into 0.0
 
 
 def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:
-    """A cell for each measure and system."""
+    """The cells of each measure, by system."""
     intervals = {system: {} if level is None else scores.intervals(level) for system, scores in runs.items()}
     columns = {}
     for name in dict.fromkeys(name for scores in runs.values() for name in scores.measures):
@@ -82,7 +83,7 @@ def _with_interval(value: float | None, interval: tuple[float, float] | None, na
 
 
 def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scores]) -> float | None:
-    """The best of several values; none where they are all the same, or where what is missing would win."""
+    """The best of several values; None if all are the same, or if a system could be best for lacking queries."""
     known = [value for value in values.values() if value is not None]
     if len(set(known)) < 2:
         return None
@@ -93,26 +94,31 @@ def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scor
 
 
 def notes(runs: Mapping[str, Scores]) -> list[str]:
-    """What was noticed, said once where it holds for every system."""
-    of_system = {system: [*map(str, scores.findings), *_nulls(scores)] for system, scores in runs.items()}
-    said = []
-    for text in dict.fromkeys(text for texts in of_system.values() for text in texts):
-        systems = [system for system, texts in of_system.items() if text in texts]
-        whose = "" if len(systems) == len(runs) else f"{', '.join(systems)}: "
-        said.append(f"note: {whose}{text}")
-    return said
+    """The findings and the number of nulls, one line each, with the systems they concern unless all do."""
+    by_system = {system: [*map(str, scores.findings), *_nulls(scores)] for system, scores in runs.items()}
+    lines = []
+    for text in dict.fromkeys(text for texts in by_system.values() for text in texts):
+        systems = [system for system, texts in by_system.items() if text in texts]
+        prefix = "" if len(systems) == len(runs) else f"{', '.join(systems)}: "
+        lines.append(f"note: {prefix}{text}")
+    return lines
 
 
 def _footer(runs: Mapping[str, Scores], level: float | None) -> tuple[str, ...]:
-    """How many queries, how sure, and what was noticed."""
-    counts = sorted({len(scores.queries) for scores in runs.values()})
-    queries = " to ".join(f"{count:,}" for count in (counts[0], counts[-1])[: len(counts)])
+    """The number of queries, the confidence level, and the notes."""
+    counts = [len(scores.queries) for scores in runs.values()]
+    fewest, most = min(counts), max(counts)
+    queries = plural(most, "query") if fewest == most else f"{fewest:,} to {plural(most, 'query')}"
     intervals = f", with {100 * level:g}% confidence intervals" if level is not None else ""
-    return (f"{queries} quer{'y' if counts == [1] else 'ies'}{intervals}", *notes(runs))
+    return (f"{queries}{intervals}", *notes(runs))
 
 
 def _nulls(scores: Scores) -> list[str]:
     counts: dict[int, list[str]] = {}
     for name in scores.measures:
         counts.setdefault(scores.nulls(name), []).append(name)
-    return [f"{count:,} without a value for {', '.join(names)}, left out." for count, names in counts.items() if count]
+    return [
+        f"{plural(count, 'query')} without a value for {', '.join(names)}, left out."
+        for count, names in counts.items()
+        if count
+    ]

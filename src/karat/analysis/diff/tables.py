@@ -1,4 +1,4 @@
-"""What changed, as tables: the queries that changed most, and one of them in full."""
+"""The tables of a diff: the queries that changed most, and one query in full."""
 
 from __future__ import annotations
 
@@ -9,77 +9,82 @@ import numpy as np
 
 from karat.analysis.diff import Diff, Move, QueryDiff
 from karat.analysis.evidence import Evidence
-from karat.analysis.explain import label, short
+from karat.analysis.explain import label, shorten
+from karat.errors import plural
 from karat.measures import meanings
 from karat.output.tables import Cell, Table
 from karat.registry.names import format_value
 from karat.scores.summary import cell_text
 
+_COLUMNS = ("document", "rank", "change", "contribution")
 _WIDTH = 40
-_FULL = 72
-_SIDE = 44
+_FULL_WIDTH = 72
+_LIST_WIDTH = 44
 _MOVES = 3
 _RANKS = 10
+_MOST_RANKS = 100
 
 
 def table(diff: Diff) -> Table:
-    """A row per query, and per document that accounts for most of its difference."""
+    """A row for each of the largest contributions to the difference of each query."""
     rows: list[tuple[Cell, ...]] = []
-    for change in diff.queries:
-        numbers = _numbers(diff, change)
-        lines = _lines(change, diff.names)
-        for at, (what, rank, how, part) in enumerate(lines):
-            rows.append(
-                _cells(change.query if at == 0 else "", what, rank, how, part, *(numbers if at == 0 else [""] * 3))
-            )
-    answers = any(change.answers is not None for change in diff.queries)
-    about = ("answer", "rank", "system", "part") if answers else ("what moved", "rank", "how", "part")
-    header = ("query", *about, *diff.names, "difference")
-    return _without_empty(Table(header, tuple(rows), _notes(diff), labels=4), kept=5)
+    for query_diff in diff.queries:
+        first = (query_diff.query, _numbers(diff, query_diff))
+        for line in _lines(query_diff, diff.names):
+            query, numbers = first
+            rows.append(_cells(query, *line, *numbers))
+            first = ("", [""] * 3)
+    answers = any(query_diff.answers is not None for query_diff in diff.queries)
+    columns = ("answer", "rank", "system", "contribution") if answers else _COLUMNS
+    header = ("query", *columns, *diff.names, "difference")
+    return _without_empty_columns(Table(header, tuple(rows), _notes(diff), labels=4))
 
 
-def _without_empty(table: Table, kept: int) -> Table:
-    """A table without columns that say nothing, of those before the numbers; the first is always there."""
+def _without_empty_columns(table: Table) -> Table:
+    """A table without those columns between the query and the numbers that are empty."""
+    numbers = 1 + len(_COLUMNS)
     full = [
         at for at in range(len(table.header))
-        if at == 0 or at >= kept or any(row[at].text for row in table.rows)
+        if at == 0 or at >= numbers or any(row[at].text for row in table.rows)
     ]  # fmt: skip
     header = tuple(table.header[at] for at in full)
     rows = tuple(tuple(row[at] for at in full) for row in table.rows)
     return replace(table, header=header, rows=rows, labels=sum(at < table.labels for at in full))
 
 
-def _lines(change: QueryDiff, names: tuple[str, str]) -> list[tuple[str, str, str, str]]:
-    """What moved in a query, the largest parts alone."""
-    if change.answers is not None:
-        texts = ("(none)" if text is None else short(text, _FULL) for text in change.answers)
+def _lines(query_diff: QueryDiff, names: tuple[str, str]) -> list[tuple[str, str, str, str]]:
+    """The largest contributions of a query, or both answers."""
+    if query_diff.answers is not None:
+        texts = ("(none)" if text is None else shorten(text, _FULL_WIDTH) for text in query_diff.answers)
         return [(text, "", name, "") for text, name in zip(texts, names, strict=True)]
-    telling = [move for move in change.moves if move.part or move.part is None]
-    largest = sorted(telling, key=lambda move: -abs(move.part or 0))[:_MOVES]
-    lines = [_line(move, _WIDTH) for move in telling if move in largest]
-    others = [move for move in telling if move not in largest]
+    moves = [move for move in query_diff.moves if move.contribution or move.contribution is None]
+    largest = sorted(moves, key=lambda move: -abs(move.contribution or 0))[:_MOVES]
+    lines = [_line(move, _WIDTH) for move in moves if move in largest]
+    others = [move for move in moves if move not in largest]
     if others:
-        lines.append((f"{len(others)} more", "", "", f"{sum(move.part or 0 for move in others):+.4f}"))
-    return lines + _rest(change) or [("", "", "", "")]
+        lines.append((f"{len(others)} more", "", "", f"{sum(move.contribution or 0 for move in others):+.4f}"))
+    return lines + _unattributed(query_diff) or [("", "", "", "")]
 
 
 def _line(move: Move, width: int) -> tuple[str, str, str, str]:
     before, after = ("–" if rank is None else str(rank) for rank in (move.before, move.after))
     grade = "" if move.grade == 1 else f" (grade {format_value(move.grade)})"
-    part = "–" if move.part is None else f"{move.part:+.4f}"
-    return short(move.label, width) + grade, f"{before} → {after}", move.how, part
+    contribution = "–" if move.contribution is None else f"{move.contribution:+.4f}"
+    return shorten(move.label, width) + grade, f"{before} → {after}", move.change, contribution
 
 
-def _rest(change: QueryDiff) -> list[tuple[str, str, str, str]]:
-    """What no document accounts for, if there is anything."""
-    told = all(move.part is not None for move in change.moves)
-    what = "documents retrieved" if told else "all together"
-    return [(what, "", "", f"{change.rest:+.4f}")] if change.rest else []
+def _unattributed(query_diff: QueryDiff) -> list[tuple[str, str, str, str]]:
+    """A line for the part of the difference that is not attributed to a document, if any."""
+    if not query_diff.unattributed:
+        return []
+    known = all(move.contribution is not None for move in query_diff.moves)
+    what = "(number of documents retrieved)" if known else "(all documents together)"
+    return [(what, "", "", f"{query_diff.unattributed:+.4f}")]
 
 
-def _numbers(diff: Diff, change: QueryDiff) -> list[str]:
-    values = [cell_text(value, diff.measure) for value in (change.before, change.after)]
-    return [*values, f"{change.difference:+.4f}"]
+def _numbers(diff: Diff, query_diff: QueryDiff) -> list[str]:
+    values = [cell_text(value, diff.measure) for value in (query_diff.before, query_diff.after)]
+    return [*values, f"{query_diff.difference:+.4f}"]
 
 
 def _cells(*texts: str) -> tuple[Cell, ...]:
@@ -89,82 +94,83 @@ def _cells(*texts: str) -> tuple[Cell, ...]:
 def _notes(diff: Diff) -> tuple[str, ...]:
     before, after = diff.names
     better, same, worse = diff.counts
-    means = [scores.combined(diff.measure) for scores in diff.scores]
-    said = [cell_text(mean, diff.measure) for mean in means]
+    old, new = (cell_text(scores.combined(diff.measure), diff.measure) for scores in diff.scores)
     shown = len(diff.queries)
     listed, most = (worse, "lost most") if diff.losses else (better + worse, "changed most")
     some = f"the one that {most} is" if shown == 1 else f"the {shown:,} that {most} are"
     which = f"; {some} shown" if shown < listed else ""
     lines = [
-        f"{diff.measure}: {before} {said[0]}, {after} {said[1]}; {better:,} quer{'y' if better == 1 else 'ies'}"
-        f" better, {same:,} the same, {worse:,} worse{which}"
+        f"{diff.measure}: {before} {old}, {after} {new}; {plural(better, 'query')} better, {same:,} the same,"
+        f" {worse:,} worse{which}"
     ]
     if nulls := int(np.isnan(diff.differences).sum()):
-        lines.append(f"note: {nulls:,} left out: {before} and {after} do not both have a value.")
+        lines.append(f"note: {plural(nulls, 'query')} left out, without a value in {before} or {after}.")
     if not shown:
         lines.append("no query became worse" if diff.losses else "no query changed")
-    if diff.cannot is not None:
-        lines.append(f"note: {diff.cannot}")
-    elif any(change.moves for change in diff.queries):
-        lines.append(_parts(diff))
+    if diff.limitation is not None:
+        lines.append(f"note: {diff.limitation}")
+    elif any(query_diff.moves for query_diff in diff.queries):
+        lines.append(_legend(diff))
     return tuple(lines)
 
 
-def _parts(diff: Diff) -> str:
+def _legend(diff: Diff) -> str:
     before, after = diff.names
-    return f"part: what a document accounts for, if the documents go from {before} to {after} one by one, topmost first"
+    return (
+        f"contribution: change of the score as the document moves from {before} to {after}"
+        " (one document at a time, topmost first)"
+    )
 
 
-def in_full(diff: Diff, query: str) -> list[Table]:
-    """One query: every document that moved, both lists side by side, and the answers."""
-    change = diff[query]
-    numbers = _numbers(diff, change)
+def query_tables(diff: Diff, query: str) -> list[Table]:
+    """One query in full: every document that moved, or the answers; and both lists side by side."""
+    query_diff = diff[query]
     before, after = diff.names
-    head = f"query {query}: {diff.measure} {before} {numbers[0]}, {after} {numbers[1]} ({numbers[2]})"
-    lines = [_line(move, _FULL) for move in change.moves] + _rest(change)
-    notes = [head]
-    if diff.cannot is not None:
-        notes.append(f"note: {diff.cannot}")
-    elif lines:
-        notes.append(_parts(diff))
-    notes += [move.label for move in change.moves if len(move.label) > _FULL]
-    tables = []
-    if change.answers is not None:
-        tables.append(_answers(diff, change, head))
-    else:
-        rows = tuple(_cells(*line) for line in lines)
-        tables.append(Table(("what moved", "rank", "how", "part"), rows, tuple(notes), labels=3))
-    evidence = [scores.evidence for scores in diff.scores]
-    if all(each is not None and query in each.truth.positions for each in evidence):
+    old, new, difference = _numbers(diff, query_diff)
+    head = f"query {query}: {diff.measure} {before} {old}, {after} {new} ({difference})"
+    tables = [_moves(diff, query_diff, head) if query_diff.answers is None else _answers(diff, query_diff, head)]
+    evidence = [scores.evidence for scores in diff.scores if scores.evidence is not None]
+    if len(evidence) == len(diff.scores) and all(query in each.truth.positions for each in evidence):
         measure = next(iter(meanings(diff.measure)), None)
         depth = (measure.cutoff if measure else None) or _RANKS
-        tables.append(_side_by_side(diff.names, [each for each in evidence if each], query, min(depth, 100)))
+        tables.append(_side_by_side(diff.names, evidence, query, min(depth, _MOST_RANKS)))
     return tables
 
 
-def _answers(diff: Diff, change: QueryDiff, head: str) -> Table:
+def _moves(diff: Diff, query_diff: QueryDiff, head: str) -> Table:
+    lines = [_line(move, _FULL_WIDTH) for move in query_diff.moves] + _unattributed(query_diff)
+    notes = [head]
+    if diff.limitation is not None:
+        notes.append(f"note: {diff.limitation}")
+    elif lines:
+        notes.append(_legend(diff))
+    notes += [move.label for move in query_diff.moves if len(move.label) > _FULL_WIDTH]
+    return Table(_COLUMNS, tuple(_cells(*line) for line in lines), tuple(notes), labels=3)
+
+
+def _answers(diff: Diff, query_diff: QueryDiff, head: str) -> Table:
     golds: Sequence[str] = ()
     answers = diff.scores[0].answers
-    if answers is not None and change.query in answers.queries:
-        golds = answers.golds[answers.queries.index(change.query)]
-    said = zip(diff.names, change.answers or (), (change.before, change.after), strict=False)
-    rows = [_cells(name, "(none)" if text is None else text, f"{value:.4f}") for name, text, value in said]
+    if answers is not None and query_diff.query in answers.queries:
+        golds = answers.golds[answers.queries.index(query_diff.query)]
+    predicted = zip(diff.names, query_diff.answers or (), (query_diff.before, query_diff.after), strict=False)
+    rows = [_cells(name, "(none)" if text is None else text, f"{value:.4f}") for name, text, value in predicted]
     rows += [_cells("gold", gold, "") for gold in golds]
     return Table(("", "answer", diff.measure), tuple(rows), (head,), labels=2)
 
 
 def _side_by_side(names: tuple[str, str], evidence: Sequence[Evidence], query: str, depth: int) -> Table:
-    """The first ranks of both lists; hits have their grade in front."""
+    """The first ranks of both lists, each hit with its grade in front."""
     lists = []
     for each in evidence:
-        documents, hits = each.look(query)
+        documents, hits = each.read_ranking(query)
         grades: dict[int, float] = {}
         for hit in hits:
             grade = float(each.judged.gold_grade[hit.gold])
             grades[hit.rank] = max(grade, grades.get(hit.rank, grade))
         lists.append(
             [
-                (f"[{format_value(grades[rank])}] " if rank in grades else "") + label(document, _SIDE)
+                (f"[{format_value(grades[rank])}] " if rank in grades else "") + label(document, _LIST_WIDTH)
                 for rank, document in enumerate(documents[:depth], 1)
             ]
         )
@@ -172,6 +178,5 @@ def _side_by_side(names: tuple[str, str], evidence: Sequence[Evidence], query: s
         _cells(str(at + 1), *(column[at] if at < len(column) else "" for column in lists))
         for at in range(max(map(len, lists), default=0))
     ]
-    return Table(
-        ("rank", *names), tuple(rows), (f"the first {len(rows)} of both; [n] is the grade of a hit",), labels=3
-    )
+    note = f"the first {plural(len(rows), 'rank')} of both; [n] is the grade of a hit"
+    return Table(("rank", *names), tuple(rows), (note,), labels=3)
