@@ -424,8 +424,8 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "an explanation of all": (["gold.json", "good.json", "--explain", "tower", "--per-query"], "shows one query"),
     "intervals of every question": (["gold.json", "good.json", "--ci", "--per-query", "--format", "csv"], "--ci"),
     "a question that nobody knows": (["gold.json", "good.json", "--explain", "\x1b[31m"], r"no query '\x1b[31m'"),
-    "nothing left": (["gold.json", "others.json", "--missing", "skip"], "Compare the ids of the questions in both:"
-                     " are they written alike, and in the same field?"),
+    "nothing left": (["gold.json", "others.json", "--missing", "skip"], "Check that the question ids are spelled the"
+                     " same way in both inputs, and are in the same field."),
     "a suffix that says no format": (["gold.json", "good.json", "-o", "scores.xlsx"], "--format json"),
     "the truth as output": (["gold.json", "good.json", "-o", "gold.json"], "gold.json: the output file is"),
     "a prediction as output": (["gold.json", "good.json", "-o", "good.json"], "good.json: the output file is"),
@@ -637,7 +637,7 @@ def test_results_with_answers_alone_are_measured_by_the_measures_of_answers(fold
 
 def test_f1_is_an_error_where_both_are_there(folder: Path) -> None:
     said = mistake(folder, "evaluate", "results.jsonl", "-m", "F1")
-    assert "F of documents and TokenF1 of answers" in said
+    assert "F of documents or TokenF1 of answers" in said
     assert "Write F or TokenF1." in said
 
 

@@ -21,7 +21,7 @@ from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
 Record = dict[str, Any]
 
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
-COMPARE = "Compare the ids of the questions in both: are they written alike, and in the same field?"
+CHECK_IDS = "Check that the question ids are spelled the same way in both inputs, and are in the same field."
 AS_TEXT = "Answers are text: put it in quotes, or convert it with str(...)."
 SAID: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
@@ -82,14 +82,14 @@ def test_a_question_without_an_answer_is_left_out_on_demand_and_still_noticed() 
 def test_no_answer_at_all_scores_zero_and_asks_whether_the_ids_are_written_alike() -> None:
     scores = evaluate_answers({"1": "a", "2": "b"}, {"q1": "a", "q2": "b"})
     assert set(scores.means.values()) == {0.0}
-    assert noticed(scores)["missing-answers"].hint == COMPARE
+    assert noticed(scores)["missing-answers"].hint == CHECK_IDS
 
 
 @pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
 def test_to_leave_out_every_question_is_an_error(name: str, where: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
     assert (error.what, error.where) == ("no question of the truth has an answer", where)
-    assert error.hint == COMPARE
+    assert error.hint == CHECK_IDS
 
 
 def test_what_nobody_knows_the_answer_of_is_ignored_and_noticed() -> None:

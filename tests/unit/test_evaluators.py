@@ -236,8 +236,8 @@ def test_questions_without_truth_or_documents_are_named_in_one_warning(caplog: p
     (record,) = caplog.records
     assert record.getMessage() == (
         "karat: 2 queries with an empty truth (scored 0): 1, 2. "
-        "2 queries in the run with no document to match (scored 0): 3, 4. "
-        "1 judged document without content, matching nothing."
+        "2 queries of the run without documents that can match (scored 0): 3, 4. "
+        "1 judged document without content (cannot match)."
     )
 
 
@@ -245,12 +245,12 @@ def test_a_field_that_gold_documents_lack_is_named(caplog: pytest.LogCaptureFixt
     golds = [[Document("x", meta={"file_id": "1"}), Document("y", meta={"file": "1"})]]
     with caplog.at_level(logging.WARNING):
         DocumentRecallEvaluator("multi_hit", "meta.file").run(golds, [[Document("x", meta={"file": "1"})]])
-    assert caplog.messages == ["karat: 1 judged document without meta.file, matching nothing."]
+    assert caplog.messages == ["karat: 1 judged document without meta.file (cannot match)."]
 
 
 def test_a_question_without_documents_is_not_said_to_have_some(caplog: pytest.LogCaptureFixture) -> None:
     individual(DocumentMRREvaluator(), [["a"]], [[]])
-    assert caplog.messages == ["karat: 1 query in the run with no document (scored 0): 0."]
+    assert caplog.messages == ["karat: 1 query of the run without documents (scored 0): 0."]
 
 
 def test_a_pipeline_warns_once_for_all_its_evaluators(caplog: pytest.LogCaptureFixture) -> None:
@@ -270,7 +270,7 @@ def test_nothing_is_said_of_data_that_is_whole(caplog: pytest.LogCaptureFixture)
 
 def test_where_nothing_at_all_is_found_the_warning_names_the_match_for_chunks(caplog: pytest.LogCaptureFixture) -> None:
     DocumentRecallEvaluator().run([["Gold is soft."]], [["is soft"]])
-    assert "matches by chunk" in caplog.text
+    assert "use match=chunk" in caplog.text
 
 
 @each_evaluator

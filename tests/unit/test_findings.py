@@ -1,4 +1,4 @@
-"""Nothing is dropped silently: what was ignored or guessed is counted and said."""
+"""Nothing is dropped silently: findings count and name what was ignored or guessed."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ def found(**options: object) -> dict[str, str]:
     return {finding.code: str(finding) for finding in scores.findings}
 
 
-def test_queries_that_the_run_lacks_are_named_with_what_becomes_of_them() -> None:
+def test_queries_missing_from_the_run_are_listed_with_how_they_are_treated() -> None:
     assert found()["missing-queries"].startswith("1 query of the truth not in the run (scored 0): t.")
     assert "no-relevant" not in found(missing="skip")
     assert found(missing="skip")["missing-queries"] == "1 query of the truth not in the run (left out): t."
 
 
-def test_queries_without_truth_are_named() -> None:
-    assert found()["unknown-queries"] == "1 query of the run without truth (ignored): unknown."
+def test_queries_of_the_run_that_are_not_in_the_truth_are_listed() -> None:
+    assert found()["unknown-queries"] == "1 query of the run not in the truth (ignored): unknown."
 
 
-def test_empty_truths_and_empty_answers_are_named() -> None:
+def test_queries_with_an_empty_truth_or_without_retrieved_documents_are_listed() -> None:
     assert found()["empty-truths"] == "1 query with an empty truth (scored 0): s."
-    assert found()["nothing-retrieved"] == "1 query in the run with no document (scored 0): r."
+    assert found()["nothing-retrieved"] == "1 query of the run without documents (scored 0): r."
 
 
-def test_queries_whose_grades_do_not_reach_the_threshold_are_named() -> None:
+def test_queries_without_a_document_that_reaches_the_threshold_are_listed() -> None:
     assert found()["no-relevant"] == "1 query without a document of a positive grade (scored 0): t."
     assert found(rel=2)["no-relevant"] == "3 queries without a document of grade 2 or more (scored 0): q, r, t."
 
@@ -39,13 +39,13 @@ def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
     assert found()["unjudged"] == "unjudged: 67% of the documents in the top 2, 60% in the top 4."
 
 
-def test_without_a_cutoff_the_share_of_unjudged_documents_is_that_of_everything() -> None:
+def test_without_a_cutoff_the_share_of_unjudged_documents_is_over_the_whole_run() -> None:
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["AP"]).findings
     assert str(finding) == "unjudged: 75% of the documents."
 
 
 @pytest.mark.parametrize(("judged", "share"), [(1, ">99%"), (999, "<1%")])
-def test_a_share_is_never_rounded_to_nothing_or_to_all(judged: int, share: str) -> None:
+def test_a_share_is_never_rounded_to_0_or_100_per_cent(judged: int, share: str) -> None:
     docs = [str(number) for number in range(1000)]
     (finding,) = evaluate({"q": dict.fromkeys(docs[:judged], 1)}, {"q": docs}, ["AP"]).findings
     assert share in str(finding)
@@ -55,7 +55,7 @@ def test_a_perfect_data_set_has_no_findings() -> None:
     assert evaluate({"q": {"a": 1}}, {"q": ["a"]}, ["AP", "P@1"]).findings == ()
 
 
-def test_many_queries_are_counted_and_a_few_named() -> None:
+def test_many_queries_are_counted_and_the_first_three_listed() -> None:
     truth = {f"q{number:04}": {"a": 1} for number in range(2000)}
     (finding,) = evaluate(truth, {}, ["AP"]).findings
     assert "2,000 queries of the truth not in the run" in finding.message
@@ -63,30 +63,30 @@ def test_many_queries_are_counted_and_a_few_named() -> None:
     assert len(finding.queries) == 2000
 
 
-def test_graded_measures_name_queries_without_a_positive_grade() -> None:
+def test_graded_measures_list_queries_without_a_positive_grade() -> None:
     scores = evaluate({"q": {"a": 0}, "r": {"b": 1}}, {"q": ["a"], "r": ["b"]}, "nDCG")
     codes = {finding.code: finding for finding in scores.findings}
     assert codes["no-relevant"].queries == ("q",)
 
 
-def test_a_run_that_shares_no_id_with_the_truth_is_told_to_compare_them() -> None:
+def test_if_truth_and_run_have_no_id_in_common_the_hint_is_to_compare_them() -> None:
     (missing,) = evaluate({"q1": {"a": 1}}, {"1": ["a"]}, "AP").findings[:1]
-    assert "are they written alike?" in missing.hint
+    assert "query ids are spelled the same way" in missing.hint
     codes = {finding.code: finding for finding in evaluate({"q": {"a": 1}}, {"q": ["doc-a"]}, "AP").findings}
-    assert "written alike?" in codes["nothing-found"].hint
+    assert "document ids are spelled the same way" in codes["nothing-found"].hint
 
 
-def test_documents_with_nothing_to_be_matched_by_are_counted_on_both_sides() -> None:
+def test_documents_without_the_field_to_match_by_are_counted_on_both_sides() -> None:
     truth = {"q": [{"content": "a"}, {"content": None}, {"content": ""}]}
     scores = evaluate(truth, {"q": [{"content": None}, {"content": "a"}]}, "RR", match="content")
     assert scores["RR"] == 0.5
     messages = {finding.code: finding.message for finding in scores.findings}
-    assert messages["keyless-golds"] == "2 judged documents without content, matching nothing"
-    assert messages["keyless"] == "1 retrieved document without content, matching nothing"
+    assert messages["keyless-golds"] == "2 judged documents without content (cannot match)"
+    assert messages["keyless"] == "1 retrieved document without content (cannot match)"
 
 
-def test_a_query_whose_documents_all_lack_a_key_retrieved_nothing_that_could_match() -> None:
+def test_a_query_is_listed_if_none_of_its_retrieved_documents_has_the_field_to_match_by() -> None:
     run = {"q": [{"content": None}], "r": [{"content": "b"}]}
     scores = evaluate({"q": ["a"], "r": ["b"]}, run, "RR", match="content")
     messages = {finding.code: finding.message for finding in scores.findings}
-    assert messages["nothing-retrieved"] == "1 query in the run with no document to match (scored 0): q"
+    assert messages["nothing-retrieved"] == "1 query of the run without documents that can match (scored 0): q"

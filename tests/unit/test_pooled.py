@@ -256,7 +256,7 @@ def test_what_is_wrong_with_golds_is_in_the_same_warning(metric: type[Any], capl
         metric().calculate_metric_scores(golds, [["a"], ["a"], []], [5])
     (message,) = caplog.messages
     assert "1 query with an empty truth (scored 0): 0." in message
-    assert "1 judged document without content, matching nothing." in message
+    assert "1 judged document without content (cannot match)." in message
     assert "3 of 3 examples retrieved fewer than 5 documents" in message
 
 

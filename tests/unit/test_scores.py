@@ -273,7 +273,7 @@ def test_printed_scores_show_the_values_and_the_findings(scores: Scores) -> None
     assert f"{scores['AP']:.4f}" in text
     assert "4 queries" in text
     assert "1 query of the truth not in the run (scored 0): 007" in text
-    assert "1 query of the run without truth (ignored): other" in text
+    assert "1 query of the run not in the truth (ignored): other" in text
     assert "unjudged: " in text
     assert repr(scores).startswith("<Scores of 4 queries: nDCG@10=")
 

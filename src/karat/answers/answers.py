@@ -49,6 +49,11 @@ class Answers:
     predicted: Sequence[str | None]
     _overlaps: dict[str, Overlap] = field(default_factory=dict, init=False, repr=False)
 
+    def select(self, keep: Sequence[bool]) -> Answers:
+        """The same, for some of the questions."""
+        queries, golds = compress(self.queries, keep), compress(self.golds, keep)
+        return Answers(tuple(queries), tuple(golds), tuple(compress(self.predicted, keep)))
+
     @cached_property
     def pairs(self) -> Pairs:
         """Each gold answer with the predicted one, question by question."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from karat.analysis.evidence import Evidence
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, require, shown
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.eval_run_result import EvaluationRunResult
-from karat.evaluation.findings import empty_lines, findings
+from karat.evaluation.findings import SAME_QUERY_IDS, empty_results, findings
 from karat.evaluation.merge import merge
 from karat.judged import Floats, Judged
 from karat.matching.matchers import Matcher, Same, matcher_of
@@ -27,7 +27,7 @@ from karat.registry.selection import (
 )
 from karat.scores import Finding, Scores
 from karat.sources import Truth, read_run, read_truth
-from karat.sources.results import PARTS, read_results
+from karat.sources.results import PARTS, Results, read_results
 from karat.sources.spans import materialized, read_spans
 from karat.sources.text_file import Progress
 from karat.spans import Spans
@@ -75,85 +75,83 @@ def evaluate(
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
     """
-    how = complete_options(options)
-    chosen = select_measures(measures, how["rel"])
-    matcher_of(how["match"])
-    return _evaluated(truth, run, chosen, how, truth_columns, run_columns, progress, name)
+    settings = complete_options(options)
+    selected = select_measures(measures, settings["rel"])
+    return _evaluate(truth, run, selected, settings, truth_columns, run_columns, progress, name)
 
 
-def _evaluated(
+def _evaluate(
     truth: Any,
     run: Any,
-    chosen: Sequence[Measure],
-    how: Mapping[str, Any],
+    measures: Sequence[Measure],
+    settings: Mapping[str, Any],
     truth_columns: Mapping[str, str] | None = None,
     run_columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     name: str = "",
 ) -> Scores:
-    """The path itself: sources, matching, ranking, measures, scores."""
-    matcher = matcher_of(how["match"])
+    """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
+    matcher = matcher_of(settings["match"])
     spans: Spans | None = None
-    if _of_spans(chosen):
+    if _need_spans(measures):
         truth, run = materialized(truth), materialized(run)
-        read = read_spans(truth, run, ("the truth", name or "the run"), how["ignore_identical_ids"])
+        read = read_spans(truth, run, ("the truth", name or "the run"), settings["ignore_identical_ids"])
         spans = read.spans
         if matcher == Same():
-            # A span's id is its document's.
+            # The id of a span is the id of its document.
             truth, run = read.gold_documents, read.retrieved_documents
+
     judgments = read_truth(truth, columns=truth_columns, key=matcher.gold_key)
     source = read_run(run, judgments, columns=run_columns, key=matcher.key, progress=progress, name=name or "the run")
-    rules = Rules(how["ties"], how["duplicates"], how["ignore_identical_ids"])
-    judged, noticed = judge(judgments, source, rules, matcher)
-    _refuse_unknown_field(matcher, judged, noticed, source.name)
-    graded = _with_scores(judged, judgments, any(measure.definition.graded for measure in chosen))
+
+    rules = Rules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
+    judged, observations = judge(judgments, source, rules, matcher)
+    _check_fields(matcher, judged, observations, source.name)
+    graded = _with_scores_as_grades(judged, judgments, measures)
     evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher)
-    kept = judged.answered
-    skip = how["missing"] == "skip"
-    if skip:
-        judged, graded = judged.select(kept), graded.select(kept)
-        if not judged.queries:
-            raise KaratError(
-                "no query of the truth is in the run",
-                where=source.name,
-                hint="Compare the query ids of both: are they written alike?",
-            )
+    answered, skip_missing = judged.answered, settings["missing"] == "skip"
+    if skip_missing:
+        require(answered.any(), "no query of the truth is in the run", SAME_QUERY_IDS, where=source.name)
+        judged, graded = judged.select(answered), graded.select(answered)
+
     values: dict[str, Floats] = {}
-    for measure in chosen:
+    for measure in measures:
         if spans is not None and measure.definition.takes == "spans":
-            of_all = measure.compute(spans)
-            values[str(measure)] = of_all[kept] if skip else of_all
+            column = measure.compute(spans)
+            values[str(measure)] = column[answered] if skip_missing else column
         else:
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
-    found = findings(judged, noticed, chosen, how["missing"], matcher)
+
+    found = findings(judged, observations, measures, settings["missing"], matcher)
     return Scores(judged.queries, values, tuple(found), name, evidence)
 
 
-def _of_spans(measures: Iterable[Measure]) -> bool:
+def _need_spans(measures: Iterable[Measure]) -> bool:
     return any(measure.definition.takes == "spans" for measure in measures)
 
 
-def _with_scores(judged: Judged, truth: Truth, needed: bool) -> Judged:
-    """For graded measures: where gold documents were listed with scores, these are their grades."""
+def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:
+    """For graded measures: if the gold documents have scores, these are their grades."""
     if isinstance(truth.scores, KaratError):
-        if needed:
+        if any(measure.definition.graded for measure in measures):
             raise truth.scores
         return judged
     return judged if truth.scores is None else judged.regraded(truth.scores)
 
 
-def _refuse_unknown_field(match: Matcher, judged: Judged, noticed: Observations, run: str) -> None:
-    """A field that not one document has is a slip of the pen."""
-    for name, field, keyless, whole in (
-        ("the truth", match.gold_key.field, noticed.keyless_golds, noticed.keyless_golds + len(judged.gold_grade)),
-        (run, match.key.field, sum(noticed.keyless.values()), int(judged.retrieved.sum())),
+def _check_fields(match: Matcher, judged: Judged, observations: Observations, run: str) -> None:
+    """Raise an error if no document at all has the field that `match` names: it is probably a typo."""
+    keyless_golds, keyless = observations.keyless_golds, sum(observations.keyless.values())
+    for where, field, without, total in (
+        ("the truth", match.gold_key.field, keyless_golds, keyless_golds + len(judged.gold_grade)),
+        (run, match.key.field, keyless, int(judged.retrieved.sum())),
     ):
-        # What is there may still be folded to nothing.
-        if field != "id" and not match.key.folds and 0 < keyless == whole:
-            hint = "match= names one of their fields."
-            if name == "the truth" and match == Same(field):
-                hint += f" Where it names the id of a gold document, write {field}(gold=id)."
-            raise KaratError(f"no document has a {shown(field)}, or all are empty", where=name, hint=hint)
+        # With normalisation, documents that have the field may still be without a key.
+        if field != "id" and not match.key.folds and 0 < without == total:
+            hint = "match= must name a field of the documents."
+            if where == "the truth" and match == Same(field):
+                hint += f" If it contains the id of a gold document, write {field}(gold=id)."
+            raise KaratError(f"the field {shown(field)} is missing or empty in all documents", where=where, hint=hint)
 
 
 def evaluate_runs(
@@ -173,16 +171,16 @@ def evaluate_runs(
     {'good': 1.0, 'bad': 0.5}
     """
     if not isinstance(runs, Mapping) or not runs:
-        raise KaratError(f"{shown(runs)} are no runs", hint='Give them by name: {"bm25": run, "dense": run}.')
-    how = complete_options(options)
-    chosen = select_measures(measures, how["rel"])
-    if _of_spans(chosen):
+        raise KaratError(f"{shown(runs)} is not a mapping of runs", hint='Give {"bm25": run, "dense": run}.')
+    settings = complete_options(options)
+    selected = select_measures(measures, settings["rel"])
+    if _need_spans(selected):
         judgments = materialized(truth)
     else:
-        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(how["match"]).gold_key)
+        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(settings["match"]).gold_key)
         truth_columns = None
     return {
-        name: _evaluated(judgments, run, chosen, how, truth_columns, run_columns, progress, name)
+        name: _evaluate(judgments, run, selected, settings, truth_columns, run_columns, progress, name)
         for name, run in runs.items()
     }
 
@@ -197,9 +195,9 @@ def evaluate_results(
 ) -> Scores:
     """Evaluate the results of a RAG system: a file of JSON lines, or a list of records, one per question.
 
-    Each has a `query`, its `truth` (texts, ids or documents) and what was `retrieved`, best first; or its
-    `gold_answers` and the `answer`; or all of them, and then both are measured. `fields` says where they are called
-    otherwise, as `{"retrieved": "response.source_nodes"}`. The options are those of `evaluate`.
+    A record has a `query` and, to evaluate documents, its `truth` (texts, ids or documents) and the `retrieved`
+    documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. `fields` maps these names
+    to other ones, such as `{"retrieved": "response.source_nodes"}`. The options are those of `evaluate`.
 
     >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
     >>> evaluate_results([record], "RR", match="chunk")["RR"]
@@ -207,34 +205,38 @@ def evaluate_results(
     >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
     {'EM(normalize=true)': 1.0, 'R': 0.0}
     """
-    asked = None if measures is None else listed_measures(measures)
-    how = complete_options(options)
-    matcher_of(how["match"])
-    certain, open_ones = _subjects(asked)
-    read = read_results(results, fields, certain, PARTS if asked is None or open_ones else ())
+    listed = None if measures is None else listed_measures(measures)
+    settings = complete_options(options)
+    matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
+    required, ambiguous = _required_parts(listed or ())
+    read = read_results(results, fields, required, PARTS if listed is None or ambiguous else ())
     defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
-    names = [name for part in read.parts for name in defaults[part]] if asked is None else asked
-    chosen = select_measures(names, how["rel"], read.parts)
+    names = [measure for part in read.parts for measure in defaults[part]] if listed is None else listed
+    selected = select_measures(names, settings["rel"], read.parts)
+
     parts: list[Scores] = []
-    of_documents, of_answers = (
-        [measure for measure in chosen if subject_of(measure) == part] for part in ("documents", "answers")
-    )
-    if of_documents:
-        try:
-            parts.append(_evaluated(read.truth, read.run, of_documents, how, name=name))
-        except KaratError as error:
-            if error.where is None:
-                raise
-            raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
-    if of_answers:
-        parts.append(score_answers(read.gold_answers, read.answers, of_answers, how["missing"], name, read.name))
-    together = merge(parts, read.queries, list(map(str, chosen)), name)
-    unscored = [] if asked else [Finding("unscored", *what) for what in read.unscored]
-    return replace(together, findings=(*together.findings, *unscored, *empty_lines(read.empty)))
+    if of_documents := [measure for measure in selected if subject_of(measure) == "documents"]:
+        parts.append(_evaluate_documents(read, of_documents, settings, name))
+    if of_answers := [measure for measure in selected if subject_of(measure) == "answers"]:
+        parts.append(score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name))
+
+    scores = merge(parts, read.queries, list(map(str, selected)), name)
+    unscored = [] if listed else [Finding("unscored", *what) for what in read.unscored]
+    return replace(scores, findings=(*scores.findings, *unscored, *empty_results(read.empty)))
 
 
-def _subjects(asked: Iterable[str | Measure] | None) -> tuple[list[Subject], bool]:
-    """What these measures are of, and whether that depends on what is there, as of F1."""
-    known = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in asked or ()]
-    certain = {subject_of(meant[0]) for meant in known if len(meant) == 1}
-    return [part for part in PARTS if part in certain], any(len(meant) > 1 for meant in known)
+def _evaluate_documents(read: Results, measures: Sequence[Measure], settings: Mapping[str, Any], name: str) -> Scores:
+    """Evaluate the documents of results; errors name the results as their place."""
+    try:
+        return _evaluate(read.truth, read.run, measures, settings, name=name)
+    except KaratError as error:
+        if error.where is None:
+            raise
+        raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
+
+
+def _required_parts(measures: Iterable[str | Measure]) -> tuple[list[Subject], bool]:
+    """The parts that the measures need, and whether any measure fits either part, as F1 does."""
+    possible = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in measures]
+    required = {subject_of(only[0]) for only in possible if len(only) == 1}
+    return [part for part in PARTS if part in required], any(len(several) > 1 for several in possible)

@@ -30,5 +30,5 @@ def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, na
 def warnings(matched: Matched, match: Matcher) -> str:
     """What a caller should hear about lists that were matched, every query named; nothing if all is well."""
     noticed = Observations(keyless_golds=matched.keyless_golds, keyless=matched.keyless)
-    found = findings(matched.judged, noticed, (), "zero", match, shown=len(matched.judged.queries))
+    found = findings(matched.judged, noticed, (), "zero", match, listed=len(matched.judged.queries))
     return " ".join(str(finding) for finding in found if finding.code in _WORTH_A_WARNING)
