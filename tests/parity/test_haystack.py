@@ -1,4 +1,4 @@
-"""Evaluators, documents and the cleaner as Haystack has them, and our evaluators inside of Haystack's pipelines."""
+"""Evaluators, documents and the cleaner agree with Haystack's, and our evaluators run in Haystack's pipelines."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from karat.components.preprocessors import DocumentCleaner
 from karat.errors import KaratError
 
 Spec = dict[str, Any]
-"""What a document of either side is made of."""
+"""The fields of a document, or the parameters of a component."""
 Queries = list[tuple[list[Spec], list[Spec]]]
-"""Of each query the gold documents, and the retrieved ones."""
+"""The gold documents and the retrieved documents of each query."""
 
-# Few of each, so that they meet. Left out is where the two are meant to differ: texts that are empty, and in one
-# field both a number and the text of the same digits.
+# A few values each, so that documents match. Cases in which karat differs from Haystack on purpose are left out: empty
+# texts, and a field that contains a number in one document and the same digits as text in another.
 texts = st.sampled_from(["a", "b", "a b", " a", "ä"])
 values = st.none() | texts | st.integers(0, 2)
 metas = st.fixed_dictionaries({"name": values, "a": st.fixed_dictionaries({"b": values})})
@@ -62,17 +62,17 @@ EVALUATORS: list[tuple[str, Spec, Spec]] = [
 
 
 def lists(queries: Queries, gold: Callable[..., Any], retrieved: Callable[..., Any]) -> Spec:
-    """The inputs of an evaluator, with documents of one kind as gold, and of one kind as retrieved."""
+    """The inputs of an evaluator; `gold` and `retrieved` are the classes of the documents."""
     return {
         "ground_truth_documents": [[gold(**spec) for spec in specs] for specs, _ in queries],
         "retrieved_documents": [[retrieved(**spec) for spec in specs] for _, specs in queries],
     }
 
 
-# All evaluators judge the same queries: what takes time is to think of them, and to make their documents.
+# All evaluators in one test, because generating the queries and their documents takes most of the time.
 @settings(max_examples=150)
 @given(queries=queries, field=fields)
-def test_evaluators_of_documents_agree_whosever_the_documents_are(queries: Queries, field: str) -> None:
+def test_evaluators_of_documents_agree_on_documents_of_both_libraries(queries: Queries, field: str) -> None:
     our_lists, their_lists = lists(queries, Document, Document), lists(queries, haystack.Document, haystack.Document)
     mixed = {**their_lists, "ground_truth_documents": our_lists["ground_truth_documents"]}
     for name, parameters, their_parameters in EVALUATORS:
@@ -87,7 +87,7 @@ def test_evaluators_of_documents_agree_whosever_the_documents_are(queries: Queri
 
 
 @given(answers=st.lists(st.tuples(*[st.text("aA \n", max_size=2)] * 2), min_size=1, max_size=6))
-def test_exact_match_of_answers_agrees(answers: list[tuple[str, str]]) -> None:
+def test_exact_match_agrees(answers: list[tuple[str, str]]) -> None:
     truth, predicted = map(list, zip(*answers, strict=True))
     evaluators = (karat.components.evaluators, karat.integrations.haystack, haystack.components.evaluators)
     ours, inside, theirs = (module.AnswerExactMatchEvaluator().run(truth, predicted) for module in evaluators)
@@ -96,7 +96,7 @@ def test_exact_match_of_answers_agrees(answers: list[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in EVALUATORS} | {"AnswerExactMatchEvaluator"}))
 @pytest.mark.parametrize(("one", "other"), [([[]], [[], []]), ([], [[]]), ([[]], []), ([], [])])
-def test_what_haystack_refuses_is_refused(name: str, one: list[Any], other: list[Any]) -> None:
+def test_lists_that_haystack_rejects_are_rejected(name: str, one: list[Any], other: list[Any]) -> None:
     for module in (karat.components.evaluators, karat.integrations.haystack, haystack.components.evaluators):
         with pytest.raises(ValueError, match="ground_truth"):
             getattr(module, name)().run(one, other)
@@ -114,7 +114,7 @@ FIELDS = (
 
 
 def any_spec() -> st.SearchStrategy[Spec]:
-    """Any document; metadata may be named like fields."""
+    """Any document; its metadata can have the names of fields."""
     names = st.text(max_size=3) | st.sampled_from(FIELDS)
     return st.fixed_dictionaries(
         {"content": st.none() | st.text(), "meta": st.dictionaries(names, json_values, max_size=4)},
@@ -123,19 +123,19 @@ def any_spec() -> st.SearchStrategy[Spec]:
 
 
 @given(spec=any_spec())
-def test_derived_ids_are_those_that_haystack_derives(spec: Spec) -> None:
+def test_derived_ids_agree(spec: Spec) -> None:
     spec = {"content": spec["content"], "meta": spec["meta"]}
     assert Document(**spec).id == haystack.Document(**spec).id
 
 
 @given(spec=any_spec(), flatten=st.booleans())
-def test_a_document_that_haystack_wrote_is_read(spec: Spec, flatten: bool) -> None:
+def test_a_dictionary_of_a_haystack_document_is_read_by_karat(spec: Spec, flatten: bool) -> None:
     theirs = haystack.Document(**spec)
     assert parts(Document.from_dict(theirs.to_dict(flatten=flatten))) == parts(theirs)
 
 
 @given(spec=any_spec(), flatten=st.booleans())
-def test_a_document_of_ours_is_read_by_haystack(spec: Spec, flatten: bool) -> None:
+def test_a_dictionary_of_a_karat_document_is_read_by_haystack(spec: Spec, flatten: bool) -> None:
     ours = Document(**spec)
     assert parts(haystack.Document.from_dict(ours.to_dict(flatten=flatten))) == parts(ours)
 
@@ -162,9 +162,9 @@ switches = st.fixed_dictionaries(
         "min_content_length": st.integers(0, 12),
     },
 )
-# Letters with accents in one and in two characters, ligatures, and every kind of blank that a text may have.
+# Accented letters as one and as two characters, ligatures, and all kinds of white space.
 dirt = st.text("ab1 \t\n\r\f\v\x1c\x85\u00a0\u2003\u2028\u200b.ée\u0301ﬁ²Å", max_size=30)
-# Pages between a header and a footer, which are removed if they have three words or more.
+# Pages with a header and a footer, which are removed if they have three words or more.
 edges = st.sampled_from(["a b c", "c b a", "the a of b", "© by us", "a\tb\nc", "a  b", " ", "\n"])
 insides = st.text("ab1 \t\n", max_size=6)
 pages = st.builds(
@@ -197,38 +197,38 @@ def check_cleaner(spec: Spec, parameters: Spec) -> None:
 
 
 def cleanings(parameters: Spec, document: haystack.Document) -> Iterator[list[haystack.Document]]:
-    """What Haystack's cleaner may make of a document: all but one are due to headers and footers.
+    """All possible results of Haystack's cleaner, which depend on the order of a set.
 
-    Of phrases that are equally long it takes the one that a set happens to have first: another in another process.
+    Of several longest headers or footers, it removes the one that comes first in a set; this differs between processes.
     """
-    ways: list[list[int]] = [[]]
-    while ways:
-        yield cleaning(parameters, document, ways.pop(), ways)
+    pending: list[list[int]] = [[]]
+    while pending:
+        yield cleaning(parameters, document, pending.pop(), pending)
 
 
 def cleaning(
-    parameters: Spec, document: haystack.Document, way: list[int], ways: list[list[int]]
+    parameters: Spec, document: haystack.Document, choices: list[int], pending: list[list[int]]
 ) -> list[haystack.Document]:
-    """What it makes if it takes this one among equals, in each choice, and the first after that.
+    """The result for given choices among equally long phrases; after these, the first phrase is chosen.
 
-    Ways to choose differently from there on are added to the ways.
+    The alternatives to these later choices are added to `pending`.
     """
-    taken: list[int] = []
+    made: list[int] = []
 
     def longest(phrases: set[str], **_: object) -> str:
         length = max(map(len, phrases), default=0)
         tied = sorted(phrase for phrase in phrases if len(phrase) == length) or [""]
-        if len(taken) == len(way):
-            ways.extend([*taken, other] for other in range(1, len(tied)))
-            way.append(0)
-        taken.append(way[len(taken)])
-        return tied[taken[-1]]
+        if len(made) == len(choices):
+            pending.extend([*made, other] for other in range(1, len(tied)))
+            choices.append(0)
+        made.append(choices[len(made)])
+        return tied[made[-1]]
 
     with patch.object(document_cleaner, "max", longest, create=True):
         return document_cleaner.DocumentCleaner(**parameters).run(documents=[document])["documents"]
 
 
-# Inside of Haystack's pipelines.
+# In the pipelines of Haystack.
 
 OURS = [name for name in karat.integrations.haystack.__all__ if name != "RecallMode"]
 PARAMETERS: dict[str, Spec] = {
@@ -258,7 +258,7 @@ ANSWERS = {"ground_truth_answers": ["Rome", "Oslo"], "predicted_answers": ["Rome
 
 @pytest.fixture
 def pipeline() -> haystack.Pipeline:
-    """All evaluators, those of documents after a component of Haystack's own."""
+    """All evaluators; those of documents are connected to a component of Haystack."""
     pipeline = haystack.Pipeline()
     pipeline.add_component("retrieved", ListJoiner(list[list[haystack.Document]]))
     for name in OURS:
@@ -274,7 +274,7 @@ def run(pipeline: haystack.Pipeline, gold: list[list[haystack.Document]]) -> dic
     return pipeline.run({"retrieved": {"values": FOUND}, **answers, **documents})
 
 
-def test_a_pipeline_of_haystack_gives_what_karat_gives(pipeline: haystack.Pipeline) -> None:
+def test_a_pipeline_of_haystack_returns_the_scores_of_karat(pipeline: haystack.Pipeline) -> None:
     documents = {"ground_truth_documents": GOLD, "retrieved_documents": FOUND}
     assert run(pipeline, GOLD) == {
         name: getattr(karat.components.evaluators, name)(**PARAMETERS[name]).run(
@@ -284,14 +284,14 @@ def test_a_pipeline_of_haystack_gives_what_karat_gives(pipeline: haystack.Pipeli
     }
 
 
-def test_a_saved_pipeline_is_loaded_as_it_was(pipeline: haystack.Pipeline) -> None:
+def test_a_saved_pipeline_is_the_same_after_loading(pipeline: haystack.Pipeline) -> None:
     loaded = haystack.Pipeline.loads(pipeline.dumps())
     assert loaded.to_dict() == pipeline.to_dict()
     assert run(loaded, GOLD) == run(pipeline, GOLD)
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_component_is_saved_under_its_own_name_with_all_of_its_parameters(name: str) -> None:
+def test_a_component_is_saved_with_its_name_and_its_parameters(name: str) -> None:
     kind = getattr(karat.integrations.haystack, name)
     saved = kind(**PARAMETERS[name]).to_dict()
     assert saved == {"type": f"karat.integrations.haystack.{name}", "init_parameters": PARAMETERS[name]}
@@ -340,10 +340,10 @@ def test_haystacks_own_functions_save_and_load_a_component(name: str) -> None:
     assert haystack.default_from_dict(type(evaluator), saved).to_dict() == saved
 
 
-def test_a_mistake_says_both_lengths(
+def test_lists_of_different_lengths_are_rejected_with_both_lengths(
     pipeline: haystack.Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))  # where Haystack makes a folder when a pipeline fails
+    monkeypatch.setenv("HOME", str(tmp_path))  # Haystack creates a folder there if a pipeline fails
     with pytest.raises(PipelineRuntimeError, match=r"length 1 and .*length 2") as caught:
         run(pipeline, GOLD[:1])
     assert isinstance(caught.value.__cause__, KaratError)
@@ -355,13 +355,13 @@ PNG = base64.b64decode(
 
 
 def test_a_pipeline_is_drawn(pipeline: haystack.Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Mermaid(BaseHTTPRequestHandler):
-        """Haystack has its pictures drawn by a server; this one is as far as the test needs it."""
+        """A minimal stand-in for the server that draws pipelines for Haystack."""
 
         def do_GET(self) -> None:
-            asked.append(self.path)
+            requests.append(self.path)
             self.send_response(200)
             self.send_header("Content-Type", "image/png")
             self.end_headers()
@@ -375,7 +375,7 @@ def test_a_pipeline_is_drawn(pipeline: haystack.Pipeline, tmp_path: Path, monkey
         pipeline.draw(path=tmp_path / "pipeline.png", server_url=f"http://127.0.0.1:{server.server_port}")
         server.shutdown()
     assert (tmp_path / "pipeline.png").read_bytes() == PNG
-    (path,) = asked
+    (path,) = requests
     packed = path.removeprefix("/img/pako:").partition("?")[0]
     drawn = json.loads(zlib.decompress(base64.urlsafe_b64decode(packed)))["code"]
     for name in OURS:

@@ -1,4 +1,4 @@
-"""Documents of LangChain and LlamaIndex, dictionaries and plain texts, in our evaluators, as they are."""
+"""The evaluators accept documents of LangChain and LlamaIndex, dictionaries and plain texts without conversion."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from karat.components.evaluators import (
 )
 
 Make = Callable[[str, str, str], Any]
-"""A document of a content, an id and a source, which is in its metadata."""
+"""Makes a document from its content, its id, and the source in its metadata."""
 
 
 def node(content: str, id_: str, source: str) -> Node:
-    # LlamaIndex declares the metadata under its alias, extra_info, and takes either name.
+    # LlamaIndex declares the metadata under an alias, extra_info, but accepts both names.
     return Node(text_resource=MediaResource(text=content), id_=id_, metadata={"source": source})  # type: ignore[call-arg]
 
 
@@ -82,7 +82,9 @@ def made(make: Make, lists: Parts) -> list[list[Any]]:
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 @settings(max_examples=25)
 @given(gold=found, retrieved=found, field=st.sampled_from(FIELDS))
-def test_documents_of_any_kind_are_matched_as_ours_are(make: Make, gold: Parts, retrieved: Parts, field: str) -> None:
+def test_documents_of_other_frameworks_are_matched_like_karats(
+    make: Make, gold: Parts, retrieved: Parts, field: str
+) -> None:
     for evaluator in (each(field) for each in EVALUATORS):
         expected = evaluator.run(made(ours, gold), made(ours, retrieved))
         for gold_kind, retrieved_kind in ((make, make), (make, ours), (ours, make)):
@@ -91,7 +93,7 @@ def test_documents_of_any_kind_are_matched_as_ours_are(make: Make, gold: Parts, 
 
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("field", FIELDS)
-def test_what_is_the_same_in_the_field_is_found_whatever_else_differs(make: Make, field: str) -> None:
+def test_only_the_compared_field_decides_a_match(make: Make, field: str) -> None:
     gold = ("a", "1", "x")
     at = FIELDS.index(field)
     same = tuple(value if each == at else "other" for each, value in enumerate(gold))
@@ -103,7 +105,7 @@ def test_what_is_the_same_in_the_field_is_found_whatever_else_differs(make: Make
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 @settings(max_examples=25)
 @given(gold=found, retrieved=found)
-def test_a_plain_text_is_a_content_or_an_id(make: Make, gold: Parts, retrieved: Parts) -> None:
+def test_a_plain_text_is_read_as_the_compared_field(make: Make, gold: Parts, retrieved: Parts) -> None:
     for at, field in enumerate(["content", "id"]):
         evaluator = DocumentMRREvaluator(field)
         plain = [[[each[at] for each in listed] for listed in lists] for lists in (gold, retrieved)]
@@ -126,7 +128,7 @@ def test_the_score_of_a_gold_node_is_its_grade(inside: Any) -> None:
 
 
 @pytest.mark.parametrize("module", ["karat.components.evaluators", "karat.components.preprocessors"])
-def test_no_framework_is_loaded_for_it(module: str) -> None:
+def test_the_components_do_not_import_other_frameworks(module: str) -> None:
     code = f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert "karat" in loaded

@@ -1,4 +1,4 @@
-"""The evaluators of answers: what they return, what they refuse, what they say, and how they are saved."""
+"""The evaluators of answers: their scores, warnings and errors, and how they are saved."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ALL: list[Any] = [
     STATIC,
 ]
 each_evaluator = pytest.mark.parametrize("evaluator", ALL, ids=repr)
-# What each of them is to evaluate_answers.
+# The measures of the evaluators above, as evaluate_answers names them.
 MEASURES = ["EM", "TokenF1", "TokenF1(normalize=false)", "RougeL", "Contains(normalize=neutral)",
             "SAS(model=wordllama)"]  # fmt: skip
 
@@ -54,11 +54,11 @@ def individual(evaluator: Any, golds: Any, predicted: Any) -> list[float]:
     return scores
 
 
-# What is returned.
+# Scores and warnings.
 
 
 @each_evaluator
-def test_the_score_is_the_mean_and_all_are_plain_numbers(evaluator: Any) -> None:
+def test_the_score_is_the_mean_and_all_scores_are_plain_numbers(evaluator: Any) -> None:
     golds = ["Berlin", "in the Paris of France", "x"]
     result = evaluator.run(ground_truth_answers=golds, predicted_answers=["Berlin", "in Paris", "y"])
     assert list(result) == ["score", "individual_scores"]
@@ -85,14 +85,14 @@ def test_the_score_is_the_mean_and_all_are_plain_numbers(evaluator: Any) -> None
     ],
     ids=repr,
 )
-def test_each_evaluator_forgives_what_its_measure_forgives(evaluator: Any, scores: list[float]) -> None:
+def test_each_evaluator_normalizes_as_its_measure_does(evaluator: Any, scores: list[float]) -> None:
     golds = ["Eiffel Tower", "eiffel tower", "the Eiffel Tower"]
     found = individual(evaluator, golds, ["Eiffel Tower", "The Eiffel Tower!", "Eiffel Tower in Paris"])
     assert found == pytest.approx(scores)
 
 
 @each_evaluator
-def test_of_several_gold_answers_the_best_counts(evaluator: Any) -> None:
+def test_the_gold_answer_with_the_highest_score_counts(evaluator: Any) -> None:
     golds = [["nothing like it", "nine"], ("nine", "nothing like it"), ["nothing like it"], {"nine", "9"}]
     found = individual(evaluator, golds, ["nine"] * 4)
     assert [found[at] for at in (0, 1, 3)] == [1, 1, 1]
@@ -100,7 +100,7 @@ def test_of_several_gold_answers_the_best_counts(evaluator: Any) -> None:
 
 
 @each_evaluator
-def test_an_empty_list_of_gold_answers_means_that_there_is_no_answer(
+def test_for_an_empty_list_of_gold_answers_an_empty_answer_is_right(
     evaluator: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert individual(evaluator, [[], [], ""], ["", "something", ""]) == [1, 0, 1]
@@ -108,7 +108,7 @@ def test_an_empty_list_of_gold_answers_means_that_there_is_no_answer(
 
 
 @each_evaluator
-def test_where_there_is_no_answer_the_score_is_0_and_one_warning_names_the_questions(
+def test_a_missing_answer_scores_0_and_one_warning_names_the_questions(
     evaluator: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, "karat"):
@@ -123,7 +123,7 @@ def test_where_there_is_no_answer_the_score_is_0_and_one_warning_names_the_quest
 
 
 @each_evaluator
-def test_every_call_warns_anew_and_only_of_the_side_where_something_lacks(
+def test_every_call_warns_and_only_about_the_list_that_has_missing_answers(
     evaluator: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
@@ -132,7 +132,7 @@ def test_every_call_warns_anew_and_only_of_the_side_where_something_lacks(
     assert first == second == "karat: 1 question without a predicted answer (scored 0): 0."
 
 
-def test_the_warning_counts_the_questions_of_each_side(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_warning_counts_missing_answers_in_each_list(caplog: pytest.LogCaptureFixture) -> None:
     individual(EXACT, [None, "b", "c", None], ["a", None, "c", "d"])
     assert caplog.messages == [
         "karat: 2 questions without a gold answer (scored 0): 0, 3;"
@@ -141,7 +141,7 @@ def test_the_warning_counts_the_questions_of_each_side(caplog: pytest.LogCapture
 
 
 @pytest.mark.parametrize("by_component", [False, True], ids=["to all", "to each"])
-def test_evaluators_of_one_pipeline_that_get_the_same_lists_warn_once(
+def test_evaluators_of_a_pipeline_warn_once_about_the_same_lists(
     by_component: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     answers = {"ground_truth_answers": ["a", None], "predicted_answers": ["a", "b"]}
@@ -155,7 +155,7 @@ def test_evaluators_of_one_pipeline_that_get_the_same_lists_warn_once(
 
 
 @each_evaluator
-def test_nothing_is_said_of_answers_that_are_whole(evaluator: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_complete_answers_give_no_warning(evaluator: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "karat"):
         individual(evaluator, ["a", ["b", "c"]], ["x", ""])
     assert not caplog.records
@@ -165,14 +165,14 @@ def test_nothing_is_said_of_answers_that_are_whole(evaluator: Any, caplog: pytes
 @pytest.mark.parametrize(
     "text", ["\ud800", "\x00", "a" * 100_000, "{}", "(?P<x>", "\u202e", "\N{GRINNING FACE}", "日本"]
 )
-def test_any_text_is_an_answer_and_its_own_best_match(evaluator: Any, text: str) -> None:
+def test_any_text_matches_itself(evaluator: Any, text: str) -> None:
     same, other = individual(evaluator, [text, text], [text, "wholly different"])
     assert other < 1
     assert same == 1
 
 
 @each_evaluator
-def test_inputs_are_left_as_they_are(evaluator: Any) -> None:
+def test_inputs_are_not_modified(evaluator: Any) -> None:
     golds: list[Any] = ["a", ["b", "b", "c"], None]
     predicted = ["a", None, "c"]
     before = copy.deepcopy((golds, predicted))
@@ -187,7 +187,7 @@ ANSWERS = st.lists(st.tuples(GOLDS, st.none() | TEXTS), min_size=1, max_size=6)
 
 @pytest.mark.parametrize(("evaluator", "measure"), list(zip(ALL, MEASURES, strict=True)), ids=MEASURES)
 @given(answers=ANSWERS.filter(lambda answers: any(gold is not None for gold, _ in answers)))
-def test_scores_are_what_evaluate_answers_says_of_the_same_lists(
+def test_scores_equal_those_of_evaluate_answers_on_the_same_lists(
     evaluator: Any, measure: str, answers: list[tuple[Any, str | None]]
 ) -> None:
     golds, predicted = map(list, zip(*answers, strict=True))
@@ -200,7 +200,7 @@ def test_scores_are_what_evaluate_answers_says_of_the_same_lists(
 
 
 @given(answers=st.lists(st.tuples(*[st.text(max_size=3) | st.sampled_from("aAé")] * 2), min_size=1, max_size=8))
-def test_exact_match_is_that_of_haystack_on_any_text(answers: list[tuple[str, str]]) -> None:
+def test_exact_match_equals_that_of_haystack_on_any_text(answers: list[tuple[str, str]]) -> None:
     golds, predicted = map(list, zip(*answers, strict=True))
     theirs = haystack.components.evaluators.AnswerExactMatchEvaluator().run(golds, predicted)
     assert EXACT.run(golds, predicted) == theirs
@@ -211,44 +211,44 @@ OF_ANSWERS = [one for one in definitions() if one.takes == "answers" and one.nam
 
 
 @pytest.mark.parametrize("definition", OF_ANSWERS, ids=lambda definition: definition.name)
-def test_every_measure_of_answers_can_be_evaluated(definition: Definition) -> None:
+def test_every_measure_of_answers_can_be_used_in_an_evaluator(definition: Definition) -> None:
     golds, predicted = ["the Eiffel Tower", "nine"], ["Eiffel Tower", "it is nine"]
     found = AnswerMeasureEvaluator(definition.name).run(golds, predicted)
     assert found["score"] == evaluate_answers(golds, predicted, definition.name)[definition.name]
 
 
-def test_a_measure_is_given_by_name_by_a_peers_name_or_as_it_is() -> None:
+def test_a_measure_is_given_by_name_by_the_name_in_another_library_or_as_an_object() -> None:
     assert AnswerMeasureEvaluator("F1").measure == AnswerMeasureEvaluator("squad_f1").measure == "TokenF1"
     assert AnswerMeasureEvaluator(RougeL).measure == "RougeL"
 
 
-def test_similarity_sees_what_words_alone_do_not() -> None:
+def test_similarity_is_higher_for_words_of_similar_meaning() -> None:
     near, far = individual(STATIC, ["the car is new"] * 2, ["a new automobile", "the moon over Oslo"])
     assert 0 <= far < near < 1
 
 
-def test_the_similarity_of_an_answer_depends_neither_on_its_neighbours_nor_on_the_batch() -> None:
+def test_the_similarity_of_an_answer_does_not_depend_on_other_answers_or_the_batch_size() -> None:
     golds, predicted = ["the car is new", "Paris", "nine"], ["a new automobile", "Lyon", "9"]
     together = individual(STATIC, golds, predicted)
     assert together == individual(SASEvaluator(model="wordllama", batch_size=1), golds, predicted)
-    for gold, said, score in zip(golds, predicted, together, strict=True):
-        assert individual(STATIC, [gold], [said]) == [score]
+    for gold, answer, score in zip(golds, predicted, together, strict=True):
+        assert individual(STATIC, [gold], [answer]) == [score]
 
 
-# What is refused.
+# Errors.
 
 
 @each_evaluator
 @pytest.mark.parametrize(("golds", "predicted"), [(["a"], []), ([], ["a"]), (["a"], ["a", "b"]), (["a"] * 3, ["a"])])
-def test_lists_of_different_lengths_are_refused_with_both(evaluator: Any, golds: Any, predicted: Any) -> None:
-    said = f"ground_truth_answers has length {len(golds)} and predicted_answers has length {len(predicted)}"
-    with pytest.raises(ValueError, match=said) as raised:
+def test_lists_of_different_lengths_are_rejected_with_both_lengths(evaluator: Any, golds: Any, predicted: Any) -> None:
+    message = f"ground_truth_answers has length {len(golds)} and predicted_answers has length {len(predicted)}"
+    with pytest.raises(ValueError, match=message) as raised:
         individual(evaluator, golds, predicted)
     assert isinstance(raised.value, KaratError)
 
 
 @each_evaluator
-def test_no_questions_at_all_are_refused_but_not_by_similarity_as_in_haystack(evaluator: Any) -> None:
+def test_empty_lists_are_rejected_except_by_similarity_as_in_haystack(evaluator: Any) -> None:
     if evaluator is STATIC:
         assert evaluator.run(ground_truth_answers=[], predicted_answers=[]) == {"score": 0.0, "individual_scores": []}
     else:
@@ -278,7 +278,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
 
 @each_evaluator
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_list_of_texts_is_refused_with_its_place_and_mend(evaluator: Any, name: str) -> None:
+def test_an_input_that_is_not_a_list_of_texts_is_rejected_with_its_place_and_a_hint(evaluator: Any, name: str) -> None:
     golds, predicted, match = WRONG[name]
     with pytest.raises(ValueError, match=match) as raised:
         individual(evaluator, golds, predicted)
@@ -287,7 +287,7 @@ def test_what_is_no_list_of_texts_is_refused_with_its_place_and_mend(evaluator: 
 
 
 @each_evaluator
-def test_a_generator_is_refused_with_its_mend_and_stays_unread(evaluator: Any) -> None:
+def test_a_generator_is_rejected_with_a_hint_and_not_consumed(evaluator: Any) -> None:
     generator = iter(["a"])
     with pytest.raises(KaratError, match=r"predicted_answers: .* is not a list\. Wrap it in list\(\.\.\.\)"):
         individual(evaluator, ["a"], generator)
@@ -307,55 +307,55 @@ def test_a_generator_is_refused_with_its_mend_and_stays_unread(evaluator: Any) -
         (None, "unknown measure"),
     ],
 )
-def test_what_is_no_measure_of_answers_is_refused(measure: Any, match: str) -> None:
+def test_a_measure_that_is_not_of_answers_is_rejected(measure: Any, match: str) -> None:
     with pytest.raises(KaratError, match=match):
         AnswerMeasureEvaluator(measure)
 
 
 @pytest.mark.parametrize("normalize", ["squad", "", None, 5, 1])
-def test_an_unknown_way_to_normalize_is_refused_with_the_known_ones(normalize: Any) -> None:
+def test_an_unknown_normalization_is_rejected_with_the_known_ones(normalize: Any) -> None:
     with pytest.raises(KaratError, match=r"normalize=.* is not one of true, neutral, false"):
         AnswerF1Evaluator(normalize)
 
 
 @pytest.mark.parametrize("model", ["", "  ", None, 5, b"wordllama", ["wordllama"]])
-def test_what_is_no_name_of_a_model_is_refused(model: Any) -> None:
+def test_an_invalid_name_of_a_model_is_rejected(model: Any) -> None:
     with pytest.raises(KaratError, match=r"model=.* is not the name of a model"):
         SASEvaluator(model=model)
 
 
-def test_a_folder_of_a_model_may_be_a_path_and_is_saved_as_text() -> None:
+def test_the_folder_of_a_model_can_be_a_path_and_is_saved_as_text() -> None:
     evaluator = SASEvaluator(model=Path("models") / "mine")
     assert evaluator.model == "models/mine"
     assert json.loads(json.dumps(evaluator.to_dict())) == evaluator.to_dict()
 
 
 @pytest.mark.parametrize("size", [0, -1, True, "3", 2.0, None])
-def test_what_is_no_size_of_a_batch_is_refused(size: Any) -> None:
+def test_an_invalid_batch_size_is_rejected(size: Any) -> None:
     with pytest.raises(KaratError, match=r"batch_size=.* is not a number of texts"):
         SASEvaluator(model="wordllama", batch_size=size)
 
 
 @pytest.mark.parametrize("device", [object(), 5, True, ["cpu"], {}, {"device": 5}, {"type": "multiple"}])
-def test_what_is_no_device_is_refused(device: Any) -> None:
+def test_an_invalid_device_is_rejected(device: Any) -> None:
     with pytest.raises(KaratError, match=r"device=.* is not a device"):
         SASEvaluator(model="wordllama", device=device)
 
 
 @pytest.mark.parametrize("token", [5, True, b"hf_of_nobody", ["hf_of_nobody"], {}, {"type": "token", "token": TOKEN}])
-def test_what_is_no_token_is_refused_and_not_shown(token: Any) -> None:
+def test_an_invalid_token_is_rejected_and_not_shown(token: Any) -> None:
     with pytest.raises(KaratError, match="this is not a token") as raised:
         SASEvaluator(model="wordllama", token=token)
     assert TOKEN not in str(raised.value)
     assert TOKEN not in repr(raised.value)
 
 
-def test_a_variable_whose_name_is_no_text_is_refused() -> None:
+def test_an_environment_variable_whose_name_is_not_a_text_is_rejected() -> None:
     with pytest.raises(KaratError, match="this is not a token"):
         SASEvaluator(model="wordllama", token={**ENVIRONMENT, "env_vars": [5]})
 
 
-def test_several_devices_are_refused_with_the_mend() -> None:
+def test_several_devices_are_rejected() -> None:
     several = ComponentDevice.from_multiple(DeviceMap({"a": Device.cpu(), "b": Device.gpu(1)}))
     with pytest.raises(KaratError, match="is not a device"):
         SASEvaluator(model="wordllama", device=several)
@@ -363,13 +363,13 @@ def test_several_devices_are_refused_with_the_mend() -> None:
 
 # Models, devices and tokens.
 
-Asked = tuple[str, str | None, str | None]
+LoadCall = tuple[str, str | None, str | None]
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
-    """The model, device and token that were asked for, with none of the environment's tokens set."""
-    calls: list[Asked] = []
+def load_calls(monkeypatch: pytest.MonkeyPatch) -> list[LoadCall]:
+    """The model, device and token of each call that loads a model; the environment has no tokens."""
+    calls: list[LoadCall] = []
 
     def load_model(model: str, device: str | None, token: str | None) -> Any:
         calls.append((model, device, token))
@@ -382,18 +382,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 
 
 def test_the_model_is_loaded_with_its_device_and_token_when_it_is_warmed_up_or_run(
-    asked: list[Asked],
+    load_calls: list[LoadCall],
 ) -> None:
     evaluator = SASEvaluator(model="mine", device="cuda:1", token=TOKEN)
-    assert asked == []
+    assert load_calls == []
     evaluator.warm_up()
     assert evaluator.run(["a"], ["a"])["score"] == 1.0
-    assert asked == [("mine", "cuda:1", TOKEN)] * 2
+    assert load_calls == [("mine", "cuda:1", TOKEN)] * 2
 
 
-def test_no_model_is_loaded_where_there_is_nothing_to_compare(asked: list[Asked]) -> None:
+def test_no_model_is_loaded_for_empty_lists(load_calls: list[LoadCall]) -> None:
     assert SASEvaluator(model="mine").run([], [])["individual_scores"] == []
-    assert asked == []
+    assert load_calls == []
 
 
 @pytest.mark.parametrize(
@@ -406,17 +406,17 @@ def test_no_model_is_loaded_where_there_is_nothing_to_compare(asked: list[Asked]
         (ComponentDevice.from_str("cuda:1"), "cuda:1"),
     ],
 )
-def test_a_device_is_a_name_or_what_haystack_has_for_one(device: Any, name: str | None, asked: list[Asked]) -> None:
+def test_a_device_is_a_name_or_a_device_of_haystack(device: Any, name: str | None, load_calls: list[LoadCall]) -> None:
     for module in (sas_evaluator, in_haystack):
         module.SASEvaluator(model="mine", device=device).warm_up()
-    assert asked == [("mine", name, None)] * 2
+    assert load_calls == [("mine", name, None)] * 2
     assert SASEvaluator(model="mine", device=device).to_dict()["init_parameters"]["device"] == name
 
 
 TOKENS: dict[str, tuple[Any, dict[str, str], str | None]] = {
-    "nothing anywhere": (None, {}, None),
-    "given": (TOKEN, {"HF_TOKEN": "of the environment"}, TOKEN),
-    "given empty": ("", {"HF_TOKEN": "of the environment"}, None),
+    "no token": (None, {}, None),
+    "given": (TOKEN, {"HF_TOKEN": "from the environment"}, TOKEN),
+    "given empty": ("", {"HF_TOKEN": "from the environment"}, None),
     "HF_TOKEN": (None, {"HF_TOKEN": TOKEN}, TOKEN),
     "HF_API_TOKEN": (None, {"HF_API_TOKEN": TOKEN, "HF_TOKEN": "second"}, TOKEN),
     "an empty HF_API_TOKEN": (None, {"HF_API_TOKEN": "", "HF_TOKEN": TOKEN}, TOKEN),
@@ -429,8 +429,8 @@ TOKENS: dict[str, tuple[Any, dict[str, str], str | None]] = {
 
 
 @pytest.mark.parametrize("name", TOKENS)
-def test_a_token_is_given_or_of_the_environment_when_the_model_is_loaded(
-    name: str, asked: list[Asked], monkeypatch: pytest.MonkeyPatch
+def test_a_token_is_given_or_read_from_the_environment_when_the_model_is_loaded(
+    name: str, load_calls: list[LoadCall], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given, environment, expected = TOKENS[name]
     evaluators = [module.SASEvaluator(model="mine", token=given) for module in (sas_evaluator, in_haystack)]
@@ -438,7 +438,7 @@ def test_a_token_is_given_or_of_the_environment_when_the_model_is_loaded(
         monkeypatch.setenv(variable, value)
     for evaluator in evaluators:
         evaluator.warm_up()
-    assert asked == [("mine", None, expected)] * 2
+    assert load_calls == [("mine", None, expected)] * 2
 
 
 STRICT = {**ENVIRONMENT, "strict": True, "env_vars": ["OTHER_TOKEN"]}
@@ -446,17 +446,17 @@ STRICT = {**ENVIRONMENT, "strict": True, "env_vars": ["OTHER_TOKEN"]}
 
 @pytest.mark.parametrize("token", [Secret.from_env_var("OTHER_TOKEN"), STRICT], ids=["secret", "saved"])
 @pytest.mark.parametrize("module", [sas_evaluator, in_haystack], ids=["ours", "Haystack's"])
-def test_a_strict_variable_that_is_not_set_is_an_error_when_the_model_is_loaded_and_not_before(
-    token: Any, module: Any, asked: list[Asked], monkeypatch: pytest.MonkeyPatch
+def test_a_strict_variable_that_is_not_set_is_an_error_only_when_the_model_is_loaded(
+    token: Any, module: Any, load_calls: list[LoadCall], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluator = module.SASEvaluator(model="mine", token=token)
     for use in (evaluator.warm_up, lambda: evaluator.run(["a"], ["a"])):
         with pytest.raises(KaratError, match=r"no token in the environment\. Set OTHER_TOKEN"):
             use()
-    assert asked == []
+    assert load_calls == []
     monkeypatch.setenv("OTHER_TOKEN", TOKEN)
     evaluator.warm_up()
-    assert asked == [("mine", None, TOKEN)]
+    assert load_calls == [("mine", None, TOKEN)]
 
 
 @pytest.mark.parametrize("token", [TOKEN, Secret.from_token(TOKEN)], ids=["text", "secret"])
@@ -474,7 +474,7 @@ def test_a_token_is_neither_shown_nor_saved(token: Any) -> None:
         assert TOKEN not in repr(raised.value)
 
 
-def test_a_token_of_the_environment_is_saved_as_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_from_the_environment_is_saved_as_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_TOKEN", TOKEN)
     for token in (Secret.from_env_var("OTHER_TOKEN", strict=False), {**ENVIRONMENT, "env_vars": ["OTHER_TOKEN"]}):
         saved = SASEvaluator(model="wordllama", token=token).to_dict()
@@ -482,11 +482,11 @@ def test_a_token_of_the_environment_is_saved_as_the_name_of_its_variable(monkeyp
         assert SASEvaluator.from_dict(saved).to_dict() == saved
 
 
-# Saved, copied, and in pipelines.
+# Saving, copying, and pipelines.
 
 
 @each_evaluator
-def test_an_evaluator_survives_being_a_dictionary_a_copy_and_a_pickle(evaluator: Any) -> None:
+def test_an_evaluator_is_the_same_after_to_dict_copy_and_pickle(evaluator: Any) -> None:
     answers = {"ground_truth_answers": ["the Tower", ["9", "nine"]], "predicted_answers": ["Tower in Paris", "Nine"]}
     for again in (
         type(evaluator).from_dict(json.loads(json.dumps(evaluator.to_dict()))),
@@ -520,18 +520,18 @@ def test_the_dictionary_names_the_class_and_its_parameters(evaluator: Any, name:
 
 @pytest.mark.parametrize("kind", [AnswerExactMatchEvaluator, AnswerF1Evaluator, AnswerMeasureEvaluator, SASEvaluator])
 @pytest.mark.parametrize("data", [None, {}, {"type": "x"}, {"type": 5, "init_parameters": {}}])
-def test_a_dictionary_of_something_else_is_refused(kind: Any, data: Any) -> None:
+def test_a_dictionary_that_does_not_describe_the_evaluator_is_rejected(kind: Any, data: Any) -> None:
     with pytest.raises(KaratError):
         kind.from_dict(data)
 
 
-def test_a_dictionary_with_a_parameter_that_there_is_not_is_refused_with_those_there_are() -> None:
+def test_a_dictionary_with_an_unknown_parameter_is_rejected_with_the_most_similar_one() -> None:
     data = {**STATIC.to_dict(), "init_parameters": {"modle": "wordllama"}}
     with pytest.raises(KaratError, match=r"has no parameter 'modle'. Did you mean model"):
         SASEvaluator.from_dict(data)
 
 
-def test_the_example_of_haystacks_documentation_runs_in_a_pipeline_and_out_of_json() -> None:
+def test_the_example_of_haystacks_documentation_runs_before_and_after_json() -> None:
     pipeline = Pipeline()
     pipeline.add_component("em_evaluator", AnswerExactMatchEvaluator())
     pipeline.add_component("sas_evaluator", SASEvaluator(model="wordllama"))
@@ -547,7 +547,7 @@ def test_the_example_of_haystacks_documentation_runs_in_a_pipeline_and_out_of_js
         assert each.run(CAPITALS) == result
 
 
-def test_all_evaluators_in_a_pipeline_say_the_same_as_alone() -> None:
+def test_evaluators_return_the_same_in_a_pipeline_as_alone() -> None:
     pipeline = Pipeline()
     for at, evaluator in enumerate(ALL):
         pipeline.add_component(str(at), evaluator)
@@ -555,7 +555,7 @@ def test_all_evaluators_in_a_pipeline_say_the_same_as_alone() -> None:
     assert pipeline.run(answers) == {str(at): evaluator.run(**answers) for at, evaluator in enumerate(ALL)}
 
 
-def test_a_mistake_in_the_answers_names_the_component() -> None:
+def test_an_error_in_the_answers_names_the_component() -> None:
     pipeline = Pipeline()
     pipeline.add_component("sas", STATIC)
     with pytest.raises(KaratError, match=r"component sas: predicted_answers\[0\] is 5"):
@@ -563,7 +563,7 @@ def test_a_mistake_in_the_answers_names_the_component() -> None:
 
 
 @pytest.mark.parametrize("device", [None, {"type": "single", "device": "cpu"}])
-def test_a_pipeline_that_haystack_saved_becomes_one_of_ours(device: Any) -> None:
+def test_a_pipeline_saved_by_haystack_is_loaded_with_karat_evaluators(device: Any) -> None:
     theirs = "haystack.components.evaluators"
     parameters = {"model": "wordllama", "batch_size": 4, "device": device, "token": ENVIRONMENT}
     saved = {
@@ -585,7 +585,7 @@ def test_a_pipeline_that_haystack_saved_becomes_one_of_ours(device: Any) -> None
     assert again.run(CAPITALS) == {"em": EXACT.run(**CAPITALS), "sas": STATIC.run(**CAPITALS)}
 
 
-def test_what_haystacks_own_evaluator_saves_is_read() -> None:
+def test_a_pipeline_with_an_evaluator_of_haystack_is_loaded() -> None:
     theirs = haystack.components.evaluators.AnswerExactMatchEvaluator
     name = f"{theirs.__module__}.{theirs.__name__}"
     pipeline = haystack.Pipeline()

@@ -1,4 +1,4 @@
-"""The evaluators of Haystack's contract: what they return, what they refuse, and what they say."""
+"""The evaluators of documents, and exact match: their scores, warnings and errors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def individual(evaluator: Any, golds: list[Any], retrieved: list[Any]) -> list[f
     ],
     ids=repr,
 )
-def test_each_question_has_its_score_and_the_score_is_their_mean(evaluator: Any, scores: list[float]) -> None:
+def test_each_question_has_a_score_and_the_overall_score_is_the_mean(evaluator: Any, scores: list[float]) -> None:
     result = evaluator.run(**CENTURIES)
     assert result["individual_scores"] == pytest.approx(scores, abs=1e-15)
     assert result["score"] == math.fsum(result["individual_scores"]) / 2
@@ -79,19 +79,19 @@ def test_each_question_has_its_score_and_the_score_is_their_mean(evaluator: Any,
     assert {type(score) for score in result["individual_scores"]} == {float}
 
 
-def test_recall_counts_one_hit_or_all_of_them() -> None:
+def test_recall_is_whether_one_document_was_found_or_the_share_of_those_found() -> None:
     golds, retrieved = [[Document("Paris"), Document("France")]], [[Document("Paris"), Document("Berlin")]]
     assert individual(DocumentRecallEvaluator(), golds, retrieved) == [1.0]
     assert individual(DocumentRecallEvaluator(mode="multi_hit"), golds, retrieved) == [0.5]
 
 
-def test_map_divides_by_what_was_found_or_by_all_that_is_relevant() -> None:
+def test_map_divides_by_the_documents_found_or_by_all_relevant_documents() -> None:
     golds, retrieved = [["a", "b", "c"]], [["x", "a"]]
     assert individual(DocumentMAPEvaluator(), golds, retrieved) == [0.5]
     assert individual(DocumentMAPEvaluator(convention="standard"), golds, retrieved) == [1 / 6]
 
 
-def test_a_repeated_document_counts_again_only_in_map_by_what_was_found() -> None:
+def test_a_repeated_document_is_credited_again_only_by_map_with_the_convention_found() -> None:
     golds, retrieved = [["a"]], [["a", "x", "a"]]
     assert individual(DocumentMAPEvaluator(), golds, retrieved) == [pytest.approx((1 + 2 / 3) / 2)]
     for evaluator in (DocumentMAPEvaluator(convention="standard"), DocumentNDCGEvaluator(), DocumentMRREvaluator()):
@@ -111,7 +111,7 @@ def test_the_score_of_a_gold_document_is_its_grade_in_ndcg() -> None:
 
 
 @pytest.mark.parametrize("score", [0.5, 0, -3, math.nan])
-def test_only_graded_measures_look_at_the_scores_of_gold_documents(score: Any) -> None:
+def test_only_graded_measures_read_the_scores_of_gold_documents(score: Any) -> None:
     golds = [[Document("a", score=score), Document("b")]]
     for evaluator in ALL:
         if "nDCG" in evaluator.measure:
@@ -122,14 +122,14 @@ def test_only_graded_measures_look_at_the_scores_of_gold_documents(score: Any) -
 
 
 @pytest.mark.parametrize("score", [-3, -0.001, math.nan, math.inf, 10**400])
-def test_a_score_that_can_be_no_grade_is_an_error_in_ndcg_alone(score: float) -> None:
+def test_a_score_that_is_not_a_valid_grade_is_an_error_only_in_ndcg(score: float) -> None:
     golds = [[Document("a", score=score)]]
     with pytest.raises(ValueError, match="ground_truth_documents, query 0: a gold document has the score"):
         individual(DocumentNDCGEvaluator(), golds, [["a"]])
     assert individual(DocumentRecallEvaluator(), golds, [["a"]]) == [1.0]
 
 
-def test_many_questions_without_truth_are_all_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warning_names_all_questions_without_truth(caplog: pytest.LogCaptureFixture) -> None:
     individual(DocumentMRREvaluator(), [[]] * 10, [["a"]] * 10)
     assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9." in caplog.text
 
@@ -139,7 +139,7 @@ def test_a_grade_of_0_gains_nothing() -> None:
     assert individual(DocumentNDCGEvaluator(), golds, [["a", "b"]]) == [0.0]
 
 
-def test_scores_of_one_question_do_not_concern_the_others() -> None:
+def test_the_scores_of_gold_documents_apply_only_to_their_own_question() -> None:
     golds = [[Document("a", score=4), Document("b", score=1)], [Document("a"), Document("b")]]
     first, second = individual(DocumentNDCGEvaluator(), golds, [["b", "a"], ["b", "a"]])
     assert first < 1
@@ -154,9 +154,9 @@ GRADED_LISTS = st.lists(
 
 @each_evaluator
 @given(lists=GRADED_LISTS)
-def test_scores_are_what_evaluate_says_of_the_same_lists(evaluator: Any, lists: list[Any]) -> None:
+def test_scores_equal_those_of_evaluate_on_the_same_lists(evaluator: Any, lists: list[Any]) -> None:
     golds, retrieved = [gold for gold, _ in lists], [found for _, found in lists]
-    # evaluate refuses a field that not one document has.
+    # evaluate rejects a field that no document has.
     assume(
         all(
             any(document.content for each in lists for document in each) or not any(lists)
@@ -168,14 +168,14 @@ def test_scores_are_what_evaluate_says_of_the_same_lists(evaluator: Any, lists: 
 
 
 @given(lists=LISTS)
-def test_no_score_leaves_its_range(lists: list[Any]) -> None:
+def test_scores_are_between_0_and_1(lists: list[Any]) -> None:
     golds, retrieved = [gold for gold, _ in lists], [found for _, found in lists]
     for evaluator in ALL:
         assert all(0 <= score <= 1 for score in individual(evaluator, golds, retrieved))
 
 
 @given(lists=LISTS)
-def test_evaluators_in_a_pipeline_say_the_same_as_alone(lists: list[Any]) -> None:
+def test_evaluators_return_the_same_in_a_pipeline_as_alone(lists: list[Any]) -> None:
     inputs = {
         "ground_truth_documents": [gold for gold, _ in lists],
         "retrieved_documents": [found for _, found in lists],
@@ -190,18 +190,18 @@ ON_DOCUMENTS = [definition for definition in definitions() if definition.takes =
 
 
 @pytest.mark.parametrize("definition", ON_DOCUMENTS, ids=lambda definition: definition.name)
-def test_every_measure_of_the_registry_can_be_evaluated(definition: Definition) -> None:
+def test_every_measure_of_documents_can_be_used_in_an_evaluator(definition: Definition) -> None:
     measure = f"{definition.name}@{definition.example_at}" if definition.at else definition.name
     result = DocumentMeasureEvaluator(measure).run([["a", "b"], ["c"]], [["x", "a"], ["c"]])
     assert result["score"] == pytest.approx(evaluate([["a", "b"], ["c"]], [["x", "a"], ["c"]], measure)[measure])
 
 
-def test_a_measure_is_given_by_name_or_as_it_is() -> None:
+def test_a_measure_is_given_by_name_or_as_an_object() -> None:
     assert DocumentMeasureEvaluator(nDCG @ 5).measure == DocumentMeasureEvaluator("ndcg_cut_5").measure == "nDCG@5"
 
 
 @pytest.mark.parametrize("field", ["id", "content", "meta.file", "meta.source.url"])
-def test_documents_are_compared_by_the_field_asked_for(field: str) -> None:
+def test_documents_are_compared_by_the_given_field(field: str) -> None:
     gold = Document("text", id="1", meta={"file": "f", "source": {"url": "u"}})
     other = Document("no text", id="2", meta={"file": "g", "source": {"url": "v"}})
     same = {
@@ -214,7 +214,7 @@ def test_documents_are_compared_by_the_field_asked_for(field: str) -> None:
     assert individual(evaluator, [[gold]], [[other, same[field]]]) == [0.5]
 
 
-def test_gold_may_be_listed_by_the_values_of_a_field() -> None:
+def test_gold_documents_can_be_given_as_values_of_the_field() -> None:
     evaluator = DocumentMRREvaluator("meta.page")
     assert individual(evaluator, [[7, "8"]], [[Document("x", meta={"page": 7})]]) == [1.0]
 
@@ -241,14 +241,16 @@ def test_questions_without_truth_or_documents_are_named_in_one_warning(caplog: p
     )
 
 
-def test_a_field_that_gold_documents_lack_is_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warning_names_the_field_that_gold_documents_lack(caplog: pytest.LogCaptureFixture) -> None:
     golds = [[Document("x", meta={"file_id": "1"}), Document("y", meta={"file": "1"})]]
     with caplog.at_level(logging.WARNING):
         DocumentRecallEvaluator("multi_hit", "meta.file").run(golds, [[Document("x", meta={"file": "1"})]])
     assert caplog.messages == ["karat: 1 judged document without meta.file (cannot match)."]
 
 
-def test_a_question_without_documents_is_not_said_to_have_some(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_warning_for_an_empty_list_differs_from_that_for_documents_without_content(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     individual(DocumentMRREvaluator(), [["a"]], [[]])
     assert caplog.messages == ["karat: 1 query of the run without documents (scored 0): 0."]
 
@@ -262,13 +264,13 @@ def test_a_pipeline_warns_once_for_all_its_evaluators(caplog: pytest.LogCaptureF
     assert len(caplog.records) == 1
 
 
-def test_nothing_is_said_of_data_that_is_whole(caplog: pytest.LogCaptureFixture) -> None:
+def test_complete_data_gives_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         DocumentRecallEvaluator().run([["a"], ["b"]], [["x"], ["b"]])
     assert not caplog.records
 
 
-def test_where_nothing_at_all_is_found_the_warning_names_the_match_for_chunks(caplog: pytest.LogCaptureFixture) -> None:
+def test_if_nothing_is_found_the_warning_suggests_to_match_by_chunk(caplog: pytest.LogCaptureFixture) -> None:
     DocumentRecallEvaluator().run([["Gold is soft."]], [["is soft"]])
     assert "use match=chunk" in caplog.text
 
@@ -292,22 +294,20 @@ def test_where_nothing_at_all_is_found_the_warning_names_the_match_for_chunks(ca
         ([["a"]], [[5.5]], "retrieved_documents, query 0: 5.5 is not a document"),
     ],
 )
-def test_lists_that_do_not_fit_are_refused_with_their_place(
-    evaluator: Any, golds: Any, retrieved: Any, match: str
-) -> None:
+def test_invalid_lists_are_rejected_with_their_place(evaluator: Any, golds: Any, retrieved: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match) as raised:
         individual(evaluator, golds, retrieved)
     assert isinstance(raised.value, KaratError)
 
 
 @pytest.mark.parametrize("field", ["contents", "meta", "", "blob", None])
-def test_a_field_is_checked_when_an_evaluator_is_made(field: Any) -> None:
+def test_an_invalid_field_is_rejected_by_the_constructor(field: Any) -> None:
     for make in (DocumentRecallEvaluator, DocumentMAPEvaluator, DocumentMRREvaluator, DocumentNDCGEvaluator):
         with pytest.raises(ValueError, match=r'fields are "content", "id" and "meta\.name"'):
             make(document_comparison_field=field)
 
 
-def test_a_recall_mode_is_a_member_or_its_name() -> None:
+def test_a_recall_mode_is_given_as_a_member_or_by_name() -> None:
     assert RecallMode.from_str("single_hit") is RecallMode.SINGLE_HIT
     assert str(RecallMode.MULTI_HIT) == "multi_hit"
     assert DocumentRecallEvaluator("multi_hit").mode is RecallMode.MULTI_HIT
@@ -316,14 +316,14 @@ def test_a_recall_mode_is_a_member_or_its_name() -> None:
             DocumentRecallEvaluator(mode=mode)  # type: ignore[arg-type]
 
 
-def test_a_recall_mode_of_another_library_will_do() -> None:
+def test_the_recall_mode_of_another_library_is_accepted() -> None:
     class Mode(Enum):
         MULTI_HIT = "multi_hit"
 
     assert DocumentRecallEvaluator(Mode.MULTI_HIT).mode is RecallMode.MULTI_HIT  # type: ignore[arg-type]
 
 
-def test_a_wrong_convention_or_measure_is_refused() -> None:
+def test_an_unknown_convention_or_measure_is_rejected() -> None:
     with pytest.raises(KaratError, match="convention='trec' is not one of found, standard"):
         DocumentMAPEvaluator(convention="trec")  # type: ignore[arg-type]
     with pytest.raises(KaratError, match="Did you mean nDCG"):
@@ -333,7 +333,7 @@ def test_a_wrong_convention_or_measure_is_refused() -> None:
 
 
 @each_evaluator
-def test_an_evaluator_survives_being_a_dictionary(evaluator: Any) -> None:
+def test_an_evaluator_is_the_same_after_to_dict(evaluator: Any) -> None:
     data = evaluator.to_dict()
     again = type(evaluator).from_dict(data)
     assert again.to_dict() == data
@@ -349,7 +349,7 @@ def test_the_dictionary_of_an_evaluator_names_its_class_and_parameters() -> None
 
 
 @pytest.mark.parametrize("data", [None, {}, {"type": "x"}, {"type": 5, "init_parameters": {}}])
-def test_a_dictionary_of_something_else_is_refused(data: Any) -> None:
+def test_a_dictionary_that_does_not_describe_the_evaluator_is_rejected(data: Any) -> None:
     with pytest.raises(KaratError):
         DocumentMRREvaluator.from_dict(data)
 
@@ -360,7 +360,7 @@ def test_answers_match_character_by_character() -> None:
     assert {type(score) for score in result["individual_scores"]} == {int}
 
 
-def test_no_answer_matches_no_answer() -> None:
+def test_none_does_not_match_none() -> None:
     assert AnswerExactMatchEvaluator().run([None, "a", None], [None, None, "a"])["individual_scores"] == [0, 0, 0]
 
 
@@ -373,7 +373,7 @@ def test_no_answer_matches_no_answer() -> None:
         (["a"], [5], r"predicted_answers\[0\]: 5 is not text"),
     ],
 )
-def test_answers_that_do_not_fit_are_refused(truth: Any, predicted: Any, match: str) -> None:
+def test_invalid_answers_are_rejected(truth: Any, predicted: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         AnswerExactMatchEvaluator().run(truth, predicted)
 
