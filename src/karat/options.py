@@ -49,6 +49,16 @@ class EvaluationOptions(TypedDict, total=False):
     rel: float | None
 
 
+class GateOptions(TypedDict, total=False):
+    """How a gate tests drops: keyword arguments of `gate` and `assert_scores`, and keys of karat.toml."""
+
+    significant: bool
+    test: Test
+    correction: Correction
+    level: float
+    queries: Queries
+
+
 EVALUATION_OPTIONS: Mapping[str, Option] = {
     "match": Option(
         "id",

@@ -1,14 +1,14 @@
-"""For tests: scores that are not good enough fail, with the table and the worst queries."""
+"""Assertions for test suites: assert_scores() fails a test if scores break a rule."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
-from karat.errors import KaratError
+from karat.errors import KaratError, require
 from karat.gating.outcomes import Gate
-from karat.options import Correction, Queries, Test
+from karat.options import GateOptions
 from karat.scores import Scores
 
 if TYPE_CHECKING:
@@ -20,22 +20,19 @@ __all__ = ["assert_scores"]
 def assert_scores(
     scores: Scores,
     *,
-    min: Limits | None = None,  # noqa: A002  # as the rules are called on the command line and in files
+    min: Limits | None = None,  # noqa: A002  # the name that rules have on the command line and in files
     max: Limits | None = None,  # noqa: A002
     max_drop: Limits | None = None,
     baseline: Scores | str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
-    significant: bool | None = None,
-    test: Test | None = None,
-    correction: Correction | None = None,
-    level: float | None = None,
-    queries: Queries | None = None,
+    **options: Unpack[GateOptions],
 ) -> Gate:
-    """Fail a test where scores break a rule; the message is the table of all rules, and the worst queries.
+    """Fail a test if scores break a rule; the message has the table of all rules, and the worst queries.
 
-    `min`, `max` and `max_drop` are limits by measure; `max_drop` is how much worse than the `baseline` (Scores, or a
-    file of them) a value may be. `config` is a karat.toml or pyproject.toml with more rules and options: what is
-    given here wins. The other options are those of `karat.gating.gate`.
+    - `min`, `max`: the limits of measures, for example `min={"nDCG@10": 0.6}`.
+    - `max_drop`: how much worse than the `baseline` a measure may be. The baseline is Scores, or a file of them.
+    - `config`: a karat.toml or pyproject.toml with more rules and options; arguments override it.
+    - `significant`, `test`, `correction`, `level`, `queries`: as in `karat.gating.gate`.
 
     >>> import karat
     >>> scores = karat.evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"])
@@ -43,12 +40,11 @@ def assert_scores(
     True
     """
     __tracebackhide__ = True
-    given = {"significant": significant, "test": test, "correction": correction, "level": level, "queries": queries}
     try:
-        found = _gate(scores, (min, max, max_drop), baseline, config, given)
-    except KaratError as mistake:
-        # Where in karat a mistake was found is of no use to the reader of a failed test.
-        raise mistake.with_traceback(None) from None
+        found = _gate(scores, (min, max, max_drop), baseline, config, options)
+    except KaratError as error:
+        # The reader of a failed test has no use for the lines of karat that found an error.
+        raise error.with_traceback(None) from None
     if not found.passed:
         raise AssertionError(f"{found.verdict}\n\n{str(found).removesuffix(found.verdict).rstrip()}")
     return found
@@ -59,24 +55,22 @@ def _gate(
     limits: tuple[Limits | None, Limits | None, Limits | None],
     baseline: Scores | str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
-    given: dict[str, Any],
+    options: GateOptions,
 ) -> Gate:
     from karat.gating.config import read
     from karat.gating.gate import gate
-    from karat.gating.rules import joined, rules_of, with_threshold
+    from karat.gating.rules import has_drops, merge_rules, rules_from_limits, with_relevance_threshold
 
-    rules = rules_of(*limits)
-    chosen = {name: value for name, value in given.items() if value is not None}
+    rules = rules_from_limits(*limits)
     origin = ""
     if config is not None:
         file = read(config)
         origin = file.file
-        rules = joined(with_threshold(file.rules, file.options.get("rel")), rules)
-        chosen = {name: value for name, value in file.options.items() if name in given} | chosen
-        if baseline is None and any(rule.kind == "max-drop" for rule in rules):
+        rules = merge_rules(with_relevance_threshold(file.rules, file.options.get("rel")), rules)
+        options = file.gate_options | options
+        if baseline is None and has_drops(rules):
             baseline = file.baseline
-    if baseline is not None and not any(rule.kind == "max-drop" for rule in rules):
-        hint = 'Add one, as max_drop={"nDCG@10": 0.01}, or leave the baseline out.'
-        raise KaratError("no rule is about a drop from the baseline", hint=hint)
+    hint = 'Add one, for example max_drop={"nDCG@10": 0.01}, or remove the baseline.'
+    require(baseline is None or has_drops(rules), "a baseline is given, but no max_drop rule", hint)
     before = Scores.load(baseline) if isinstance(baseline, str | os.PathLike) else baseline
-    return replace(gate(scores, rules, before, **chosen), origin=origin)
+    return replace(gate(scores, rules, before, **options), origin=origin)

@@ -1,4 +1,4 @@
-"""Gates: what passes, what fails, what is said of it, and what CI systems read."""
+"""Gates: which scores pass, explanations, errors, and the output for CI systems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, Scores
 from karat.gating import Gate, Outcome, Rule, gate, outputs
-from karat.gating.rules import joined, rule_of, rules_of
+from karat.gating.rules import merge_rules, parse_rule, rules_from_limits
 from karat.scores import Finding
 
 HOSTILE = 'q"<&>%\r\n::error title=x::hacked\x1b[2J ##[add-mask]é\ud800\ufffe]]>'
@@ -42,18 +42,18 @@ def before() -> Scores:
     return scores({"AP": spread(0.5), "RR": spread(0.5), "Unjudged@10": spread(0.5)})
 
 
-# What passes
+# Which scores pass
 
 
 @pytest.mark.parametrize(
     ("kind", "limit", "passed"), [("min", 0.4, True), ("min", 0.6, False), ("max", 0.6, True), ("max", 0.4, False)]
 )
-def test_a_value_is_held_against_its_limit(kind: str, limit: float, passed: bool) -> None:
+def test_a_value_is_checked_against_its_limit(kind: str, limit: float, passed: bool) -> None:
     found = gate(scores({"AP": [0.2, 0.8]}), [Rule(kind, "AP", limit)])  # type: ignore[arg-type]
     assert (found.passed, only(found).passed, only(found).value) == (passed, passed, 0.5)
 
 
-def test_a_value_at_its_limit_passes_whatever_rounding_says() -> None:
+def test_a_value_at_its_limit_passes_despite_rounding_errors() -> None:
     almost = scores({"AP": [0.1 + 0.2]})
     assert gate(almost, [Rule("max", "AP", 0.3), Rule("min", "AP", 0.3)]).passed
     below = scores({"AP": [math.nextafter(0.6, 0)]})
@@ -67,23 +67,23 @@ def test_a_drop_of_exactly_the_limit_passes() -> None:
     assert not gate(new, [Rule("max-drop", "AP", 0.00999)], old).passed
 
 
-def test_a_rise_is_a_drop_where_lower_is_better(before: Scores) -> None:
+def test_a_rise_is_a_drop_if_lower_is_better(before: Scores) -> None:
     worse = scores({"Unjudged@10": spread(0.55)})
     outcome = only(gate(worse, [Rule("max-drop", "Unjudged@10", 0.01)], before))
     assert not outcome.passed
     assert outcome.drop == pytest.approx(0.05)
-    assert outcome.said.startswith("at most 0.0100 above 0.5000: it rose by 0.0500")
+    assert outcome.explanation.startswith("at most 0.0100 above 0.5000: rose by 0.0500")
     better = scores({"Unjudged@10": spread(0.4)})
-    assert "it fell by 0.1000" in only(gate(better, [Rule("max-drop", "Unjudged@10", 0.01)], before)).said
+    assert "fell by 0.1000" in only(gate(better, [Rule("max-drop", "Unjudged@10", 0.01)], before)).explanation
 
 
-def test_a_better_value_is_no_drop(before: Scores) -> None:
+def test_a_better_value_passes_a_max_drop_of_zero(before: Scores) -> None:
     outcome = only(gate(scores({"AP": spread(0.6)}), [Rule("max-drop", "AP", 0)], before))
     assert outcome.passed
-    assert outcome.said.startswith("not below 0.5000: it rose by 0.1000")
+    assert outcome.explanation.startswith("not below 0.5000: rose by 0.1000")
 
 
-def test_a_significant_gate_fails_only_on_a_drop_that_the_test_confirms(before: Scores) -> None:
+def test_with_significant_only_a_significant_drop_fails(before: Scores) -> None:
     noise = np.random.default_rng(3).uniform(-0.4, 0.4, 40)
     new = scores(
         {"AP": [value - 0.03 for value in spread(0.5)], "RR": list(np.array(spread(0.47)) + noise - noise.mean())}
@@ -92,60 +92,62 @@ def test_a_significant_gate_fails_only_on_a_drop_that_the_test_confirms(before: 
     strict, lenient = gate(new, rules, before), gate(new, rules, before, significant=True)
     assert [outcome.passed for outcome in strict.outcomes] == [False, False]
     assert [outcome.passed for outcome in lenient.outcomes] == [False, True]
-    assert lenient.outcomes[0].said.endswith("it fell by 0.0300 (p < 0.0001, Holm-corrected)")
-    assert "which the test does not confirm (p = " in lenient.outcomes[1].said
+    assert lenient.outcomes[0].explanation.endswith("fell by 0.0300 (p < 0.0001, Holm-corrected)")
+    assert ", not significant (p = " in lenient.outcomes[1].explanation
     assert [one.p for one in strict.outcomes] == [one.p for one in lenient.outcomes]
 
 
-def test_p_is_corrected_over_all_drops_and_one_alone_needs_no_correction(before: Scores) -> None:
+def test_p_values_are_corrected_over_all_drops_but_not_for_a_single_one(before: Scores) -> None:
     new = scores({"AP": [*spread(0.5)[:-6], *(value - 0.1 for value in spread(0.5)[-6:])], "RR": spread(0.4)})
     alone = only(gate(new, [Rule("max-drop", "AP", 0)], before))
     both = gate(new, [Rule("max-drop", "AP", 0), Rule("max-drop", "RR", 0)], before, correction="bonferroni")
     assert alone.p == 1 / 32
     assert both.outcomes[0].p == 1 / 16
-    assert alone.said.endswith("(p = 0.0312)")
-    assert both.outcomes[0].said.endswith("(p = 0.0625, Bonferroni-corrected)")
+    assert alone.explanation.endswith("(p = 0.0312)")
+    assert both.outcomes[0].explanation.endswith("(p = 0.0625, Bonferroni-corrected)")
     assert not gate(new, [Rule("max-drop", "AP", 0)], before, significant=True).passed
     assert gate(new, [Rule("max-drop", "AP", 0)], before, significant=True, level=0.99).passed
 
 
-def test_a_p_of_exactly_one_minus_level_confirms_nothing(before: Scores) -> None:
+def test_a_p_value_of_exactly_one_minus_level_is_not_significant(before: Scores) -> None:
     new = scores({"AP": [*spread(0.5)[:-6], *(value - 0.1 for value in spread(0.5)[-6:])]})
     rule = Rule("max-drop", "AP", 0)
     assert gate(new, [rule], before, significant=True, level=1 - 1 / 32).passed
     assert not gate(new, [rule], before, significant=True, level=0.968).passed
 
 
-def test_one_query_cannot_confirm_a_drop_and_the_line_says_so() -> None:
+def test_a_drop_of_a_single_query_is_not_significant_and_the_explanation_says_why() -> None:
     rule = Rule("max-drop", "AP", 0.1)
     outcome = only(gate(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]}), significant=True))
     assert outcome.passed
-    assert outcome.said == "at most 0.1000 below 0.9000: it fell by 0.8000, which one query cannot confirm"
+    assert outcome.explanation == (
+        "at most 0.1000 below 0.9000: fell by 0.8000, not significant: one query is not enough for a test"
+    )
     assert not gate(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]})).passed
 
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap", "tukey"])
-def test_equal_and_constant_scores_are_judged_by_every_test(test: str) -> None:
+def test_equal_and_constant_scores_work_with_every_test(test: str) -> None:
     rule = Rule("max-drop", "AP", 0.01)
     same = scores({"AP": [0.5] * 8})
     found = gate(same, [rule], same, significant=True, test=test)  # type: ignore[arg-type]
     assert found.passed
-    assert "it is the same" in only(found).said
+    assert "unchanged" in only(found).explanation
     lower = gate(scores({"AP": [0.4] * 8}), [rule], same, test=test)  # type: ignore[arg-type]
     assert not lower.passed
 
 
-def test_a_measure_without_any_value_fails_and_says_so() -> None:
+def test_a_measure_without_values_fails_with_an_explanation() -> None:
     empty, full = scores({"AP": [math.nan, math.nan]}), scores({"AP": [0.5, 0.6]})
     found = gate(empty, [Rule("min", "AP", 0), Rule("max", "AP", 1), Rule("max-drop", "AP", 1)], full)
     assert [outcome.passed for outcome in found.outcomes] == [False] * 3
-    assert found.outcomes[0].said == "at least 0.0000: no query has a value"
-    assert found.outcomes[0].sentence == "AP has no value, and must be at least 0.0000: no query has a value"
-    assert found.outcomes[2].said == "at most 1.0000 below the baseline: no query has a value in both"
+    assert found.outcomes[0].explanation == "at least 0.0000: no query has a value"
+    assert found.outcomes[0].sentence == "AP has no value, but must be at least 0.0000: no query has a value"
+    assert found.outcomes[2].explanation == "at most 1.0000 below the baseline: no query has a value in both runs"
     assert not gate(full, [Rule("max-drop", "AP", 1)], empty).passed
 
 
-def test_a_drop_is_of_the_queries_that_have_a_value_in_both() -> None:
+def test_a_drop_is_computed_from_queries_with_a_value_in_both_runs() -> None:
     old = scores({"AP": [0.2, 0.8, 0.8]})
     new = scores({"AP": [math.nan, 0.8, 0.7]})
     outcome = only(gate(new, [Rule("max-drop", "AP", 0.01)], old))
@@ -158,30 +160,28 @@ def test_counts_are_compared_as_sums() -> None:
         gate(scores({"NumRelRet": [5, 5]}), [Rule("max-drop", "NumRelRet", 2)], scores({"NumRelRet": [5, 8]}))
     )
     assert (outcome.value, outcome.baseline, outcome.drop) == (10, 13, 3)
-    assert outcome.said.startswith("at most 2 below 13: it fell by 3")
+    assert outcome.explanation.startswith("at most 2 below 13: fell by 3")
 
 
-# What cannot be judged
+# Errors
 
 
-def test_no_rules_are_no_gate(before: Scores) -> None:
+def test_a_gate_without_rules_is_an_error(before: Scores) -> None:
     with pytest.raises(KaratError, match=r"there are no rules\. Give --min"):
         gate(before, [])
 
 
-def test_a_drop_without_a_baseline_says_what_is_missing(before: Scores) -> None:
-    with pytest.raises(KaratError, match=r"karat\.toml: x: a drop of AP is from a baseline, and there is none\. Give"):
+def test_a_max_drop_without_a_baseline_is_an_error(before: Scores) -> None:
+    with pytest.raises(KaratError, match=r"karat\.toml: x: the max-drop of AP needs a baseline\. Give"):
         gate(before, [Rule("max-drop", "AP", 0.1, "karat.toml: x")])
 
 
-def test_a_measure_that_the_scores_lack_is_named_with_its_place(before: Scores) -> None:
-    with pytest.raises(
-        KaratError, match=r"here: these scores have no 'nDCG@10'\. .*The measures are AP, RR, Unjudged@10"
-    ):
+def test_an_error_names_the_measure_that_the_scores_lack_and_its_place(before: Scores) -> None:
+    with pytest.raises(KaratError, match=r"here: these scores have no .nDCG@10.*The measures are AP, RR, Unjudged@10"):
         gate(before, [Rule("min", "nDCG@10", 0.1, "here")])
 
 
-def test_a_baseline_of_other_measures_or_queries_is_an_error(before: Scores) -> None:
+def test_a_baseline_with_other_measures_or_queries_is_an_error(before: Scores) -> None:
     rule = [Rule("max-drop", "AP", 0.1)]
     with pytest.raises(KaratError, match="baseline: these scores have no 'AP'"):
         gate(before, rule, scores({"RR": spread(0.5)}))
@@ -194,145 +194,146 @@ def test_a_baseline_of_other_measures_or_queries_is_an_error(before: Scores) -> 
     assert any("10 of 40 queries left out" in note for note in gate(before, rule, fewer, queries="common").notes)
 
 
-def test_what_is_no_scores_is_refused(before: Scores) -> None:
-    with pytest.raises(KaratError, match=r"scores: \{'AP': 0\.5\} are no scores"):
+def test_arguments_that_are_not_scores_are_rejected(before: Scores) -> None:
+    with pytest.raises(KaratError, match=r"scores: \{'AP': 0\.5\} is not a Scores object"):
         gate({"AP": 0.5}, [Rule("min", "AP", 0.1)])  # type: ignore[arg-type]
-    with pytest.raises(KaratError, match=r"baseline: 'old\.parquet' are no scores"):
+    with pytest.raises(KaratError, match=r"baseline: 'old\.parquet' is not a Scores object"):
         gate(before, [Rule("max-drop", "AP", 0.1)], "old.parquet")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rules", [{"AP": 0.5}, "AP", ["AP"], None, Rule("min", "AP", 0.5)])
-def test_what_are_no_rules_is_refused(before: Scores, rules: object) -> None:
-    with pytest.raises(KaratError, match=r"are no rules\. Give a list"):
+def test_rules_that_are_not_a_list_of_rules_are_rejected(before: Scores, rules: object) -> None:
+    with pytest.raises(KaratError, match=r"is not a list of rules\. Write"):
         gate(before, rules)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "option", [{"test": "z"}, {"correction": "sidak"}, {"queries": "all"}, {"level": 95}, {"level": True}]
 )
-def test_a_wrong_option_is_refused_also_where_no_rule_needs_it(before: Scores, option: dict[str, object]) -> None:
+def test_an_invalid_option_is_rejected_even_if_no_rule_needs_it(before: Scores, option: dict[str, object]) -> None:
     (name,) = option
     with pytest.raises(KaratError, match=f"{name}="):
         gate(before, [Rule("min", "AP", 0.1)], **option)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("kind", "measure", "limit", "says"),
+    ("kind", "measure", "limit", "message"),
     [
-        ("min", "nDCG@10", 60, "a limit of 60 is out of range: nDCG@10 goes from 0 to 1. Give a number from 0 to 1."),
+        ("min", "nDCG@10", 60, "a limit of 60 is out of range: nDCG@10 is between 0 and 1"),
         ("max", "nDCG@10", -0.1, "out of range"),
-        ("min", "NumRelRet", -1, "goes from 0 on"),
-        ("max-drop", "AP", -0.01, "a drop of -0.01 is no drop"),
-        ("max-drop", "AP", 5, "no drop is larger than 1: AP goes from 0 to 1"),
-        ("min", "AP", math.nan, "nan is no limit"),
-        ("min", "NumRelRet", math.inf, "inf is no limit"),
-        ("min", "NumRelRet", 10**400, "is no limit"),
+        ("min", "NumRelRet", -1, "NumRelRet is at least 0"),
+        ("max-drop", "AP", -0.01, "a max-drop of -0.01 is negative. Give 0 or more"),
+        ("max-drop", "AP", 5, "a max-drop of 5 is out of range: AP cannot drop by more than 1"),
+        ("min", "AP", math.nan, "nan is not a finite number"),
+        ("min", "NumRelRet", math.inf, "inf is not a finite number"),
+        ("min", "NumRelRet", 10**400, "is not a finite number"),
         ("min", "AP", True, "True is not a number"),
         ("min", "AP", "0.5", "'0.5' is not a number"),
+        ("min", None, 0.5, "None is not the name of a measure"),
         ("min", "AP", [0.5], r"[0.5] is not a number"),
-        ("least", "AP", 0.5, "'least' is no kind of rule. There are min, max, max-drop."),
+        ("least", "AP", 0.5, "'least' is not a kind of rule. Use min, max, max-drop."),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused(kind: str, measure: str, limit: object, says: str) -> None:
+def test_an_invalid_rule_is_rejected(kind: str, measure: str, limit: object, message: str) -> None:
     with pytest.raises(KaratError) as caught:
         Rule(kind, measure, limit, "here")  # type: ignore[arg-type]
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("here: ")
 
 
-def test_the_same_rule_twice_is_an_error_however_it_is_spelled(before: Scores) -> None:
-    with pytest.raises(KaratError, match=r"second: map has a min of 0\.1 and 0\.2, twice: AP and map are the same"):
-        joined([Rule("min", "AP", 0.1), Rule("min", "map", 0.2, "second")], [])
-    with pytest.raises(KaratError, match=r"AP has a min of 0\.1, twice\. Leave one"):
+def test_a_repeated_rule_is_an_error_however_its_measure_is_spelled(before: Scores) -> None:
+    with pytest.raises(KaratError, match=r"second: map has two min limits, 0\.1 and 0\.2 \(AP and map are the same"):
+        merge_rules([Rule("min", "AP", 0.1), Rule("min", "map", 0.2, "second")], [])
+    with pytest.raises(KaratError, match=r"AP has two min limits, 0\.1 and 0\.1\. Remove one"):
         gate(before, [Rule("min", "AP", 0.1), Rule("min", "map", 0.1)])
     assert len(gate(before, [Rule("min", "AP", 0.1), Rule("max", "AP", 0.9)]).outcomes) == 2
 
 
-def test_a_measure_that_is_not_registered_is_gated_by_its_column() -> None:
+def test_a_rule_may_name_a_column_that_is_not_a_registered_measure() -> None:
     found = gate(scores({"my own": [3.0, 5.0]}), [Rule("min", "my own", 4)])
     assert found.passed
     assert only(found).rule.measure == "my own"
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
-        ("AP", "this is not MEASURE=LIMIT"),
-        ("AP=", "this is not MEASURE=LIMIT"),
-        ("=0.5", "this is not MEASURE=LIMIT"),
+        ("AP", "this is not of the form MEASURE=LIMIT"),
+        ("AP=", "this is not of the form MEASURE=LIMIT"),
+        ("=0.5", "this is not of the form MEASURE=LIMIT"),
         ("AP=high", "'high' is not a number"),
         ("AP(rel=2)", "'2)' is not a number"),
         ("AP=60%", "'60%' is not a number"),
-        ("AP=nan", "nan is no limit"),
+        ("AP=nan", "nan is not a finite number"),
         ("AP=60", "out of range"),
     ],
 )
-def test_a_rule_of_the_command_line_that_is_wrong_names_its_option(text: str, says: str) -> None:
+def test_an_invalid_rule_on_the_command_line_is_an_error_that_names_its_option(text: str, message: str) -> None:
     with pytest.raises(KaratError) as caught:
-        rule_of("min", text)
+        parse_rule("min", text)
     assert str(caught.value).startswith(f"--min {text!r}: ")
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_name_may_hold_an_equals_sign() -> None:
-    assert rule_of("max", " RBP(p=0.5)@10 = 0.25 ").measure == "RBP(p=0.5)@10"
+def test_a_measure_name_may_contain_an_equals_sign() -> None:
+    assert parse_rule("max", " RBP(p=0.5)@10 = 0.25 ").measure == "RBP(p=0.5)@10"
 
 
-def test_limits_that_are_no_mapping_are_refused() -> None:
-    with pytest.raises(KaratError, match=r"max_drop: 0\.1 are no limits"):
-        rules_of(max_drop=0.1)  # type: ignore[arg-type]
+def test_limits_that_are_not_a_mapping_are_rejected() -> None:
+    with pytest.raises(KaratError, match=r"max_drop: 0\.1 is not a mapping of measures to limits"):
+        rules_from_limits(max_drop=0.1)  # type: ignore[arg-type]
 
 
-# What is said
+# The table and explanations
 
 
-def test_the_table_has_a_line_per_rule_the_worst_queries_and_the_verdict_last(before: Scores) -> None:
+def test_the_table_has_a_line_per_rule_then_the_worst_queries_and_the_verdict(before: Scores) -> None:
     new = scores({"AP": [*spread(0.5)[:-6], *(value - 0.2 for value in spread(0.5)[-6:])]})
     found = gate(new, [Rule("max-drop", "AP", 0.01), Rule("min", "AP", 0.4)], before)
     lines = str(found).splitlines()
     assert lines[0].split() == ["verdict", "measure", "score", "rule"]
-    said = "at most 0.0100 below 0.5000: it fell by 0.0300 (p = 0.0312)"
-    assert lines[2] == f"failed    AP        0.4700   {said}"
+    assert lines[2] == "failed    AP        0.4700   at most 0.0100 below 0.5000: fell by 0.0300 (p = 0.0312)"
     assert lines[3] == "passed    AP        0.4700   at least 0.4000"
-    assert lines[4].startswith("AP, the largest losses: q")
+    assert lines[4].startswith("AP, largest losses: q")
     assert lines[4].count("→") == 5
     assert lines[-2:] == ["40 queries", "gate failed: 1 of 2 rules"]
     assert str(gate(before, [Rule("min", "AP", 0.4)])).endswith("gate passed: 1 rule")
 
 
-def test_the_worst_queries_are_those_furthest_on_the_wrong_side() -> None:
+def test_the_worst_queries_are_furthest_on_the_wrong_side_of_the_limit() -> None:
     values = scores({"AP": [0.5, 0.1, 0.9, 0.3, math.nan]})
     low, high = gate(values, [Rule("min", "AP", 0.46), Rule("max", "AP", 0.4)]).outcomes
     assert [each.query for each in low.worst] == ["q1", "q3"]
     assert [each.query for each in high.worst] == ["q2", "q0"]
-    assert low.worst_line() == "AP, the lowest: q1 (0.1000), q3 (0.3000)"
+    assert low.worst_line() == "AP, lowest scores: q1 (0.1000), q3 (0.3000)"
     drop = only(gate(values, [Rule("max-drop", "AP", 0)], scores({"AP": [0.4, 0.7, 0.9, 0.8, 0.9]})))
     assert [(each.query, each.value, each.baseline) for each in drop.worst] == [("q1", 0.1, 0.7), ("q3", 0.3, 0.8)]
 
 
-def test_numbers_that_four_digits_would_not_tell_apart_have_more() -> None:
+def test_numbers_have_more_than_four_digits_if_that_is_needed_to_tell_them_apart() -> None:
     failed = only(gate(scores({"AP": [0.59996]}), [Rule("min", "AP", 0.6)]))
-    assert (failed.passed, failed.shown, failed.said) == (False, "0.599960", "at least 0.6000")
+    assert (failed.passed, failed.value_text, failed.explanation) == (False, "0.599960", "at least 0.6000")
     fine = only(gate(scores({"AP": [0.60004]}), [Rule("min", "AP", 0.60001)]))
-    assert (fine.passed, fine.shown, fine.said) == (True, "0.600040", "at least 0.60001")
+    assert (fine.passed, fine.value_text, fine.explanation) == (True, "0.600040", "at least 0.60001")
     drop = only(gate(scores({"AP": [0.48999]}), [Rule("max-drop", "AP", 0.01)], scores({"AP": [0.5]})))
-    assert "it fell by 0.010010" in drop.said
+    assert "fell by 0.010010" in drop.explanation
 
 
-def test_what_was_noticed_in_the_data_stands_under_the_table(before: Scores) -> None:
-    noticed = Scores(before.queries, before.values, (Finding("missing-queries", "3 queries are missing", 3, ""),))
-    found = gate(noticed, [Rule("max-drop", "AP", 0.1)], before)
+def test_findings_are_shown_under_the_table(before: Scores) -> None:
+    with_finding = Scores(before.queries, before.values, (Finding("missing-queries", "3 queries are missing", 3, ""),))
+    found = gate(with_finding, [Rule("max-drop", "AP", 0.1)], before)
     assert any("run: " in note and "3 queries are missing" in note for note in found.notes)
 
 
-def test_a_gate_is_told_as_data_html_and_on_a_terminal(before: Scores) -> None:
+def test_a_gate_is_shown_as_a_dict_in_html_and_on_a_terminal(before: Scores) -> None:
     found = gate(before, [Rule("min", "map", 0.6), Rule("max-drop", "RR", 0.1)], before)
-    told = found.to_dict()
-    assert told["passed"] is False
-    assert [rule["measure"] for rule in told["rules"]] == ["AP", "RR"]
-    assert told["rules"][0]["limit"] == 0.6
-    assert len(told["rules"][0]["worst"]) == 5
-    assert told["rules"][1]["drop"] == 0
+    as_dict = found.to_dict()
+    assert as_dict["passed"] is False
+    assert [rule["measure"] for rule in as_dict["rules"]] == ["AP", "RR"]
+    assert as_dict["rules"][0]["explanation"] == "at least 0.6000"
+    assert as_dict["rules"][0]["limit"] == 0.6
+    assert len(as_dict["rules"][0]["worst"]) == 5
+    assert as_dict["rules"][1]["drop"] == 0
     assert "<td" in found._repr_html_()
     from rich.console import Console
 
@@ -353,19 +354,19 @@ def hostile() -> Gate:
     )
 
 
-def test_junit_reads_back_whatever_the_names_hold(hostile: Gate) -> None:
+def test_junit_xml_can_be_parsed_whatever_characters_the_names_contain(hostile: Gate) -> None:
     root = ET.fromstring(hostile.junit().encode())
     assert (root.tag, root.get("tests"), root.get("failures")) == ("testsuites", "2", "1")
     failed, passed = root.findall("testsuite/testcase")
     assert str(failed.get("name")).startswith('min q"<&>%\\r\\n::error')
     failure = failed.find("failure")
     assert failure is not None
-    assert "is 0.5000, and must be at least 0.6000" in str(failure.get("message"))
-    assert "the lowest: q" in str(failure.text)
+    assert "is 0.5000, but must be at least 0.6000" in str(failure.get("message"))
+    assert "lowest scores: q" in str(failure.text)
     assert passed.find("failure") is None
 
 
-def test_github_reads_one_command_per_failed_rule_and_nothing_else(hostile: Gate) -> None:
+def test_github_gets_one_workflow_command_per_failed_rule_and_no_other(hostile: Gate) -> None:
     lines = outputs.commands(hostile).split("\n")
     assert len(lines) == 2
     assert lines[0].startswith('::error title=karat gate::q"<&>%25\\r\\n::error')
@@ -377,7 +378,7 @@ def test_github_reads_one_command_per_failed_rule_and_nothing_else(hostile: Gate
     assert not any(line.lstrip().startswith("::") for line in table.splitlines())
 
 
-def test_the_summary_of_a_step_is_appended_to(hostile: Gate, tmp_path: Path) -> None:
+def test_the_table_is_appended_to_the_step_summary(hostile: Gate, tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
     file.write_text("before\n")
     assert outputs.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(file)}) is None
@@ -387,14 +388,14 @@ def test_the_summary_of_a_step_is_appended_to(hostile: Gate, tmp_path: Path) -> 
     assert "::error" not in [line[:7] for line in text.splitlines()]
 
 
-def test_a_summary_that_cannot_be_written_is_a_note(hostile: Gate, tmp_path: Path) -> None:
+def test_a_step_summary_that_cannot_be_written_gives_a_note(hostile: Gate, tmp_path: Path) -> None:
     note = outputs.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(tmp_path)})
     assert note is not None
-    assert note.startswith("note: the summary of the step cannot be written: ")
+    assert note.startswith("note: cannot write the step summary: ")
     assert outputs.append_summary(hostile, {}) is None
 
 
-# What holds for all
+# Properties
 
 
 columns = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -428,6 +429,6 @@ def test_a_tighter_limit_never_turns_failed_into_passed(data: st.DataObject, nam
 @example([0.600000000001], 0.6)
 def test_the_numbers_shown_agree_with_the_verdict(values: list[float], limit: float) -> None:
     outcome = only(gate(scores({"AP": values}), [Rule("min", "AP", limit)]))
-    said = float(outcome.said.removeprefix("at least "))
-    assert said == limit
-    assert outcome.passed == (float(outcome.shown) >= said - 1e-12)
+    shown_limit = float(outcome.explanation.removeprefix("at least "))
+    assert shown_limit == limit
+    assert outcome.passed == (float(outcome.value_text) >= shown_limit - 1e-12)

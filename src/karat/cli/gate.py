@@ -87,10 +87,10 @@ def command(
     from karat.cli.output import Output
     from karat.cli.systems import Evaluation
     from karat.gating.config import find, read
-    from karat.gating.rules import KINDS, rule_of
+    from karat.gating.rules import KINDS, parse_rule
 
     in_file = read(config) if config is not None else find()
-    rules = [rule_of(kind, text) for kind in KINDS for text in options.pop(kind.replace("-", "_"))]
+    rules = [parse_rule(kind, text) for kind in KINDS for text in options.pop(kind.replace("-", "_"))]
     strict = any(_is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
     field_option = "--field"
     if in_file is not None:
@@ -147,20 +147,22 @@ def _checked(
     from karat.cli.systems import is_saved_scores, load
     from karat.comparison import Method
     from karat.gating.gate import gate
-    from karat.gating.rules import joined, refuse_unknown_measures, refuse_unusable, with_threshold
+    from karat.gating.rules import check_measures, check_rules, merge_rules, with_relevance_threshold
     from karat.matching.matchers import matcher_of
     from karat.scores import Scores
 
     rel = evaluation.options["rel"]
-    rules = joined(with_threshold(in_file.rules if in_file else (), rel), with_threshold(given, rel))
+    rules = merge_rules(
+        with_relevance_threshold(in_file.rules if in_file else (), rel), with_relevance_threshold(given, rel)
+    )
     before = _baseline(baseline, in_file, rules)
-    refuse_unusable(rules, before is not None)
+    check_rules(rules, before is not None)
     Method(**{name: value for name, value in test_options.items() if name != "significant"})
     matcher_of(evaluation.options["match"])
     names: list[str] = []
     findings: list[Finding] = []
     if not is_saved_scores(paths[0]):
-        refuse_unknown_measures(rules)
+        check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
     # A saved baseline needs to have only the measures of the max-drop rules, so it is not loaded with the others.

@@ -1,4 +1,4 @@
-"""Rules from a file: `[gate]` of karat.toml, or `[tool.karat.gate]` of a pyproject.toml."""
+"""The rules and options of a gate from a file: `[gate]` of karat.toml, or `[tool.karat.gate]` of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from karat.errors import KaratError, did_you_mean, shown
-from karat.gating.rules import KINDS, Kind, Rule, refuse_repeats
+from karat.errors import KaratError, did_you_mean, require, shown
+from karat.gating.rules import KINDS, Kind, Rule, check_unique
 from karat.matching.matchers import matcher_of
-from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, Queries, Test
+from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Queries, Test
 from karat.sources.records import field_names
 
 _EVALUATION = {name.replace("_", "-"): option for name, option in EVALUATION_OPTIONS.items()}
@@ -28,24 +29,19 @@ _NUMBERS = ("level", "rel")
 _TEXTS = ("match", "baseline")
 _KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "field")
 _EXAMPLE = '"nDCG@10" = 0.6'
-_QUOTES = f"A name with @, . or ( is written in quotes: {_EXAMPLE}."
-_START = f"Begin with [gate.min] and a line such as {_EXAMPLE}."
+_QUOTES_HINT = f"Write names with @, . or ( in quotes: {_EXAMPLE}."
+_START_HINT = f"Start with [gate.min] and a line such as {_EXAMPLE}."
 
 
-class Options(EvaluationOptions, total=False):
-    """What a file says of how to evaluate and how to test; what it leaves out is not here."""
+class Options(EvaluationOptions, GateOptions, total=False):
+    """The options that a file sets."""
 
-    significant: bool
-    test: Test
-    correction: Correction
-    level: float
-    queries: Queries
     field: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Config:
-    """The rules of a file, its options, and the path of the baseline, as seen from where karat runs."""
+    """The rules and options of a file, and the path of its baseline, relative to the working directory."""
 
     file: str
     rules: tuple[Rule, ...]
@@ -53,9 +49,15 @@ class Config:
     baseline: str | None = None
     table: str = "gate"
 
+    @property
+    def gate_options(self) -> GateOptions:
+        """The options of the gate itself, without those of the evaluation."""
+        names = GateOptions.__annotations__
+        return cast("GateOptions", {name: value for name, value in self.options.items() if name in names})
+
 
 def find(folder: str | os.PathLike[str] = ".") -> Config | None:
-    """The rules of a folder: its karat.toml, or else its pyproject.toml if that has any."""
+    """The config of a folder: its karat.toml, or else its pyproject.toml if it has a `[tool.karat.gate]` table."""
     for name in ("karat.toml", "pyproject.toml"):
         path = Path(folder, name)
         if path.exists():
@@ -66,151 +68,143 @@ def find(folder: str | os.PathLike[str] = ".") -> Config | None:
 
 
 def read(path: str | os.PathLike[str]) -> Config:
-    """The rules of a file that is there for them; every mistake in it is an error with file and key."""
+    """The config in a file; an error names the file and the key."""
     return _config(os.fspath(path), *_table(os.fspath(path)))
 
 
 def _table(path: str) -> tuple[tuple[str, ...], object]:
-    """The keys of the table with the rules, and the table; None where there is none."""
-    tables = ("tool", "karat") if Path(path).name == "pyproject.toml" else ()
-    data = _parsed(path)
-    for at, name in enumerate(tables, 1):
+    """The keys that lead to the gate table, and the table; None if the file does not have it."""
+    parents = ("tool", "karat") if Path(path).name == "pyproject.toml" else ()
+    data = _parse(path)
+    for at, name in enumerate(parents, 1):
         data = data.get(name, {})
-        if not isinstance(data, dict):
-            raise _error(path, tables[:at], f"{shown(data)} is no table")
-    _refuse_unknown_tables(path, tables, data)
-    return (*tables, "gate"), data.get("gate")
+        require(isinstance(data, dict), f"{shown(data)} is not a table", where=_where(path, parents[:at]))
+    _check_top_level(path, parents, data)
+    return (*parents, "gate"), data.get("gate")
 
 
-def _parsed(path: str) -> dict[str, Any]:
-    """A file's TOML."""
+def _parse(path: str) -> dict[str, Any]:
+    """The content of a TOML file."""
     try:
         raw = Path(path).read_bytes()
     except FileNotFoundError:
-        raise KaratError("there is no such file", where=path) from None
+        raise KaratError("no such file", where=path) from None
     except IsADirectoryError:
-        raise KaratError("this is a folder", where=path, hint="Name the karat.toml or pyproject.toml in it.") from None
+        hint = "Name the karat.toml or pyproject.toml in it."
+        raise KaratError("this is a folder, not a file", where=path, hint=hint) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise KaratError(f"cannot be read: {reason}", where=path) from None
     try:
-        # Editors of Windows put a mark before the first letter.
+        # Editors on Windows may write a byte order mark.
         return tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise KaratError("this is not UTF-8", where=f"{path}:{line}", hint="Save the file as UTF-8.") from None
     except RecursionError:
-        raise KaratError("this is nested too deeply", where=path, hint=_START) from None
+        raise KaratError("this is nested too deeply", where=path, hint=_START_HINT) from None
     except ValueError as error:
         problem, _, place = str(error).partition(" (at ")
         line_number = re.match(r"line (\d+)", place)
         where = f"{path}:{line_number[1]}" if line_number else path
-        # What tomllib expects after a name that should be in quotes.
-        hint = _QUOTES if problem.startswith(("Expected", "Invalid")) else None
-        raise KaratError(f"this is not TOML: {problem}", where=where, hint=hint) from None
+        # tomllib's message for a name that needs quotes begins with one of these words.
+        needs_quotes = problem.startswith(("Expected", "Invalid"))
+        what = f"this is not valid TOML: {problem}"
+        raise KaratError(what, where=where, hint=_QUOTES_HINT if needs_quotes else None) from None
 
 
-def _refuse_unknown_tables(path: str, tables: tuple[str, ...], data: Mapping[str, Any]) -> None:
-    """Beside [gate] there is nothing; rules are often written one level too high."""
+def _check_top_level(path: str, parents: tuple[str, ...], data: Mapping[str, Any]) -> None:
+    """Reject all keys but `gate`, with a hint for rules and options that are written one level too high."""
+    head = ".".join((*parents, "gate"))
     for key in data:
-        if key == "gate":
-            continue
-        head = ".".join((*tables, "gate"))
-        if key in _KEYS or key.replace("_", "-") in _KEYS:
-            table = f"[{head}.{key.replace('_', '-')}]" if key.replace("_", "-") in KINDS else f"[{head}]"
-            raise _error(
-                path, (*tables, key), "this has no place here", f"Rules stand in [{head}]: write it in {table}."
-            )
-        near = did_you_mean(key, ["gate"])
-        raise _error(path, (*tables, key), "there is no such key", f"{near} Rules stand in [{head}].".strip())
+        where, name = _where(path, (*parents, key)), key.replace("_", "-")
+        if name in _KEYS:
+            table = f"{head}.{name}" if name in KINDS else head
+            raise KaratError("this key belongs in another table", where=where, hint=f"Write it in [{table}].")
+        hint = f"{did_you_mean(key, ['gate'])} Rules belong in [{head}].".strip()
+        require(key == "gate", "unknown key", hint, where=where)
 
 
 def _config(path: str, head: tuple[str, ...], data: object) -> Config:
-    if data is None:
-        name = ".".join(head)
-        raise KaratError(f"there is no [{name}] in it", where=path, hint=_START.replace("gate", name))
+    table = ".".join(head)
+    require(data is not None, f"there is no [{table}] table", _START_HINT.replace("gate", table), where=path)
     if not isinstance(data, dict):
-        raise _error(path, head, f"{shown(data)} is no table", _START)
+        raise KaratError(f"{shown(data)} is not a table", where=_where(path, head), hint=_START_HINT)
     options: dict[str, object] = {}
     for key, value in data.items():
-        if key not in _KEYS:
-            near = did_you_mean(key, _KEYS)
-            raise _error(path, (*head, key), "there is no such key", f"{near} There are {', '.join(_KEYS)}.".strip())
-        if key not in KINDS:
-            options[key.replace("-", "_")] = _option(path, (*head, key), value)
+        where = _where(path, (*head, key))
+        hint = f"{did_you_mean(key, _KEYS)} The keys are {', '.join(_KEYS)}.".strip()
+        require(key in _KEYS, "unknown key", hint, where=where)
+        if key in KINDS:
+            continue
+        if key == "field":
+            _check_fields(value, path, (*head, key))
+        else:
+            _check_option(key, value, where)
+        options[key.replace("-", "_")] = value
     rules = [rule for kind in KINDS if kind in data for rule in _rules(path, (*head, kind), kind, data[kind])]
-    refuse_repeats(rules)
+    check_unique(rules)
     baseline = options.pop("baseline", None)
-    beside = None if baseline is None else os.fspath(Path(path).parent / str(baseline))
-    return Config(path, tuple(rules), cast("Options", options), beside, ".".join(head))
+    baseline_path = None if baseline is None else os.fspath(Path(path).parent / str(baseline))
+    return Config(path, tuple(rules), cast("Options", options), baseline_path, table)
 
 
 def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterable[Rule]:
     if not isinstance(data, dict):
-        raise _error(path, keys, f"{shown(data)} is no table", f"Write a measure and its limit, as {_EXAMPLE}.")
+        hint = f"Write a measure and its limit, for example {_EXAMPLE}."
+        raise KaratError(f"{shown(data)} is not a table", where=_where(path, keys), hint=hint)
     for measure, limit in data.items():
-        if isinstance(limit, dict):
-            raise _error(path, (*keys, measure), "this is a table, where a limit is due", _QUOTES)
-        yield Rule(kind, measure, limit, _where(path, (*keys, measure)))
+        where = _where(path, (*keys, measure))
+        require(not isinstance(limit, dict), "this is a table, not a limit", _QUOTES_HINT, where=where)
+        yield Rule(kind, measure, limit, where)
 
 
-def _option(path: str, keys: tuple[str, ...], value: object) -> object:
-    """The value of an option, if it can be one."""
-    name = keys[-1]
+def _check_option(name: str, value: object, where: str) -> None:
+    """Check the value of an option."""
     if name in _CHOICES:
         known = _CHOICES[name]
-        if value not in known:
-            near = did_you_mean(value, known) if isinstance(value, str) else ""
-            raise _error(path, keys, f"{shown(value)} is not one of {', '.join(known)}", near)
+        near = did_you_mean(value, known) if isinstance(value, str) else ""
+        require(value in known, f"{shown(value)} is not one of {', '.join(known)}", near, where=where)
     elif name in _SWITCHES:
-        if not isinstance(value, bool):
-            raise _error(
-                path, keys, f"{shown(value)} is neither true nor false", "Write true or false, without quotes."
-            )
+        hint = "Write true or false, without quotes."
+        require(isinstance(value, bool), f"{shown(value)} is neither true nor false", hint, where=where)
     elif name in _NUMBERS:
-        _refuse_wrong_number(path, keys, value)
-    elif name == "field":
-        _refuse_wrong_fields(path, keys, value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise KaratError(f"{shown(value)} is not a number", where=where)
+        if name == "level":
+            require(0 < value < 1, f"{shown(value)} is not between 0 and 1", "For 95%, write 0.95.", where=where)
+        infinite = isinstance(value, float) and not math.isfinite(value)
+        require(not infinite, f"{shown(value)} is not a finite number", where=where)
     else:
-        _refuse_wrong_text(path, keys, value)
-    return value
+        if not isinstance(value, str):
+            raise KaratError(f"{shown(value)} is not a string", where=where, hint="Write it in quotes.")
+        require(value, "this is empty", where=where)
+        if name == "match":
+            with _errors_at(where):
+                matcher_of(value)
 
 
-def _refuse_wrong_number(path: str, keys: tuple[str, ...], value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _error(path, keys, f"{shown(value)} is not a number")
-    if keys[-1] == "level" and not 0 < value < 1:
-        raise _error(path, keys, f"{shown(value)} is not between 0 and 1", "For 95% write 0.95.")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _error(path, keys, f"{shown(value)} is no grade", "Give a finite number, such as 2.")
-
-
-def _refuse_wrong_fields(path: str, keys: tuple[str, ...], value: object) -> None:
+def _check_fields(value: object, path: str, keys: tuple[str, ...]) -> None:
+    """Check the table that maps the fields karat reads to the names they have in results."""
     if not isinstance(value, dict):
-        raise _error(path, keys, f"{shown(value)} is no table", 'Write what results call a field: retrieved = "nodes".')
-    for role in value:
-        try:
-            field_names({role: value[role]})
-        except KaratError as error:
-            raise _error(path, (*keys, role), error.what, error.hint) from None
+        hint = 'Write karat\'s name of a field and yours: retrieved = "nodes".'
+        raise KaratError(f"{shown(value)} is not a table", where=_where(path, keys), hint=hint)
+    for role, name in value.items():
+        with _errors_at(_where(path, (*keys, role))):
+            field_names({role: name})
 
 
-def _refuse_wrong_text(path: str, keys: tuple[str, ...], value: object) -> None:
-    if not isinstance(value, str) or not value:
-        raise _error(path, keys, f"{shown(value)} is no text", "Write it in quotes.")
-    if keys[-1] == "match":
-        try:
-            matcher_of(value)
-        except KaratError as error:
-            raise _error(path, keys, error.what, error.hint) from None
-
-
-def _error(path: str, keys: Iterable[str], what: str, hint: str | None = None) -> KaratError:
-    return KaratError(what, where=_where(path, keys), hint=hint)
+@contextmanager
+def _errors_at(where: str) -> Iterator[None]:
+    """Give errors a place in the file."""
+    try:
+        yield
+    except KaratError as error:
+        raise KaratError(error.what, where=where, hint=error.hint) from None
 
 
 def _where(path: str, keys: Iterable[str]) -> str:
-    """A file and a key, written as TOML writes it."""
+    """A file and a key, with the quotes that TOML needs."""
     return f"{path}: " + ".".join(
         key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False) for key in keys
     )

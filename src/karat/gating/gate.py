@@ -1,24 +1,24 @@
-"""gate(): whether scores are as good as the rules demand."""
+"""gate(): check scores against rules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from karat.comparison import ComparisonRow, Method, compare_with
+from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import check_finite
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, plural, require, shown
 from karat.gating import wording
-from karat.gating.outcomes import Gate, Outcome, Worst
-from karat.gating.rules import Rule, refuse_unusable
+from karat.gating.outcomes import Gate, Outcome, WorstQuery
+from karat.gating.rules import Rule, check_rules
 from karat.options import Correction, Queries, Test
 from karat.scores import Scores
 from karat.scores.combining import before_mean, combination, higher_is_better
 from karat.scores.summary import cell_text, notes
 
-_WORST = 5
+_WORST_QUERIES = 5
 
 
 def gate(
@@ -32,14 +32,13 @@ def gate(
     level: float = 0.95,
     queries: Queries = "same",
 ) -> Gate:
-    """Hold scores against rules, and against the scores of a baseline.
+    """Check scores against rules, and against the scores of a baseline.
 
-    A `max-drop` fails where the value is worse than the baseline's by more than the limit.
+    A `max-drop` rule fails if the value is worse than the baseline's by more than its limit.
 
-    - `significant`: let it fail only where a test confirms the difference, so that noise does not block a release:
-      with a p below `1 - level`, corrected for the number of such rules.
-    - `test`, `correction`: as in `compare`. The tests are two-sided.
-    - `queries`: those of the baseline must be the `same`, or only those in `common` are compared.
+    - `significant`: let it fail only if the drop is also statistically significant, so that noise does not block a
+      release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules.
+    - `test`, `correction`, `level`, `queries`: as in `compare`. The tests are two-sided.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -48,151 +47,128 @@ def gate(
     ────────────────────────────────────────────
     passed    RR        0.7500   at least 0.7000
     failed    P@1       0.5000   at least 0.6000
-    P@1, the lowest: r (0.0000)
+    P@1, lowest scores: r (0.0000)
     2 queries
     note: unjudged: 50% of the documents in the top 1.
     gate failed: 1 of 2 rules
     """
-    _refuse_what_is_no_scores("scores", scores)
+    _check_scores("scores", scores)
     if baseline is not None:
-        _refuse_what_is_no_scores("baseline", baseline)
-    # Tukey's test has all systems in mind, and here are two.
+        _check_scores("baseline", baseline)
+    # All drops are corrected together; Tukey's test does not allow it, and needs no correction for two systems.
     method = Method(test, correction, "measure" if test == "tukey" else "all", queries, level)
-    _refuse_what_are_no_rules(rules)
-    named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
-    refuse_unusable(named, baseline is not None)
-    if not scores.queries:
-        raise KaratError("there are no queries to judge by", where="scores")
-    for rule in named:
-        if rule.kind == "max-drop" and baseline is not None:
-            _column(baseline, rule, "the baseline: ", "Save it with all measures that have a max-drop.")
-    check_finite("scores", scores.only([rule.measure for rule in named]))
-    drops = [rule.measure for rule in named if rule.kind == "max-drop"]
-    pairs = _Pairs({}, ()) if baseline is None or not drops else _compared(scores, baseline, drops, method)
-    outcomes = [
-        _drop(rule, pairs.of_measure[rule.measure], significant) if rule.kind == "max-drop" else _value(rule, scores)
-        for rule in named
-    ]
-    systems = {"run": scores.only([rule.measure for rule in named])}
-    if baseline is not None and drops:
-        systems["baseline"] = baseline.only(drops)
-    return Gate(tuple(outcomes), (*_noticed(systems), *pairs.notes))
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """A run and its baseline on one measure: the queries that both have a value for, and what testing them gave."""
-
-    scores: Scores
-    baseline: Scores
-    row: ComparisonRow
-    confirmed: bool
-    correction: Correction
-    alpha: float
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    of_measure: Mapping[str, _Pair]
-    notes: tuple[str, ...]
-
-
-def _refuse_what_is_no_scores(name: str, given: object) -> None:
-    if not isinstance(given, Scores):
-        raise KaratError(
-            f"{shown(given)} are no scores", where=name, hint="Give what karat.evaluate returns, or Scores.load."
-        )
-
-
-def _refuse_what_are_no_rules(rules: object) -> None:
     if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
-        raise KaratError(f"{shown(rules)} are no rules", hint='Give a list, as [Rule("min", "nDCG@10", 0.6)].')
+        raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
+    named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
+    check_rules(named, baseline is not None)
+    require(scores.queries, "there are no queries to check", where="scores")
+    drops = [rule for rule in named if rule.kind == "max-drop"]
+    if baseline is not None:
+        for rule in drops:
+            _column(baseline, rule, "the baseline: ", "Save the baseline with all measures that have a max-drop.")
+    used = scores.only([rule.measure for rule in named])
+    check_finite("scores", used)
+    if baseline is None or not drops:
+        return Gate(tuple(_check_value(rule, scores) for rule in named), (_query_count(used), *notes({"run": used})))
+    dropped = [rule.measure for rule in drops]
+    systems = {"baseline": baseline, "run": scores}
+    comparison = compare_with(method, systems, "baseline", dropped, with_intervals=False)
+    outcomes = (
+        _check_drop(rule, comparison, significant) if rule.kind == "max-drop" else _check_value(rule, scores)
+        for rule in named
+    )
+    findings = notes({"run": used, "baseline": baseline.only(dropped)})
+    return Gate(tuple(outcomes), (_query_count(used), *findings, *(f"note: {note}" for note in comparison.notes)))
+
+
+def _check_scores(name: str, given: object) -> None:
+    hint = "Give the result of karat.evaluate, or Scores.load."
+    require(isinstance(given, Scores), f"{shown(given)} is not a Scores object", hint, where=name)
 
 
 def _column(scores: Scores, rule: Rule, whose: str = "", hint: str = "") -> str:
-    """The measure of a rule as these scores name it."""
+    """The measure of a rule by its name in these scores."""
     try:
         return scores.only([rule.measure]).measures[0]
     except KaratError as error:
         raise rule.error(f"{whose}{error.what}", f"{error.hint or ''} {hint}".strip()) from None
 
 
-def _compared(scores: Scores, baseline: Scores, measures: Sequence[str], method: Method) -> _Pairs:
-    found = compare_with(method, {"baseline": baseline, "run": scores}, "baseline", measures, with_intervals=False)
-    rows = {row.measure: row for row in found.rows if row.baseline is not None}
-    # One test has nothing to be corrected for, and Tukey's needs nothing.
-    correction: Correction = method.correction if len(measures) > 1 and method.test != "tukey" else "none"
-    pairs = {}
-    for name in measures:
-        run, before = (found.systems[system].only([name]) for system in ("run", "baseline"))
-        kept = np.flatnonzero(~(np.isnan(run.values[name]) | np.isnan(before.values[name])))
-        row = rows[name]
-        pairs[name] = _Pair(run.take(kept), before.take(kept), row, found.significant(row), correction, method.alpha)
-    return _Pairs(pairs, tuple(f"note: {text}" for text in found.notes))
+def _query_count(scores: Scores) -> str:
+    return plural(len(scores.queries), "query")
 
 
-def _value(rule: Rule, scores: Scores) -> Outcome:
-    """A rule about the value itself."""
+def _check_value(rule: Rule, scores: Scores) -> Outcome:
+    """The outcome of a `min` or `max` rule."""
     value = scores.combined(rule.measure)
     if value is None:
-        return Outcome(rule, False, f"{wording.demand(rule)}: no query has a value", None, "–")
+        return Outcome(rule, False, f"{wording.requirement(rule)}: no query has a value", None, "–")
     low, high = (value, rule.limit) if rule.kind == "min" else (rule.limit, value)
     passed = not wording.exceeds(high, low)
-    shown = wording.number(value, rule.limit, rule.measure)
-    return Outcome(rule, passed, wording.demand(rule), value, shown, worst=() if passed else _furthest(rule, scores))
+    text = wording.number_text(value, rule.limit, rule.measure)
+    worst = () if passed else _worst_values(rule, scores)
+    return Outcome(rule, passed, wording.requirement(rule), value, text, worst=worst)
 
 
-def _furthest(rule: Rule, scores: Scores) -> tuple[Worst, ...]:
+def _worst_values(rule: Rule, scores: Scores) -> tuple[WorstQuery, ...]:
     """The queries that are furthest on the wrong side of the limit."""
     column = scores.column(rule.measure)
-    outwards = column if rule.kind == "min" else -column
-    # A sum is over its limit by all queries together.
-    limit = np.inf if combination(rule.measure) == "sum" else rule.limit if rule.kind == "min" else -rule.limit
-    wrong = [at for at in np.argsort(outwards, kind="stable").tolist() if outwards[at] < limit]
-    return tuple(Worst(scores.queries[at], float(column[at])) for at in wrong[:_WORST])
+    sign = 1 if rule.kind == "min" else -1
+    # The limit of a sum is for all queries together, so each of them counts.
+    limit = np.inf if combination(rule.measure) == "sum" else sign * rule.limit
+    order = np.argsort(sign * column, kind="stable").tolist()
+    wrong = [at for at in order if sign * column[at] < limit]
+    return tuple(WorstQuery(scores.queries[at], float(column[at])) for at in wrong[:_WORST_QUERIES])
 
 
-def _drop(rule: Rule, pair: _Pair, significant: bool) -> Outcome:
-    """A rule about the difference to the baseline."""
+def _check_drop(rule: Rule, comparison: Comparison, significant: bool) -> Outcome:
+    """The outcome of a `max-drop` rule."""
     name = rule.measure
-    value, before = pair.scores.combined(name), pair.baseline.combined(name)
+    run, baseline = _paired(comparison, name)
+    value, before = run.combined(name), baseline.combined(name)
     if value is None or before is None:
-        return Outcome(rule, False, f"{wording.demand(rule)}: no query has a value in both", None, "–")
+        explanation = f"{wording.requirement(rule)}: no query has a value in both runs"
+        return Outcome(rule, False, explanation, None, "–")
     sign = 1 if higher_is_better(name) else -1
     drop = sign * (before - value)
-    p = pair.row.p_corrected
-    over = wording.exceeds(drop, rule.limit)
-    # Where several queries all fall by the same, no test has a spread to go by, and none is needed.
-    all_alike = p is None and len(pair.scores.queries) > 1
-    doubted = over and significant and not (pair.confirmed or all_alike)
-    shown = cell_text(value, name)
-    said = f"{wording.demand(rule, cell_text(before, name))}: {wording.moved(rule, drop)}"
-    said += _confirmation(p, pair, doubted)
-    passed = not over or doubted
-    return Outcome(rule, passed, said, value, shown, before, drop, p, () if passed else _losses(pair, name, sign))
+    too_large = wording.exceeds(drop, rule.limit)
+    row = comparison.row(name)
+    p = row.p_corrected
+    # If several queries all drop by the same amount, there is no variance to test with, and no doubt either.
+    all_equal = p is None and len(run.queries) > 1
+    doubtful = too_large and significant and not (comparison.significant(row) or all_equal)
+    change = wording.change_text(rule, drop) + _significance(p, comparison, len(run.queries), doubtful)
+    explanation = f"{wording.requirement(rule, cell_text(before, name))}: {change}"
+    passed = not too_large or doubtful
+    worst = () if passed else _largest_losses(run, baseline, name, sign)
+    return Outcome(rule, passed, explanation, value, cell_text(value, name), before, drop, p, worst)
 
 
-def _losses(pair: _Pair, name: str, sign: int) -> tuple[Worst, ...]:
+def _paired(comparison: Comparison, name: str) -> tuple[Scores, Scores]:
+    """The run and the baseline on one measure, for the queries with a value in both."""
+    run, baseline = (comparison.systems[system].only([name]) for system in ("run", "baseline"))
+    kept = np.flatnonzero(~(np.isnan(run.values[name]) | np.isnan(baseline.values[name])))
+    return run.take(kept), baseline.take(kept)
+
+
+def _significance(p: float | None, comparison: Comparison, queries: int, doubtful: bool) -> str:
+    """The p-value of a drop; for a drop that passes as not significant, also why."""
+    if doubtful and queries == 1:
+        return ", not significant: one query is not enough for a test"
+    method = comparison.method
+    # A single test needs no correction, nor does Tukey's.
+    is_corrected = len(comparison.measures) > 1 and method.test != "tukey"
+    p_value = wording.p_value_text(p, method.correction if is_corrected else "none", method.alpha)
+    # Wilcoxon's test compares ranks, which may rise although the mean falls.
+    why = "the ranks moved the other way" if p is not None and p < method.alpha else ""
+    doubt = ", not significant" + (f": {why}" if why else "") if doubtful else ""
+    return doubt + (f" ({p_value})" if p_value else "")
+
+
+def _largest_losses(run: Scores, baseline: Scores, name: str, sign: int) -> tuple[WorstQuery, ...]:
     """The queries that lost most, largest losses first."""
-    now, before = pair.scores.column(name), pair.baseline.column(name)
-    # As they are averaged: a geometric mean owes most to what fell to nothing.
+    now, before = run.column(name), baseline.column(name)
+    # As they are averaged: a value that falls to 0 has a large effect on a geometric mean.
     change = sign * (before_mean(now, combination(name)) - before_mean(before, combination(name)))
     lost = [at for at in np.argsort(change, kind="stable").tolist() if change[at] < 0]
-    return tuple(Worst(pair.scores.queries[at], float(now[at]), float(before[at])) for at in lost[:_WORST])
-
-
-def _confirmation(p: float | None, pair: _Pair, doubted: bool) -> str:
-    """Whether the test confirms a drop, or why it cannot."""
-    chance = wording.chance(p, pair.correction, pair.alpha)
-    if doubted and len(pair.scores.queries) == 1:
-        return ", which one query cannot confirm"
-    # Wilcoxon's test is of ranks, and these may rise where the mean falls.
-    against = (
-        ", which its ranks speak against" if p is not None and p < pair.alpha else ", which the test does not confirm"
-    )
-    return (against if doubted else "") + (f" ({chance})" if chance else "")
-
-
-def _noticed(systems: Mapping[str, Scores]) -> list[str]:
-    count = len(systems["run"].queries)
-    return [f"{count:,} quer{'y' if count == 1 else 'ies'}", *notes(systems)]
+    return tuple(WorstQuery(run.queries[at], float(now[at]), float(before[at])) for at in lost[:_WORST_QUERIES])

@@ -1,10 +1,11 @@
-"""What a gate found: an outcome per rule, and all of them together."""
+"""The result of a gate: the outcome of each rule, and all of them together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from karat.errors import plural
 from karat.gating.rules import Rule
 from karat.output.tables import Table
 from karat.scores.summary import cell_text
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Worst:
-    """A query that a failed rule owes most to: its value, and the baseline's if the rule is about a drop."""
+class WorstQuery:
+    """A query that contributes most to a failed rule: its value, and the baseline's for a `max-drop` rule."""
 
     query: str
     value: float
@@ -24,21 +25,22 @@ class Worst:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a rule: the number, the limit and the verdict.
+    """The outcome of a rule.
 
-    `drop` is how much worse the value is than the baseline's, `p` says how likely chance alone makes such a
-    difference (corrected for the number of rules), and `said` is the limit and what was found, in words.
+    `value_text` is the value as it is printed, `drop` is how much worse the value is than the baseline's, and `p` is
+    the p-value of the difference, corrected for the number of `max-drop` rules. `explanation` states the limit and
+    what was found, in words.
     """
 
     rule: Rule
     passed: bool
-    said: str
+    explanation: str
     value: float | None
-    shown: str
+    value_text: str
     baseline: float | None = None
     drop: float | None = None
     p: float | None = None
-    worst: tuple[Worst, ...] = ()
+    worst: tuple[WorstQuery, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -46,18 +48,18 @@ class Outcome:
 
     @property
     def sentence(self) -> str:
-        """The whole of it in one line, for where there is no table."""
-        what = f"{self.rule.measure} {'has no value' if self.value is None else f'is {self.shown}'}"
-        return f"{what}, {'' if self.passed else 'and must be '}{self.said}"
+        """The measure, its value and the explanation in one line."""
+        value = "has no value" if self.value is None else f"is {self.value_text}"
+        return f"{self.rule.measure} {value}, {'' if self.passed else 'but must be '}{self.explanation}"
 
     def worst_line(self) -> str:
-        """The queries to look at first."""
+        """The queries to look at first, in one line."""
         name = self.rule.measure
         texts = [cell_text(each.value, name) for each in self.worst]
         if self.rule.kind == "max-drop":
             texts = [f"{cell_text(each.baseline, name)} → {text}" for each, text in zip(self.worst, texts, strict=True)]
         queries = [f"{_cut(each.query)} ({text})" for each, text in zip(self.worst, texts, strict=True)]
-        what = {"min": "the lowest", "max": "the highest", "max-drop": "the largest losses"}[self.rule.kind]
+        what = {"min": "lowest scores", "max": "highest scores", "max-drop": "largest losses"}[self.rule.kind]
         return f"{name}, {what}: {', '.join(queries)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,16 +72,16 @@ class Outcome:
             "baseline": self.baseline,
             "drop": self.drop,
             "p": self.p,
-            "said": self.said,
+            "explanation": self.explanation,
             "worst": [{"query": each.query, "value": each.value, "baseline": each.baseline} for each in self.worst],
         }
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Whether scores may pass: an outcome per rule, and what was noticed. It prints as a table.
+    """The result of `gate`: the outcome of each rule, and notes. It prints as a table.
 
-    `origin` says which file the rules are from, if they are from one.
+    `origin` names the file that the rules come from, if any.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -88,23 +90,22 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether every rule is met."""
+        """Whether all rules passed."""
         return not self.failed
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
-        """The outcomes that are not as demanded."""
+        """The outcomes of the rules that failed."""
         return tuple(outcome for outcome in self.outcomes if not outcome.passed)
 
     @property
     def verdict(self) -> str:
-        """The last word: `gate passed: 3 rules` or `gate failed: 1 of 3 rules`."""
-        count = len(self.outcomes)
-        of_all = f"{len(self.failed)} of " if self.failed else ""
-        return f"gate {'failed' if self.failed else 'passed'}: {of_all}{count} rule{'s' * (count > 1)}"
+        """The result in one line: `gate passed: 3 rules` or `gate failed: 1 of 3 rules`."""
+        rules = plural(len(self.outcomes), "rule")
+        return f"gate failed: {len(self.failed)} of {rules}" if self.failed else f"gate passed: {rules}"
 
     def table(self) -> Table:
-        """A row per rule; under them the worst queries of those that failed, what was noticed, and the verdict."""
+        """A row per rule, followed by the worst queries of the failed rules, the notes and the verdict."""
         from karat.gating import outputs
 
         return outputs.table(self)
@@ -119,7 +120,7 @@ class Gate:
         }
 
     def junit(self) -> str:
-        """The outcomes as JUnit XML, a test case per rule."""
+        """The outcomes as JUnit XML, with a test case per rule."""
         from karat.gating import outputs
 
         return outputs.junit(self)

@@ -1,4 +1,4 @@
-"""A gate's outcomes for people, for CI systems that read JUnit, and for GitHub."""
+"""The outcomes of a gate as text, Markdown, JUnit XML, and GitHub workflow commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _HEADER = ("verdict", "measure", "score", "rule")
 _NAME = "karat gate"
-# XML has no way to write these two, and `printable` leaves them.
+# XML cannot contain these two characters, and `printable` does not escape them.
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
@@ -27,7 +27,7 @@ def table(gate: Gate) -> Table:
 
 
 def text(gate: Gate) -> str:
-    """The table, under the name of the file that its rules are from."""
+    """The table as plain text, under the name of the file that the rules come from."""
     return _origin(gate) + table(gate).text()
 
 
@@ -39,7 +39,7 @@ def markdown(gate: Gate) -> str:
 
 
 def rich(gate: Gate) -> Group:
-    """For a terminal: verdicts in colour."""
+    """The table for a terminal, with verdicts in colour."""
     from rich import box
     from rich.console import Group
     from rich.table import Table as RichTable
@@ -58,19 +58,19 @@ def rich(gate: Gate) -> Group:
 
 
 def junit(gate: Gate) -> str:
-    """A test case per rule, as Jenkins, GitLab and others read it."""
+    """JUnit XML with a test case per rule, for Jenkins, GitLab and others."""
     counts = {"tests": str(len(gate.outcomes)), "failures": str(len(gate.failed)), "errors": "0", "skipped": "0"}
     root = ET.Element("testsuites", {"name": _NAME, **counts})
     suite = ET.SubElement(root, "testsuite", {"name": _NAME, **counts})
     for outcome in gate.outcomes:
         name = _for_xml(f"{outcome.rule.kind} {outcome.rule.measure}")
         case = ET.SubElement(suite, "testcase", {"classname": _NAME, "name": name})
-        said = _for_xml(outcome.sentence)
+        sentence = _for_xml(outcome.sentence)
         if outcome.passed:
-            ET.SubElement(case, "system-out").text = said
+            ET.SubElement(case, "system-out").text = sentence
         else:
-            failure = ET.SubElement(case, "failure", {"message": said, "type": outcome.rule.kind})
-            failure.text = _for_xml(outcome.worst_line()) if outcome.worst else said
+            failure = ET.SubElement(case, "failure", {"message": sentence, "type": outcome.rule.kind})
+            failure.text = _for_xml(outcome.worst_line()) if outcome.worst else sentence
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -81,18 +81,18 @@ def in_github(environment: Mapping[str, str]) -> bool:
 
 
 def commands(gate: Gate) -> str:
-    """A workflow command per failed rule, which GitHub shows beside the change."""
+    """A workflow command per failed rule, which GitHub shows as an annotation."""
     title = _for_property(_NAME)
     return "".join(f"::error title={title}::{_for_data(outcome.sentence)}\n" for outcome in gate.failed)
 
 
 def without_commands(text: str, form: str = "table") -> str:
-    """A text in which GitHub finds no command: it looks for this mark anywhere in a line."""
+    """The text with `##[` escaped, which GitHub would execute as a command anywhere in a line."""
     return text.replace("##[", "##\\u005b" if form == "json" else "## [")
 
 
 def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
-    """Append the table to the summary of the step. That it cannot be written fails no gate: the reason is returned."""
+    """Append the table to GitHub's step summary; if that fails, return a note, since it must not fail the gate."""
     path = environment.get("GITHUB_STEP_SUMMARY")
     if not path:
         return None
@@ -100,12 +100,12 @@ def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{markdown(gate)}\n")
     except OSError as error:
-        return f"note: the summary of the step cannot be written: {printable(f'{path}: {error.strerror or error}')}"
+        return f"note: cannot write the step summary: {printable(f'{path}: {error.strerror or error}')}"
     return None
 
 
 def _cells(outcome: Outcome) -> tuple[str, str, str, str]:
-    return outcome.verdict, outcome.rule.measure, outcome.shown, outcome.said
+    return outcome.verdict, outcome.rule.measure, outcome.value_text, outcome.explanation
 
 
 def _origin(gate: Gate) -> str:

@@ -1,4 +1,4 @@
-"""What a gate demands: rules, each with a measure and a limit, checked before anything is evaluated."""
+"""The rules of a gate: each limits a measure, and is checked before anything is evaluated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Literal, get_args
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, require, shown
 from karat.measures import meanings, parse
 from karat.registry import Measure
 from karat.registry.names import format_value
@@ -21,14 +21,14 @@ Limits = Mapping[str, float] | Mapping[Measure, float] | Mapping[str | Measure, 
 
 @dataclass(frozen=True)
 class Rule:
-    """A measure and its limit; `where` is the place that says so, for messages.
+    """A limit for a measure; `where` is the place the rule comes from, for error messages.
 
-    `min` and `max` limit the value over all queries. `max-drop` limits how much worse it may be than a baseline's:
-    lower, or higher where lower is better.
+    `min` and `max` limit the combined value of all queries. `max-drop` limits how much worse the value may be than
+    the baseline's: lower, or higher if lower is better.
 
     >>> Rule("min", "nDCG@10", 60)
     Traceback (most recent call last):
-    karat.errors.KaratError: a limit of 60 is out of range: nDCG@10 goes from 0 to 1. Give a number from 0 to 1.
+    karat.errors.KaratError: a limit of 60 is out of range: nDCG@10 is between 0 and 1
     """
 
     kind: Kind
@@ -37,107 +37,111 @@ class Rule:
     where: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise self.error(f"{shown(self.kind)} is no kind of rule", f"There are {', '.join(KINDS)}.")
-        if not isinstance(self.measure, str):
-            raise self.error(f"{shown(self.measure)} is no measure", "Measures are names, such as nDCG@10.")
-        if isinstance(self.limit, bool) or not isinstance(self.limit, Real):
-            raise self.error(f"{shown(self.limit)} is not a number", "A limit is a number, such as 0.6.")
-        if not _is_finite(self.limit):
-            raise self.error(f"{shown(self.limit)} is no limit", "A limit is a finite number, such as 0.6.")
-        if self.kind == "max-drop" and self.limit < 0:
-            hint = "Give 0 or more: 0.01 lets it be 0.01 worse than the baseline."
-            raise self.error(f"a drop of {self.limit:g} is no drop", hint)
-        low, high = _bounds(self.measure)
-        if self.kind == "max-drop" and self.limit > high - low:
-            hint = f"Give a number from 0 to {high - low:g}."
-            raise self.error(f"no drop is larger than {high - low:g}: {self.measure} goes {_span(low, high)}", hint)
-        if self.kind != "max-drop" and not low <= self.limit <= high:
-            hint = f"Give a number {_span(low, high)}."
-            raise self.error(f"a limit of {self.limit:g} is out of range: {self.measure} goes {_span(low, high)}", hint)
-        object.__setattr__(self, "limit", float(self.limit))  # also of a fraction, or of NumPy's
+        self._require(self.kind in KINDS, f"{shown(self.kind)} is not a kind of rule", f"Use {', '.join(KINDS)}.")
+        self._require(isinstance(self.measure, str), f"{shown(self.measure)} is not the name of a measure")
+        is_number = isinstance(self.limit, Real) and not isinstance(self.limit, bool)
+        self._require(is_number, f"{shown(self.limit)} is not a number", "Give a limit such as 0.6.")
+        self._require(_is_finite(self.limit), f"{shown(self.limit)} is not a finite number")
+        object.__setattr__(self, "limit", float(self.limit))  # a Fraction or a NumPy number becomes a float
+        low, high = _range(self.measure)
+        if self.kind == "max-drop":
+            hint = "Give 0 or more: 0.01 allows a value that is 0.01 worse than the baseline's."
+            self._require(self.limit >= 0, f"a max-drop of {self.limit:g} is negative", hint)
+            out_of_range = f"a max-drop of {self.limit:g} is out of range: {self.measure} cannot drop by more than"
+            self._require(self.limit <= high - low, f"{out_of_range} {high - low:g}")
+        else:
+            span = f"between {low:g} and {high:g}" if math.isfinite(high) else f"at least {low:g}"
+            out_of_range = f"a limit of {self.limit:g} is out of range: {self.measure} is {span}"
+            self._require(low <= self.limit <= high, out_of_range)
 
     def error(self, what: str, hint: str | None = None) -> KaratError:
-        """A mistake in this rule, with its place."""
+        """An error in this rule, with its place."""
         return KaratError(what, where=self.where or None, hint=hint)
 
+    def _require(self, condition: bool, what: str, hint: str | None = None) -> None:
+        require(condition, what, hint, where=self.where or None)
 
-def rules_of(
+
+def rules_from_limits(
     min: Limits | None = None,  # noqa: A002  # what users write: assert_scores(scores, min=...)
     max: Limits | None = None,  # noqa: A002
     max_drop: Limits | None = None,
 ) -> tuple[Rule, ...]:
     """Rules from limits by measure.
 
-    >>> [rule.kind for rule in rules_of(min={"nDCG@10": 0.6}, max_drop={"AP": 0.01})]
+    >>> [rule.kind for rule in rules_from_limits(min={"nDCG@10": 0.6}, max_drop={"AP": 0.01})]
     ['min', 'max-drop']
     """
     rules: list[Rule] = []
     for kind, name, limits in zip(KINDS, ("min", "max", "max_drop"), (min, max, max_drop), strict=True):
         if limits is not None and not isinstance(limits, Mapping):
-            raise KaratError(f"{shown(limits)} are no limits", where=name, hint='Give them as {"nDCG@10": 0.6}.')
+            hint = f'Write {name}={{"nDCG@10": 0.6}}.'
+            raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", where=name, hint=hint)
         rules += [Rule(kind, str(each), limit, f"{name}[{str(each)!r}]") for each, limit in (limits or {}).items()]
     return tuple(rules)
 
 
-def rule_of(kind: Kind, text: str) -> Rule:
-    """A rule as the command line writes it.
+def parse_rule(kind: Kind, text: str) -> Rule:
+    """A rule as it is written on the command line.
 
-    >>> rule_of("max-drop", "AP(rel=2)=0.01")
+    >>> parse_rule("max-drop", "AP(rel=2)=0.01")
     Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, where="--max-drop 'AP(rel=2)=0.01'")
     """
     where = f"--{kind} {shown(text)}"
+    hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10=0.6."
     measure, equals, number = (part.strip() for part in text.rpartition("="))
-    if not (measure and equals and number):
-        raise KaratError("this is not MEASURE=LIMIT", where=where, hint=f"Write --{kind} nDCG@10=0.6.")
+    require(measure and equals and number, "this is not of the form MEASURE=LIMIT", hint, where=where)
     try:
         limit = float(number)
     except ValueError:
-        hint = f"Write --{kind} MEASURE=LIMIT, as --{kind} nDCG@10=0.6."
         raise KaratError(f"{shown(number)} is not a number", where=where, hint=hint) from None
     return Rule(kind, measure, limit, where)
 
 
-def joined(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...]:
-    """Both, where a later rule takes the place of one of the same kind and measure.
+def merge_rules(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...]:
+    """All rules; a later one replaces the first one of the same kind and measure.
 
-    >>> [rule.limit for rule in joined([Rule("min", "AP", 0.1), Rule("min", "RR", 0.2)], [Rule("min", "map", 0.3)])]
+    >>> first = [Rule("min", "AP", 0.1), Rule("min", "RR", 0.2)]
+    >>> [rule.limit for rule in merge_rules(first, [Rule("min", "map", 0.3)])]
     [0.3, 0.2]
     """
-    refuse_repeats(first)
-    refuse_repeats(later)
-    rules = {_subject(rule): rule for rule in first}
-    return tuple((rules | {_subject(rule): rule for rule in later}).values())
+    check_unique(first)
+    check_unique(later)
+    rules = {_kind_and_measure(rule): rule for rule in first}
+    return tuple((rules | {_kind_and_measure(rule): rule for rule in later}).values())
 
 
-def refuse_repeats(rules: Iterable[Rule]) -> None:
-    """Two limits of one kind for one measure: one of them is a slip of the pen."""
+def has_drops(rules: Iterable[Rule]) -> bool:
+    """Whether a rule needs a baseline."""
+    return any(rule.kind == "max-drop" for rule in rules)
+
+
+def check_unique(rules: Iterable[Rule]) -> None:
+    """Reject two rules of one kind for one measure, however it is spelled."""
     seen: dict[tuple[str, ...], Rule] = {}
     for rule in rules:
-        other = seen.setdefault(_subject(rule), rule)
+        other = seen.setdefault(_kind_and_measure(rule), rule)
         if other is not rule:
-            also = "" if other.measure == rule.measure else f": {other.measure} and {rule.measure} are the same"
-            limits = " and ".join(dict.fromkeys((format_value(float(other.limit)), format_value(float(rule.limit)))))
-            what = f"{rule.measure} has a {rule.kind} of {limits}, twice{also}"
-            raise rule.error(what, "Leave one of them out.")
+            limits = " and ".join(format_value(float(each.limit)) for each in (other, rule))
+            same = (
+                "" if other.measure == rule.measure else f" ({other.measure} and {rule.measure} are the same measure)"
+            )
+            raise rule.error(f"{rule.measure} has two {rule.kind} limits, {limits}{same}", "Remove one of them.")
 
 
-def refuse_unusable(rules: Sequence[Rule], has_baseline: bool) -> None:
-    """Rules that cannot be judged by: none at all, or a drop from nothing."""
-    if not rules:
-        raise KaratError(
-            "there are no rules",
-            hint="Give --min nDCG@10=0.6, or min={...} in Python, or write them in karat.toml under [gate.min].",
-        )
-    refuse_repeats(rules)
+def check_rules(rules: Sequence[Rule], has_baseline: bool) -> None:
+    """Reject a gate without rules, repeated rules, and a max-drop without a baseline."""
+    hint = "Give --min nDCG@10=0.6, or min={...} in Python, or add [gate.min] to karat.toml."
+    require(rules, "there are no rules", hint)
+    check_unique(rules)
     for rule in rules:
         if rule.kind == "max-drop" and not has_baseline:
-            hint = "Give the run before, or its saved scores, as the baseline."
-            raise rule.error(f"a drop of {rule.measure} is from a baseline, and there is none", hint)
+            hint = "Give the previous run, or its saved scores, as the baseline."
+            raise rule.error(f"the max-drop of {rule.measure} needs a baseline", hint)
 
 
-def refuse_unknown_measures(rules: Iterable[Rule]) -> None:
-    """Measures that nobody could compute."""
+def check_measures(rules: Iterable[Rule]) -> None:
+    """Reject rules whose measure is unknown."""
     for rule in rules:
         try:
             meanings(rule.measure) or parse(rule.measure)
@@ -145,20 +149,21 @@ def refuse_unknown_measures(rules: Iterable[Rule]) -> None:
             raise rule.error(error.what, error.hint) from None
 
 
-def with_threshold(rules: Iterable[Rule], rel: float | None) -> tuple[Rule, ...]:
-    """The same rules, for measures that have this threshold of relevance where they name none.
+def with_relevance_threshold(rules: Iterable[Rule], rel: float | None) -> tuple[Rule, ...]:
+    """The rules with `rel` set in the measures that do not set it themselves.
 
-    >>> [rule.measure for rule in with_threshold([Rule("min", "AP", 0.1), Rule("min", "AP(rel=1)", 0.1)], 2)]
+    >>> rules = [Rule("min", "AP", 0.1), Rule("min", "AP(rel=1)", 0.1)]
+    >>> [rule.measure for rule in with_relevance_threshold(rules, 2)]
     ['AP(rel=2)', 'AP']
     """
     if rel is None:
         return tuple(rules)
-    return tuple(replace(rule, measure=_with_threshold(rule, rel)) for rule in rules)
+    return tuple(replace(rule, measure=_with_relevance_threshold(rule, rel)) for rule in rules)
 
 
-def _with_threshold(rule: Rule, rel: float) -> str:
+def _with_relevance_threshold(rule: Rule, rel: float) -> str:
     if not meanings(rule.measure):
-        return rule.measure  # a column of saved scores, or a mistake that is told when it is looked for
+        return rule.measure  # a column of saved scores, or an unknown measure, which is reported later
     try:
         (measure,) = select_measures([rule.measure], rel, ("documents", "answers"))
     except KaratError as error:
@@ -166,25 +171,21 @@ def _with_threshold(rule: Rule, rel: float) -> str:
     return str(measure)
 
 
-def _subject(rule: Rule) -> tuple[str, ...]:
-    """What a rule is of, however its measure is spelled."""
-    return (rule.kind, *([str(meant) for meant in meanings(rule.measure)] or [rule.measure]))
+def _kind_and_measure(rule: Rule) -> tuple[str, ...]:
+    """The kind of a rule and its measure, which is the same for all spellings of the measure."""
+    return (rule.kind, *([str(measure) for measure in meanings(rule.measure)] or [rule.measure]))
 
 
-def _bounds(measure: str) -> tuple[float, float]:
-    """Where the values of a measure lie; anywhere, if it is not registered here."""
-    known = [meant.definition.bounds for meant in meanings(measure)]
+def _range(measure: str) -> tuple[float, float]:
+    """The smallest and the largest value of a measure; infinite if it is unknown."""
+    known = [meaning.definition.bounds for meaning in meanings(measure)]
     if not known:
         return -math.inf, math.inf
     return min(low for low, _ in known), max(high for _, high in known)
 
 
-def _span(low: float, high: float) -> str:
-    return f"from {low:g} to {high:g}" if math.isfinite(high) else f"from {low:g} on"
-
-
 def _is_finite(number: float) -> bool:
     try:
         return math.isfinite(number)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer beyond the range of floats
         return False

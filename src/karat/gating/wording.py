@@ -1,4 +1,4 @@
-"""What is said of a rule: its limit and what was found, with as many digits as tell them apart."""
+"""The texts of a gate: limits and values, with as many digits as are needed to tell them apart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DIGITS = (4, 6, 8, 10, 12)
 
 
 def exceeds(value: float, limit: float) -> bool:
-    """Whether a value is above a limit, by more than rounding.
+    """Whether a value is above a limit by more than a rounding error.
 
     >>> exceeds(0.31 - 0.3, 0.01), exceeds(0.0101, 0.01)
     (False, True)
@@ -21,10 +21,10 @@ def exceeds(value: float, limit: float) -> bool:
     return value - limit > ROUNDING * max(1.0, abs(value))
 
 
-def number(value: float, limit: float, measure: str) -> str:
-    """A value in as many digits as show on which side of a limit it is.
+def number_text(value: float, limit: float, measure: str) -> str:
+    """A value with as many digits as show on which side of a limit it is.
 
-    >>> number(0.59996, 0.6, "AP"), number(0.59, 0.6, "AP")
+    >>> number_text(0.59996, 0.6, "AP"), number_text(0.59, 0.6, "AP")
     ('0.599960', '0.5900')
     """
     side = _side(value, limit)
@@ -36,15 +36,15 @@ def number(value: float, limit: float, measure: str) -> str:
 
 
 def limit_text(rule: Rule) -> str:
-    """A limit as it was given, in four digits at least."""
+    """The limit of a rule with four digits, or with all if it has more."""
     text = cell_text(rule.limit, rule.measure)
     return text if float(text.replace(",", "")) == rule.limit else repr(float(rule.limit))
 
 
-def demand(rule: Rule, baseline: str = "the baseline") -> str:
-    """What a rule asks for.
+def requirement(rule: Rule, baseline: str = "the baseline") -> str:
+    """What a rule requires of a value.
 
-    >>> demand(Rule("min", "AP", 0.3)), demand(Rule("max-drop", "Unjudged@10", 0.01), "0.2000")
+    >>> requirement(Rule("min", "AP", 0.3)), requirement(Rule("max-drop", "Unjudged@10", 0.01), "0.2000")
     ('at least 0.3000', 'at most 0.0100 above 0.2000')
     """
     if rule.kind != "max-drop":
@@ -53,19 +53,23 @@ def demand(rule: Rule, baseline: str = "the baseline") -> str:
     return f"at most {limit_text(rule)} {side} {baseline}" if rule.limit else f"not {side} {baseline}"
 
 
-def moved(rule: Rule, drop: float) -> str:
-    """Which way a value went from the baseline's, and how far."""
+def change_text(rule: Rule, drop: float) -> str:
+    """How a value changed from the baseline's.
+
+    >>> change_text(Rule("max-drop", "AP", 0.01), 0.03), change_text(Rule("max-drop", "Unjudged@10", 0.01), 0.03)
+    ('fell by 0.0300', 'rose by 0.0300')
+    """
     if not (exceeds(drop, 0) or exceeds(-drop, 0)):
-        return "it is the same"
+        return "unchanged"
     fell = (drop > 0) == higher_is_better(rule.measure)
-    size = number(drop, rule.limit, rule.measure) if drop > 0 else cell_text(-drop, rule.measure)
-    return f"it {'fell' if fell else 'rose'} by {size}"
+    size = number_text(drop, rule.limit, rule.measure) if drop > 0 else cell_text(-drop, rule.measure)
+    return f"{'fell' if fell else 'rose'} by {size}"
 
 
-def chance(p: float | None, correction: Correction, alpha: float) -> str:
-    """How likely chance alone makes such a difference.
+def p_value_text(p: float | None, correction: Correction, alpha: float) -> str:
+    """A p-value and its correction; an empty string for None.
 
-    >>> chance(0.0031, "holm", 0.05), chance(1e-9, "none", 0.05)
+    >>> p_value_text(0.0031, "holm", 0.05), p_value_text(1e-9, "none", 0.05)
     ('p = 0.0031, Holm-corrected', 'p < 0.0001')
     """
     if p is None:
@@ -74,4 +78,5 @@ def chance(p: float | None, correction: Correction, alpha: float) -> str:
 
 
 def _side(value: float, limit: float) -> int:
+    """1 above the limit, -1 below, 0 at the limit within a rounding error."""
     return int(exceeds(value, limit)) - int(exceeds(limit, value))
