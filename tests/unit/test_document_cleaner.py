@@ -398,8 +398,8 @@ def test_a_megabyte_is_cleaned(unit: str) -> None:
 
 
 @given(texts, st.booleans(), st.booleans(), st.booleans())
-def test_cleaning_white_space_twice_changes_nothing(text: str, blanks: bool, lines: bool, ends: bool) -> None:
-    parameters = {"remove_extra_whitespaces": blanks, "remove_empty_lines": lines, "strip_whitespaces": ends}
+def test_cleaning_white_space_twice_changes_nothing(text: str, spaces: bool, lines: bool, ends: bool) -> None:
+    parameters = {"remove_extra_whitespaces": spaces, "remove_empty_lines": lines, "strip_whitespaces": ends}
     once = cleaned(text, **parameters)
     assert once is not None
     assert cleaned(once, **parameters) == once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from karat.components.component import component
-from karat.components.evaluators.documents import judged
+from karat.components.evaluators.documents import judge_lists
 from karat.components.serialization import SerializableComponent
 from karat.documents.fields import check_field
 from karat.errors import KaratError, shown
@@ -67,9 +67,9 @@ class DocumentMeasureEvaluator(SerializableComponent):
         Both inputs have one list of documents per question; retrieved documents are listed from best to worst.
         """
         measure = parse(self.measure)
-        of_lists = judged(ground_truth_documents, retrieved_documents, self._matcher, measure.definition.graded)
-        values = measure.compute(of_lists)
-        score = Scores(of_lists.queries, {self.measure: values})[self.measure]
+        judged = judge_lists(ground_truth_documents, retrieved_documents, self._matcher, measure.definition.graded)
+        values = measure.compute(judged)
+        score = Scores(judged.queries, {self.measure: values})[self.measure]
         return {"score": score, "individual_scores": values.tolist()}
 
     def to_dict(self) -> dict[str, Any]:

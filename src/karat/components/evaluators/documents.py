@@ -15,16 +15,16 @@ _NAMES = ("ground_truth_documents", "retrieved_documents")
 _log = logging.getLogger(__name__)
 
 
-def judged(truth: DocumentLists, run: DocumentLists, match: Matcher, graded: bool) -> Judged:
+def judge_lists(truth: DocumentLists, run: DocumentLists, match: Matcher, graded: bool) -> Judged:
     """The ranks of the gold documents; if `graded`, their scores are their grades.
 
     Within a run of a pipeline, the same lists are matched once for all evaluators.
     """
-    matched = cached(_matched, truth, run, match=match)
+    matched = cached(_match, truth, run, match=match)
     return matched.graded if graded else matched.binary
 
 
-def _matched(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matched:
+def _match(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matched:
     check_document_lists(dict(zip(_NAMES, (truth, run), strict=True)))
     matched = match_documents(truth, run, match, _NAMES)
     if text := warnings(matched, match):
