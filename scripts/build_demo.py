@@ -4,17 +4,17 @@
 Three retrieval systems answer the questions of ``questions.jsonl`` from the passages of ``corpus.jsonl``:
 
 * ``overlap``: the number of different words that question and passage share, stop words included;
-* ``bm25``: Okapi BM25 (k1 = 0.9, b = 0.4) over title and content, lower-cased words as they stand;
+* ``bm25``: Okapi BM25 (k1 = 0.9, b = 0.4) over the lower-cased words of title and content;
 * ``bm25-rm3``: BM25 without stop words, over stems, the title counted twice, the question expanded by
-  pseudo-relevance feedback (RM3: the ten terms that stand out in the first five passages, leaving aside
-  those found in more than a tenth of the corpus, mixed half and half with the terms of the question).
+  pseudo-relevance feedback (RM3: the ten most characteristic terms of the first five passages, without
+  those in more than a tenth of the corpus, with the same total weight as the terms of the question).
 
-The parameters are conventional ones; none was chosen by looking at the judgments. A passage that scores
-nothing is not returned, so a system may return fewer passages than DEPTH, or none.
+The parameters are conventional and were not tuned on the judgments. A passage that scores 0
+is not returned, so a system may return fewer passages than DEPTH, or none.
 
-``results.jsonl`` is what a RAG system would log: the passages are cut into overlapping chunks of whole words, the
-best chunks of a question are found with BM25 over stems, each with the title of its passage, and the answer is the
-sentence, of the passages whose chunks came first, that shares most stems with the question.
+``results.jsonl`` is the log of a small RAG system. Passages are split into overlapping chunks of whole words. BM25 over
+stems retrieves chunks, each together with the title of its passage. The answer is the sentence that shares most stems
+with the question, from the passages of the first chunks.
 
 Usage::
 
@@ -37,14 +37,14 @@ from up_to_date import main
 
 DEMO = Path(__file__).resolve().parent.parent / "src" / "karat" / "demo"
 DEPTH = 30  # passages returned per question
-FEEDBACK_PASSAGES = 5  # RM3: how many passages a question learns from,
-FEEDBACK_TERMS = 10  # how many terms it takes from them,
-FEEDBACK_COMMON = 0.1  # in what share of the corpus such a term may occur,
-QUESTION_WEIGHT = 0.5  # and the weight of its own terms
-CHUNK = 120  # characters that a chunk has at most, but for a short rest of its passage,
-OVERLAP = 30  # that it has in common with the one before, about,
-CHUNKS = 10  # chunks returned per question,
-CONTEXTS = 3  # and how many of them it is answered from
+FEEDBACK_PASSAGES = 5  # RM3: the number of passages used as feedback
+FEEDBACK_TERMS = 10  # the number of terms taken from them
+FEEDBACK_COMMON = 0.1  # the largest share of passages such a term may be in
+QUESTION_WEIGHT = 0.5  # the weight of the question's own terms
+CHUNK = 120  # the largest number of characters in a chunk, unless a short rest of the passage is added
+OVERLAP = 30  # about how many characters a chunk shares with the previous one
+CHUNKS = 10  # chunks returned per question
+CONTEXTS = 3  # the number of chunks whose passages are used for the answer
 
 STOP_WORD_LIST = """
     a about all also an and any are as at be because been but by can could did do does done each ever for
@@ -61,12 +61,12 @@ System = Callable[[str], Scores]
 
 
 def words(text: str) -> list[str]:
-    """The lower-cased runs of letters and digits of a text."""
+    """The sequences of letters and digits in a text, lower-cased."""
     return re.findall(r"[^\W_]+", text.lower())
 
 
 def stem(word: str) -> str:
-    """A word without the first ending that fits, at least three letters: mines, mined, mining -> min."""
+    """A word without the first suffix that leaves three letters or more: mines, mined, mining -> min."""
     if word.endswith("ss"):
         return word
     for suffix in SUFFIXES:
@@ -127,25 +127,25 @@ class BM25:
 
 
 def shares(weights: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Weights scaled to a sum of one."""
+    """Weights scaled to a sum of 1."""
     pairs = list(weights)
     total = sum(weight for _, weight in pairs)
     return {term: weight / total for term, weight in pairs}
 
 
 def ranked(scores: Scores) -> list[tuple[str, float]]:
-    """Names with scores as they are written: by score, then by name, both descending, as trec_eval ranks."""
+    """Names with rounded scores, by score and then by name, both descending, as in trec_eval."""
     rounded = [(name, round(score, 6)) for name, score in scores.items()]
     return sorted(rounded, key=lambda item: (item[1], item[0]), reverse=True)
 
 
 def overlap(passages: list[Record]) -> System:
-    """The weak system: how many different words do question and passage share?"""
+    """The weak system: the number of different words that question and passage share."""
     vocabularies = {p["id"]: frozenset(words(p["title"] + " " + p["content"])) for p in passages}
 
     def search(question: str) -> Scores:
-        asked = frozenset(words(question))
-        return {name: float(len(asked & known)) for name, known in vocabularies.items() if asked & known}
+        query = frozenset(words(question))
+        return {name: float(len(query & known)) for name, known in vocabularies.items() if query & known}
 
     return search
 
@@ -163,13 +163,13 @@ def bm25_rm3(passages: list[Record]) -> System:
 
 
 def chunks(text: str) -> list[str]:
-    """A text as overlapping stretches of whole words, each just as it stands in the text."""
+    """Split a text into overlapping chunks of whole words, without changing white space."""
     spans = [found.span() for found in re.finditer(r"\S+", text)]
     cut: list[str] = []
     begin = end = 0
     while end < len(text):
         end = max(stop for _, stop in spans if stop <= begin + CHUNK)
-        # A rest too short for a chunk of its own stays with this one.
+        # A rest that is too short for its own chunk is added to this one.
         end = end if len(text) - end >= OVERLAP else len(text)
         cut.append(text[begin:end])
         begin = next((start for start, _ in spans if start >= end - OVERLAP), end)
@@ -177,14 +177,14 @@ def chunks(text: str) -> list[str]:
 
 
 def answer(question: str, passages: Iterable[Record]) -> str:
-    """The sentence that shares most stems with the question, the first of several."""
-    asked = frozenset(stems(question))
+    """The sentence that shares most stems with the question, or the first of them."""
+    question_stems = frozenset(stems(question))
     sentences = [sentence for passage in passages for sentence in re.split(r"(?<=[.!?]) ", passage["content"])]
-    return max(sentences, key=lambda sentence: len(asked & frozenset(stems(sentence))), default="")
+    return max(sentences, key=lambda sentence: len(question_stems & frozenset(stems(sentence))), default="")
 
 
 def results(passages: list[Record], questions: list[Record], truth: Mapping[str, Mapping[str, int]]) -> list[Record]:
-    """What a RAG system over chunks logs: a record per question."""
+    """The log of a RAG system over chunks: one record per question."""
     by_id = {passage["id"]: passage for passage in passages}
     pieces = [(f"{p['id']}::{at}", p, chunk) for p in passages for at, chunk in enumerate(chunks(p["content"]))]
     index = BM25({name: stems(passage["title"]) + stems(chunk) for name, passage, chunk in pieces})

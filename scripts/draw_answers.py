@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draw the picture of ``docs/which-answer-metric.md``: what each metric says of ten answers, as colours.
+"""Draw the picture of ``docs/which-answer-metric.md``: the scores of ten answers as colours.
 
-The numbers are those that stand on the page, where tests hold them to what karat prints.
+The numbers are read from the page, where tests check that they are what karat prints.
 
 Usage::
 
@@ -28,12 +28,12 @@ METRICS = ("EM", "TokenF1", "RougeL", "Contains", "SAS", "SAS")
 MODELS = ("normalized", "", "", "", "wordllama", "all-MiniLM-L6-v2")
 LEFT, TOP, CELL, ROW, GAP = 210, 118, 104, 34, 22
 WIDTH = LEFT + len(METRICS) * CELL + 24
-# From white to the full colour: a right answer should be as green as can be, a wrong one should stay white.
+# From white (score 0) to the full colour (score 1): right answers should be green, wrong ones white.
 COLOURS = {"right": (22, 128, 60), "wrong": (200, 38, 38)}
 
 
 def answers() -> list[tuple[str, str, list[float]]]:
-    """Each answer: what it is called, whether it is right, and its scores."""
+    """The name of each answer, whether it is right, and its scores."""
     line = re.compile(r"^(\w[\w ]*?) +(right|wrong) +((?:\d\.\d\d *)+)$", re.MULTILINE)
     found: dict[str, tuple[str, list[float]]] = {}
     for name, right, numbers in line.findall(PAGE.read_text("utf-8")):
@@ -42,20 +42,20 @@ def answers() -> list[tuple[str, str, list[float]]]:
 
 
 def draw(rows: Sequence[tuple[str, str, Sequence[float]]]) -> str:
-    """The sheet: a row for each answer, a column for each metric."""
+    """A table of colours: a row per answer, a column per metric."""
     height = TOP + len(rows) * ROW + GAP + 26
-    said = "; ".join(
+    description = "; ".join(
         f"{name} ({right}): {', '.join(f'{score:.2f}' for score in scores)}" for name, right, scores in rows
     )
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
-            f' role="img" aria-label="{escape(said)}">',
-            f"<title>{escape('What each metric says of ten answers')}</title>",
+            f' role="img" aria-label="{escape(description)}">',
+            f"<title>{escape('The scores of ten answers by each metric')}</title>",
             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
             text(24, 36, "Ten answers, six metrics", 18, bold=True),
-            text(24, 60, "A perfect metric is dark green for every right answer, and white for every wrong one.", 13),
-            *heads(),
+            text(24, 60, "A perfect metric would be dark green for right answers and white for wrong ones.", 13),
+            *headers(),
             *(part for at, row in enumerate(rows) for part in drawn_row(at, *row)),
             "</svg>",
             "",
@@ -63,7 +63,7 @@ def draw(rows: Sequence[tuple[str, str, Sequence[float]]]) -> str:
     )
 
 
-def heads() -> Iterator[str]:
+def headers() -> Iterator[str]:
     for at, (metric, model) in enumerate(zip(METRICS, MODELS, strict=True)):
         middle = LEFT + at * CELL + CELL // 2
         yield text(middle, TOP - 26, metric, 13, bold=True, anchor="middle")
@@ -90,4 +90,4 @@ def shade(right: str, score: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(__file__, "Draw what each metric says of ten answers.", [(PICTURE, draw(answers()))]))
+    sys.exit(main(__file__, "Draw the scores of ten answers by each metric.", [(PICTURE, draw(answers()))]))

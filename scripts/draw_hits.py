@@ -2,7 +2,7 @@
 """Draw the pictures of ``docs/what-counts-as-a-hit.md``: one query, its chunks and its golds, under each matcher.
 
 The query is the one line of ``docs/pictures/hits.jsonl``. karat evaluates it once for each picture, and every line
-between a chunk and a gold, every label and every score in a picture is what karat says.
+between a chunk and a gold, every label and every score in a picture is computed by karat.
 
 Usage::
 
@@ -37,13 +37,13 @@ Document = dict[str, Any]
 
 
 def same_page(retrieved: Document, gold: Document) -> bool:
-    """The example of a function that says what a hit is: the chunk is from a page of the gold passage."""
+    """The example of a function as matcher: the chunk is from a page of the gold passage."""
     return retrieved["meta"].get("page") in gold["meta"]["pages"]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A file, what counts as a hit in it, and that in words."""
+    """The name of a file, the matcher it shows, and a caption."""
 
     name: str
     match: Match
@@ -54,42 +54,42 @@ class Picture:
         return f'match="{self.match}"' if isinstance(self.match, str) else f"match={same_page.__name__}"
 
 
-DRAWN = (
-    Picture("id", "id", "The same id. Chunks have ids of their own, so that most are no hit."),
-    Picture("content", "content", "The same text, character by character. A piece of it is another text."),
+SHOWN = (
+    Picture("id", "id", "The same id. Chunks have their own ids, so most are not hits."),
+    Picture("content", "content", "The same text, character by character. A part of it is not enough."),
     Picture(
         "content-normalize",
         "content(normalize=all)",
-        "The same text but for case, punctuation, white space and unicode form.",
+        "The same text, ignoring case, punctuation, white space and Unicode form.",
     ),
-    Picture("prefix", "prefix", "The id begins with the gold's id and “::”. What the text says does not matter."),
-    Picture("chunk", "chunk", "The gold contains the chunk, once the prefixes of a log are off. Exact otherwise."),
+    Picture("prefix", "prefix", "The id starts with the gold's id and “::”. The text does not matter."),
+    Picture("chunk", "chunk", "The gold contains the chunk, without the prefixes of a log. Otherwise exact."),
     Picture(
         "chunk-normalize",
         "chunk(normalize=space)",
-        "The gold contains the chunk, whatever the line breaks of both.",
+        "The gold contains the chunk, ignoring white space and line breaks.",
     ),
     Picture(
         "fuzzy",
         "fuzzy(threshold=90)",
-        "Nearly the same text as a piece of the gold. The prefixes of the log count as text.",
+        "The text is nearly the same as a part of the gold. Prefixes of the log count as text.",
     ),
     Picture(
         "overlap",
         "overlap(threshold=0.5)",
-        "The chunk has at least half of the gold's words. One chunk may have half of two golds.",
+        "The chunk contains at least half of the gold's words. It can match two golds.",
     ),
-    Picture("function", same_page, "A function of yours: here, the chunk's page is one of the gold's pages."),
+    Picture("function", same_page, "Your own function: here, the page of the chunk is a page of the gold."),
 )
 
-# The sheet. Widths of text are those of DejaVu Sans, which is wider than what most readers have.
+# Layout in pixels. Text widths are for DejaVu Sans, which is wider than most fonts.
 WIDTH = 900
 EDGE = 24
 TOP = 116
 LEFT, LEFT_WIDTH = EDGE, 336
 RIGHT, RIGHT_WIDTH = 662, WIDTH - EDGE - 662
 ROW, ROW_GAP, CUT_GAP = 60, 8, 24
-BENDS = 586  # up to here a line stays in its row, and clear of the labels of others
+BENDS = 586  # lines run straight up to here, so that they do not cross the labels of other rows
 GOLD_GAP = 24
 TILE = 62
 
@@ -116,7 +116,7 @@ def draw(record: Document, explanation: Explanation, picture: Picture) -> str:
         text(EDGE, 64, picture.caption, size=13, fill=FAINT),
         text(WIDTH - EDGE, 40, f"“{record['question']}”", size=14, anchor="end", style="italic"),
         text(LEFT, TOP - 14, "retrieved, best first", fill=FAINT),
-        text(RIGHT, TOP - 14, "golds: what should be found", fill=FAINT),
+        text(RIGHT, TOP - 14, "golds: the documents to find", fill=FAINT),
         *lines(rows, golds, middles, heights),
     ]
     for rank, document in enumerate(record["retrieved"], 1):
@@ -132,7 +132,7 @@ def draw(record: Document, explanation: Explanation, picture: Picture) -> str:
 def lines(
     rows: Sequence[ExplanationRow], golds: Sequence[str], middles: Sequence[int], heights: Sequence[range]
 ) -> Iterator[str]:
-    """From each chunk that is a hit to its golds, with a label that says how."""
+    """A line from each hit to its golds, with the reason as label."""
     for row in rows:
         assert row.rank is not None
         of_rank = [other for other in rows if other.rank == row.rank]
@@ -156,7 +156,7 @@ def lines(
 
 
 def chunk_card(rank: int, document: Document, middle: int, colours: Sequence[str]) -> Iterator[str]:
-    """What stands at a rank: its id, its page, what is odd about it, and how it begins."""
+    """A retrieved chunk: its rank, id, page, what is special about it, and the start of its text."""
     top = middle - ROW // 2
     hit = bool(colours)
     yield rect(LEFT, top, LEFT_WIDTH, ROW, fill=CARD, stroke=colours[0] if hit else LINE, rx=8)
@@ -169,7 +169,7 @@ def chunk_card(rank: int, document: Document, middle: int, colours: Sequence[str
 
 
 def gold_card(gold: Document, rows: Sequence[ExplanationRow], place: range, shade: str) -> Iterator[str]:
-    """A gold: its id and pages, how it begins, and where it was found."""
+    """A gold: its id, pages, the start of its text, and the ranks where it was found."""
     top, height = place.start, len(place)
     look = "" if rows else 'stroke-dasharray="5 4"'
     yield rect(RIGHT, top, RIGHT_WIDTH, height, fill=CARD, stroke=shade if rows else LINE, rx=8, more=look)
@@ -187,17 +187,17 @@ def gold_card(gold: Document, rows: Sequence[ExplanationRow], place: range, shad
 
 
 def cut_line(middles: Sequence[int]) -> Iterator[str]:
-    """Where measures with a cut-off stop to look."""
+    """A line at the cut-off of the measures."""
     at = (middles[CUT - 1] + middles[CUT]) // 2
-    said = f"@{CUT} looks no further"
+    label = f"cut-off of @{CUT}"
     end, width = LEFT + LEFT_WIDTH, 150
     yield f'<path d="M {LEFT} {at} H {end}" stroke="{FAINT}" stroke-dasharray="2 4"/>'
     yield rect(LEFT + (LEFT_WIDTH - width) / 2, at - 8, width, 16, fill=PAPER)
-    yield text(LEFT + LEFT_WIDTH / 2, at + 4, said, size=10.5, anchor="middle", fill=FAINT)
+    yield text(LEFT + LEFT_WIDTH / 2, at + 4, label, size=10.5, anchor="middle", fill=FAINT)
 
 
 def score_tiles(explanation: Explanation, top: int) -> Iterator[str]:
-    """What the measures make of it."""
+    """The score of each measure."""
     gap = 12
     width = (WIDTH - 2 * EDGE - gap * (len(explanation.scores) - 1)) / len(explanation.scores)
     for at, (name, value) in enumerate(explanation.scores.items()):
@@ -212,7 +212,7 @@ def score_tiles(explanation: Explanation, top: int) -> Iterator[str]:
 
 
 def in_words(explanation: Explanation) -> str:
-    """The same for those who do not see it."""
+    """The picture in words, for screen readers."""
     found = [
         f"Rank {row.rank} is a hit of {gold_id(row)}{' again' if row.repeated else ''}: {row.reason}."
         for row in explanation.rows
@@ -223,7 +223,7 @@ def in_words(explanation: Explanation) -> str:
     return " ".join([*found, *missed, f"Scores: {scores}."])
 
 
-# Where things stand.
+# Positions.
 
 
 def row_middles(count: int) -> tuple[list[int], int]:
@@ -233,26 +233,26 @@ def row_middles(count: int) -> tuple[list[int], int]:
 
 
 def gold_places(count: int, bottom: int) -> list[range]:
-    """From where to where each gold's card goes: they share the height of the ranks."""
+    """Top and bottom of each gold's card: together they are as high as the ranks."""
     height = (bottom - TOP - GOLD_GAP * (count - 1)) // count
     return [range(top, top + height) for top in range(TOP, TOP + count * (height + GOLD_GAP), height + GOLD_GAP)]
 
 
 def spread(at: int, count: int, step: int) -> int:
-    """How far one of several is from the middle of them all."""
+    """The offset of one of several lines from their middle."""
     return round((at - (count - 1) / 2) * step)
 
 
 def beginning(content: str, width: int, most: int, after: str = "") -> list[str]:
-    """The first lines of a text, its line breaks shown; something may follow where it is cut."""
+    """The first lines of a text, with visible line breaks; `after` follows the ellipsis if the text is cut."""
     return textwrap.wrap(re.sub(r"\s*\n\s*", " ↵ ", content), width, max_lines=most, placeholder=f" …{after}")
 
 
-# What belongs together.
+# Golds and their colours.
 
 
 def gold_id(row: ExplanationRow) -> str:
-    """The gold that a row is about; it is shown as its id and the beginning of its text."""
+    """The id of a row's gold; explanations show the id and the start of the text."""
     return row.gold.partition(": ")[0]
 
 
@@ -260,7 +260,7 @@ def colour(row: ExplanationRow, golds: Sequence[str]) -> str:
     return COLOURS[golds.index(gold_id(row))]
 
 
-# Elements.
+# SVG elements.
 
 
 def rect(
@@ -293,7 +293,7 @@ def text(
 def build() -> Iterable[tuple[Path, str]]:
     """The files and what they should contain."""
     record: Document = json.loads(QUERY.read_text(encoding="utf-8"))
-    for picture in DRAWN:
+    for picture in SHOWN:
         scores = evaluate_results([record], MEASURES, match=picture.match)
         explanation = scores.explain(record["query"])
         yield PICTURES / f"hits-{picture.name}.svg", draw(record, explanation, picture)

@@ -1,4 +1,4 @@
-"""Words in a picture, for the scripts that draw."""
+"""SVG text, for the scripts that draw pictures."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ FONT = 'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif
 
 
 def text(
-    x: float, y: float, words: str, size: int, *, bold: bool = False, anchor: str = "start", fill: str = "#222222"
+    x: float, y: float, content: str, size: int, *, bold: bool = False, anchor: str = "start", fill: str = "#222222"
 ) -> str:
-    """Some words at a place."""
-    across, down = (str(place) if isinstance(place, int) else f"{place:.1f}" for place in (x, y))
+    """A text element."""
+    left, top = (str(value) if isinstance(value, int) else f"{value:.1f}" for value in (x, y))
     weight = ' font-weight="600"' if bold else ""
     return (
-        f'<text x="{across}" y="{down}" {FONT} font-size="{size}"{weight} text-anchor="{anchor}" fill="{fill}">'
-        f"{escape(words)}</text>"
+        f'<text x="{left}" y="{top}" {FONT} font-size="{size}"{weight} text-anchor="{anchor}" fill="{fill}">'
+        f"{escape(content)}</text>"
     )

@@ -1,4 +1,4 @@
-"""What the scripts that write files share: write them, or say which on disk are not what would be written."""
+"""Command line of the scripts that generate files: write the files, or report those that are not up to date."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def main(script: str, description: str, files: Iterable[tuple[Path, str]]) -> int:
-    """Write the files, or with --check compare them; the exit status."""
+    """Write the files, or with --check compare them; return the exit status."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     check: bool = parser.parse_args().check
