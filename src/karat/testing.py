@@ -57,14 +57,14 @@ def _gate(
     config: str | os.PathLike[str] | None,
     options: GateOptions,
 ) -> Gate:
-    from karat.gating.config import read
+    from karat.gating.config import read_config
     from karat.gating.gate import gate
     from karat.gating.rules import has_drops, merge_rules, rules_from_limits, with_relevance_threshold
 
     rules = rules_from_limits(*limits)
     origin = ""
     if config is not None:
-        file = read(config)
+        file = read_config(config)
         origin = file.file
         rules = merge_rules(with_relevance_threshold(file.rules, file.options.get("rel")), rules)
         options = file.gate_options | options

@@ -153,7 +153,7 @@ def test_queries_that_a_run_lacks_are_an_error_or_left_out_and_counted(karat: Ka
     assert "bm25 lacks 1 query (q01)" in line
     assert "--queries common" in line
     out = good(karat(*PAIR, "--missing", "skip", "--queries", "common"))
-    assert "note: bm25-rm3: 1 of 50 queries left out: not all systems have them." in out
+    assert "note: bm25-rm3: 1 of 50 queries left out: not in all systems." in out
     assert "49 queries, with" in out
 
 
@@ -220,7 +220,7 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     assert mixed.pop("notes") == unjudged  # CSV holds no findings
     assert mixed == of_runs
     assert alone["rows"] == of_runs["rows"]
-    assert alone["notes"] == ["bm25: RR left out: not all systems have it.", *unjudged]
+    assert alone["notes"] == ["bm25: RR left out: not in all systems.", *unjudged]
 
 
 def test_scores_that_the_command_line_saved_are_compared(karat: Karat) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError
-from karat.gating.config import Config, find, read
+from karat.gating.config import Config, find_config, read_config
 from karat.gating.rules import Rule, check_measures, with_relevance_threshold
 
 WHOLE = """\
@@ -45,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def config_from(text: str | bytes, name: str = "karat.toml") -> Config:
     Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
-    return read(name)
+    return read_config(name)
 
 
 def error_from(text: str | bytes, name: str = "karat.toml") -> str:
@@ -90,15 +90,15 @@ def test_the_baseline_is_relative_to_the_file_that_names_it(here: Path) -> None:
 
 
 def test_karat_toml_takes_precedence_over_pyproject_toml_and_both_are_optional(here: Path) -> None:
-    assert find() is None
+    assert find_config() is None
     Path("pyproject.toml").write_text('[project]\nname = "x"\n[tool.ruff]\nline-length = 120\n')
-    assert find() is None
+    assert find_config() is None
     Path("pyproject.toml").write_text("[tool.karat.gate.min]\nAP = 0.1\n")
-    found = find()
+    found = find_config()
     assert found is not None
     assert found.file == "pyproject.toml"
     Path("karat.toml").write_text("[gate.min]\nAP = 0.2\n")
-    found = find()
+    found = find_config()
     assert found is not None
     assert (found.file, found.rules[0].limit) == ("karat.toml", 0.2)
 
@@ -109,7 +109,7 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
     for empty in ("", "\n# nothing\n", "\ufeff"):
         assert error_from(empty).startswith("karat.toml: there is no [gate] table. Start with [gate.min]")
     with pytest.raises(KaratError, match=r"there is no \[gate\] table"):
-        find()
+        find_config()
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_an_error_in_pyproject_toml_names_the_key_also_if_the_file_was_found_aut
 ) -> None:
     assert message in error_from(text, "pyproject.toml")
     with pytest.raises(KaratError) as caught:
-        find()
+        find_config()
     assert message in str(caught.value)
 
 
@@ -195,14 +195,14 @@ def test_a_name_that_needs_quotes_in_toml_is_an_error_with_a_hint(here: Path) ->
 
 def test_a_missing_file_and_a_folder_are_errors(here: Path) -> None:
     with pytest.raises(KaratError, match=r"karat\.toml: no such file"):
-        read("karat.toml")
+        read_config("karat.toml")
     with pytest.raises(KaratError, match="this is a folder"):
-        read(here)
+        read_config(here)
     with pytest.raises(KaratError, match="cannot be read"):
-        read("a\0b")
+        read_config("a\0b")
     (here / "karat.toml").mkdir()
     with pytest.raises(KaratError, match="this is a folder"):
-        find()
+        find_config()
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_accepted(here: Path) -> None:
@@ -236,7 +236,7 @@ def test_any_text_is_read_or_is_an_error_that_names_the_file(text: str) -> None:
         path = Path(folder, "karat.toml")
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         try:
-            where: str | None = read(path).file
+            where: str | None = read_config(path).file
         except KaratError as error:
             where = error.where
         assert str(where).startswith(str(path))

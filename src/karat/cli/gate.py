@@ -15,7 +15,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
 from karat.cli.parser import Command
-from karat.options import EVALUATION_OPTIONS
+from karat.options import EVALUATION_OPTIONS, GateOptions
 
 if TYPE_CHECKING:
     from karat.cli.output import Output
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from karat.scores import Finding
 
 _FORMATS = ("table", "json", "markdown")
-_TEST_OPTIONS = ("significant", "test", "correction", "level", "queries")
 
 
 def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]:  # noqa: A002
@@ -86,10 +85,10 @@ def command(
     """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
     from karat.cli.output import Output
     from karat.cli.systems import Evaluation
-    from karat.gating.config import find, read
+    from karat.gating.config import find_config, read_config
     from karat.gating.rules import KINDS, parse_rule
 
-    in_file = read(config) if config is not None else find()
+    in_file = read_config(config) if config is not None else find_config()
     rules = [parse_rule(kind, text) for kind in KINDS for text in options.pop(kind.replace("-", "_"))]
     strict = any(_is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
     field_option = "--field"
@@ -102,7 +101,7 @@ def command(
     output = Output(format, file)
     also_read = (in_file.file, in_file.baseline) if in_file else ()
     _check_output(output, junit, [path for path in (truth, run, baseline, *also_read) if path is not None])
-    test_options = {name: options.pop(name) for name in _TEST_OPTIONS}
+    test_options = {name: options.pop(name) for name in GateOptions.__annotations__}
     evaluation = Evaluation(
         (), options, fields, accepts_saved=True, rejects_unused_options=strict, field_option=field_option
     )

@@ -39,7 +39,7 @@ def align_systems(systems: Mapping[str, Scores], measures: Measures | None, quer
         for name, scores in same_measures.items():
             if left_out := len(scores.queries) - len(common):
                 total = plural(len(scores.queries), "query")
-                notes.append(f"{name}: {left_out:,} of {total} left out: not all systems have them.")
+                notes.append(f"{name}: {left_out:,} of {total} left out: not in all systems.")
     order = [query for query in first.queries if query in common]
     aligned = {name: _in_order(scores, order) for name, scores in same_measures.items()}
     for name, scores in aligned.items():
@@ -96,11 +96,7 @@ def _with_same_measures(
             f"the systems have no measure in common: {has}", hint="Evaluate them all with the same measures."
         )
     left_out = {name: [one for one in scores.measures if one not in common] for name, scores in systems.items()}
-    notes = [
-        f"{name}: {', '.join(names)} left out: not all systems have {'it' if len(names) == 1 else 'them'}."
-        for name, names in left_out.items()
-        if names
-    ]
+    notes = [f"{name}: {', '.join(names)} left out: not in all systems." for name, names in left_out.items() if names]
     return {name: scores.only(common) for name, scores in systems.items()}, notes
 
 

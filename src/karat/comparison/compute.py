@@ -30,7 +30,7 @@ def compare_with(
     *,
     with_intervals: bool = True,
 ) -> Comparison:
-    """Compare systems as `compare` does, with its options in one object; without the bootstrap intervals if asked."""
+    """Compare systems as `compare` does, with its options in a Method; optionally without bootstrap intervals."""
     aligned = align_systems(systems, measures, method.queries)
     names = list(aligned.systems)
     if baseline is not None:

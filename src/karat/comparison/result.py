@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karat.comparison.alignment import check_system
 from karat.comparison.method import Method
 from karat.comparison.power import Power
-from karat.errors import KaratError
+from karat.errors import KaratError, plural
 from karat.output.files import written
 from karat.output.tables import Table, Tabular, delimited
 from karat.registry import Measure
@@ -66,6 +66,7 @@ class Comparison(Tabular):
 
     @property
     def measures(self) -> tuple[str, ...]:
+        """The names of the compared measures."""
         return next(iter(self.systems.values())).measures
 
     def row(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> ComparisonRow:
@@ -175,13 +176,14 @@ class Comparison(Tabular):
         return written(latex(self), path)
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {len(self.queries):,} queries>"
+        queries = plural(len(self.queries), "query")
+        return f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {queries}>"
 
     def _measure(self, measure: str | Measure) -> str:
         return next(iter(next(iter(self.systems.values())).only([measure])))
 
     def _pair(self, system: str | None, baseline: str | None) -> tuple[str, str]:
-        """The system and the baseline of the one comparison that is asked for."""
+        """The one comparison of this system with this baseline; None matches any name."""
         for name, role in ((system, "system"), (baseline, "baseline")):
             if name is not None:
                 check_system(self.systems, name, role)

@@ -14,7 +14,7 @@ from karat.stats import MAX_EXACT
 
 # With more sentences than this, a table shows those of the first measure only.
 _MAX_SENTENCES = 12
-# If the first measure alone has more than this, a table shows the number of significant differences instead.
+# If the first measure has more than this, a table shows the number of significant differences instead.
 _MAX_OF_FIRST = 40
 
 _TESTS = {

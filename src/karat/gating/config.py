@@ -56,7 +56,7 @@ class Config:
         return cast("GateOptions", {name: value for name, value in self.options.items() if name in names})
 
 
-def find(folder: str | os.PathLike[str] = ".") -> Config | None:
+def find_config(folder: str | os.PathLike[str] = ".") -> Config | None:
     """The config of a folder: its karat.toml, or else its pyproject.toml if it has a `[tool.karat.gate]` table."""
     for name in ("karat.toml", "pyproject.toml"):
         path = Path(folder, name)
@@ -67,7 +67,7 @@ def find(folder: str | os.PathLike[str] = ".") -> Config | None:
     return None
 
 
-def read(path: str | os.PathLike[str]) -> Config:
+def read_config(path: str | os.PathLike[str]) -> Config:
     """The config in a file; an error names the file and the key."""
     return _config(os.fspath(path), *_table(os.fspath(path)))
 

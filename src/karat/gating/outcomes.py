@@ -105,7 +105,7 @@ class Gate:
         return f"gate failed: {len(self.failed)} of {rules}" if self.failed else f"gate passed: {rules}"
 
     def table(self) -> Table:
-        """A row per rule, followed by the worst queries of the failed rules, the notes and the verdict."""
+        """A row per rule, followed by the worst queries, the notes and the verdict."""
         from karat.gating import outputs
 
         return outputs.table(self)

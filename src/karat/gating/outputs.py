@@ -21,6 +21,7 @@ _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
 def table(gate: Gate) -> Table:
+    """A row per rule, followed by the worst queries of the failed rules, the notes and the verdict."""
     rows = tuple(tuple(map(Cell, _cells(outcome))) for outcome in gate.outcomes)
     worst = [outcome.worst_line() for outcome in gate.failed if outcome.worst]
     return Table(_HEADER, rows, (*worst, *gate.notes, gate.verdict), labels=len(_HEADER))
@@ -45,16 +46,16 @@ def rich(gate: Gate) -> Group:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    rich_table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name in _HEADER:
-        drawn.add_column(name, overflow="fold")
+        rich_table.add_column(name, overflow="fold")
     for outcome in gate.outcomes:
         verdict, *others = _cells(outcome)
-        drawn.add_row(Text(verdict, style=_style(outcome.passed)), *(Text(printable(cell)) for cell in others))
+        rich_table.add_row(Text(verdict, style=_style(outcome.passed)), *(Text(printable(cell)) for cell in others))
     *notes, last = table(gate).notes
     dimmed = [Text(printable(note), style="dim") for note in notes]
     origin = [Text(_origin(gate).rstrip("\n"), style="dim")] if gate.origin else []
-    return Group(*origin, drawn, *dimmed, Text(last, style=_style(gate.passed)))
+    return Group(*origin, rich_table, *dimmed, Text(last, style=_style(gate.passed)))
 
 
 def junit(gate: Gate) -> str:
