@@ -56,7 +56,7 @@ def installed(folder: Path, *words: str | Path, stdin: bytes = b"", **environmen
         [KARAT, *map(str, words)], cwd=folder, input=stdin, capture_output=True, check=False,
         env=plain_environment(environment),
     )  # fmt: skip
-    return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    return Done(done.args, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
 
 
 def good(folder: Path, *words: str | Path) -> str:
@@ -91,7 +91,7 @@ def on_terminal(
             break
         shown += block
     os.close(parent)
-    return process.wait(), shown.decode().replace("\r\n", "\n")
+    return process.wait(), shown.decode(errors="replace").replace("\r\n", "\n")
 
 
 @pytest.fixture(scope="session")
@@ -124,7 +124,7 @@ def cells(text: str, form: str) -> list[list[str]]:
     """The rows of a format for people, without rules and marks."""
     if form == "markdown":
         lines = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
-        return [[cell.strip().strip("*").replace("\\", "") for cell in line.strip("|").split("|")] for line in lines]
+        return [[cell.strip().replace("\\", "").strip("*") for cell in line.strip("|").split("|")] for line in lines]
     if form == "latex":
         lines = [line.removesuffix(r" \\") for line in text.splitlines() if line.endswith(r" \\")]
         return [[re.sub(r"\\textbf\{(.*)\}", r"\1", cell).replace("\\", "").strip() for cell in line.split("&")]
@@ -484,6 +484,57 @@ def test_a_pipe_gets_plain_text_also_from_a_colourful_terminal(folder: Path, pri
     text = well(installed(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, COLUMNS="20"))
     assert text == printed("table")
     assert text.replace("\n", "").isprintable()
+
+
+SYSTEMS = ("evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED)
+
+
+@pytest.mark.parametrize("value", ["1", "0", "yes"])
+def test_force_color_colours_a_pipe_and_does_not_fold(value: str, folder: Path) -> None:
+    text = well(installed(folder, *SYSTEMS, FORCE_COLOR=value, COLUMNS="20", TERM="dumb"))
+    assert f"{ESCAPE}[1;32m" in text
+    piped = good(folder, *SYSTEMS)
+    assert [line.split() for line in without_colour(text).splitlines() if "0." in line] == [
+        line.split() for line in piped.splitlines() if "0." in line
+    ]
+
+
+@pytest.mark.parametrize("environment", [{"FORCE_COLOR": ""}, {"FORCE_COLOR": "1", "NO_COLOR": "1"}])
+def test_a_pipe_gets_plain_text_if_force_color_is_empty_or_no_color_is_set(
+    environment: dict[str, str], folder: Path
+) -> None:
+    done = run_here(folder, *SYSTEMS, environment=environment)
+    assert ESCAPE not in done.stdout
+    assert done.stdout == good(folder, *SYSTEMS)
+
+
+def test_a_terminal_gets_colour_if_no_color_and_force_color_are_empty(folder: Path) -> None:
+    status, shown = on_terminal(folder, *SYSTEMS, NO_COLOR="", FORCE_COLOR="")
+    assert status == 0
+    assert f"{ESCAPE}[1;32m" in shown
+
+
+def test_no_color_overrides_force_color_on_a_terminal(folder: Path) -> None:
+    status, shown = on_terminal(folder, *SYSTEMS, NO_COLOR="1", FORCE_COLOR="1")
+    assert status == 0
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", shown)
+    assert "* the best of its column" in without_colour(shown)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize(
+    "words", [SYSTEMS, ("compare", *SYSTEMS[1:]), ("gate", "truth.qrels", "good.trec", "--min", "AP=0")]
+)
+def test_an_encoding_without_line_characters_gets_plain_rules(
+    words: tuple[str, ...], encoding: str, folder: Path
+) -> None:
+    piped = installed(folder, *words, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert piped.returncode == 0
+    status, shown = on_terminal(folder, *words, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert status == 0
+    for text in (piped.stdout, without_colour(shown)):
+        assert "\\u" not in text
+        assert re.search(r"(?m)^ ?-{20,}", text)
 
 
 def test_a_terminal_gets_colour_and_the_same_numbers(folder: Path) -> None:

@@ -237,7 +237,7 @@ def test_control_characters_and_markup_are_shown_on_a_terminal_as_text(hostile: 
 def test_the_only_escape_sequences_on_a_terminal_are_those_for_colour() -> None:
     explanation = evaluate_answers({"q": [f"{HOSTILE}", "y"]}, {"q": HOSTILE}, "EM").explain("q")
     text = terminal_output(explanation)
-    assert "\x1b[1;32m1.0000\x1b[0m" in text
+    assert "\x1b[1;32m1.0000*\x1b[0m" in text
     for sent in ("\x1b[31m", "\x07", "\u202e", "\x9b"):
         assert sent not in text
 

@@ -12,7 +12,7 @@ from karat.documents.document import Document
 from karat.documents.fields import DocumentLike, document_key
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.measures import meanings
-from karat.output.tables import Cell, Table
+from karat.output.tables import BEST, Cell, Table
 from karat.registry.names import format_value
 from karat.scores.combining import higher_is_better
 
@@ -96,7 +96,10 @@ class Explanation:
         rows = [(Cell("predicted"), Cell(predicted), *(Cell("") for _ in measures))]
         best = {measure: answer.best(measure) for measure in measures}
         for gold, scores in answer.golds:
-            values = (Cell(f"{scores[measure]:.4f}", scores[measure] == best[measure]) for measure in measures)
+            values = (
+                Cell(f"{scores[measure]:.4f}", BEST if scores[measure] == best[measure] else None)
+                for measure in measures
+            )
             rows.append((Cell("gold"), Cell(shorten(gold)), *values))
         notes = (self._scores_note(),) if with_scores else ()
         return Table(("", "answer", *measures), tuple(rows), notes, labels=2)

@@ -18,7 +18,7 @@ from karat.documents.ids import all_text
 from karat.documents.words import separate_cjk_characters
 from karat.errors import KaratError, did_you_mean, list_hint, shown
 from karat.judged import Floats, Ints
-from karat.output.tables import Cell, Table, Tabular
+from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.registry.names import format_value
 from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
 from karat.scores.summary import cell_text, notes
@@ -37,6 +37,9 @@ _LEAST = 5  # of fewer queries a group is not called weak
 _HINT = (
     'Give "length", "relevant", {query: value}, a function of the query, or a list or Series of one value per query.'
 )
+
+
+_WEAKEST = Mark("*", "the weakest of its column", "bold red")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +69,10 @@ class Slices(Tabular):
             for name, value in scores.means.items():
                 low, high = (cell_text(end, name) for end in ends[name])
                 text = cell_text(value, name) + (f" [{low}, {high}]" if ends[name][0] is not None else "")
-                cells.append(Cell(text, scores is not self.whole and value is not None and value == weakest[name]))
+                is_weakest = scores is not self.whole and value is not None and value == weakest[name]
+                cells.append(Cell(text, _WEAKEST if is_weakest else None))
             rows.append(tuple(cells))
-        return Table(
-            (self.by, "queries", *self.whole),
-            tuple(rows),
-            self._notes,
-            legend="the weakest of its column",
-            style="bold red",
-        )
+        return Table((self.by, "queries", *self.whole), tuple(rows), self._notes)
 
     @cached_property
     def _rows(self) -> list[tuple[str, Scores, dict[str, tuple[float, float] | tuple[None, None]]]]:

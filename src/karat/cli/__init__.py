@@ -11,6 +11,7 @@ import click
 from karat import __version__
 from karat.cli import answers, compare, demo, diff, evaluate, gate, measures
 from karat.cli.parser import Group, usage_error
+from karat.cli.terminal import print_error
 from karat.errors import KaratError
 
 _EPILOG = """\
@@ -61,5 +62,5 @@ def _status() -> int:
         message = "out of memory. Evaluate fewer runs at a time."
     except (click.Abort, KeyboardInterrupt):
         return 130  # as a shell reports a program that was ended by Ctrl-C
-    print(f"karat: {message}", file=sys.stderr)  # noqa: T201
+    print_error(f"karat: {message}\n")
     return 2

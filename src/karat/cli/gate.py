@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -215,7 +214,7 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
     """Print the outcomes or write them to files; on GitHub, also as annotations and a job summary."""
     from karat.cli.output import write_text
-    from karat.cli.terminal import print_text
+    from karat.cli.terminal import print_error, print_text
     from karat.gating import outputs
     from karat.output.files import written
 
@@ -223,7 +222,7 @@ def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
         written(gate.junit(), junit)
     in_github = outputs.in_github(os.environ)
     if in_github and (note := outputs.append_summary(gate, os.environ)):
-        sys.stderr.write(f"{note}\n")
+        print_error(f"{note}\n")
     text = _rendered(gate, output)
     with suppress(SystemExit):  # raised if nobody reads standard output; the exit status still tells the outcome
         write_text(outputs.without_commands(text, output.format) if in_github and output.file is None else text, output)
@@ -231,22 +230,20 @@ def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
             print_text(outputs.commands(gate))
     if in_github and output.file is None and output.format != "table":
         # GitHub reads annotations from both streams, and standard output is JSON or Markdown here.
-        sys.stderr.write(outputs.commands(gate))
+        print_error(outputs.commands(gate))
 
 
 def _rendered(gate: Gate, output: Output) -> str:
+    from karat.cli.terminal import colour_console
     from karat.gating import outputs
 
     if output.format == "json":
         return json.dumps(gate.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     if output.format == "markdown":
         return outputs.markdown(gate)
-    if output.file is None and sys.stdout.isatty():
-        from rich.console import Console
-
-        console = Console()
-        if not console.is_dumb_terminal:
-            with console.capture() as page:
-                console.print(gate)
-            return page.get()
-    return outputs.text(gate)
+    console = colour_console() if output.file is None else None
+    if console is None:
+        return outputs.text(gate)
+    with console.capture() as page:
+        console.print(gate)
+    return page.get()

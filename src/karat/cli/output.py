@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from karat.cli.terminal import print_table, print_text
+from karat.cli.terminal import print_error, print_table, print_text, write_output
 from karat.errors import KaratError, printable, require
 from karat.output.files import written
 from karat.output.tables import Table, delimited
@@ -23,6 +22,7 @@ _FORMAT_OF_SUFFIX = {
     ".md": "markdown", ".markdown": "markdown", ".tex": "latex", ".latex": "latex", ".txt": "table",
     ".parquet": "parquet",
 }  # fmt: skip
+_FOR_PEOPLE = ("table", "markdown", "latex")
 # These formats contain only numbers: notes go to standard error instead.
 _WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet")
 # Findings about a choice made for the user, which are also shown with the explanation of one query.
@@ -126,7 +126,7 @@ def print_report(
         write_text(_json_text(document), output)
     elif output.format in ("csv", "tsv", "jsonl"):
         write_text(_lines(rows, output.format, columns), output)
-        _print_notes(note for table in tables for note in (*table.notes, *table.said))
+        _print_notes(note for table in tables for note in (*table.notes, *table.sentences))
     elif output.format == "latex" and latex is not None:
         write_text(latex(), output)
     else:
@@ -148,15 +148,17 @@ def _lines(rows: Sequence[Mapping[str, object]], form: str, columns: Sequence[st
 
 
 def _print_notes(texts: Iterable[str]) -> None:
-    sys.stderr.write("".join(f"{printable(text)}\n" for text in texts))
+    print_error("".join(f"{printable(text)}\n" for text in texts))
 
 
 def write_text(text: str, output: Output) -> None:
     """Write a text to the output file, or to standard output."""
-    if output.file is None:
+    if output.file is not None:
+        written(text, output.file)
+    elif output.format in _FOR_PEOPLE:
         print_text(text)
     else:
-        written(text, output.file)
+        write_output(text)
 
 
 def _json(runs: Mapping[str, Any]) -> str:

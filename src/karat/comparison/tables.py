@@ -7,7 +7,7 @@ from string import ascii_lowercase
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import CORRECTED, p_text
 from karat.errors import plural, printable
-from karat.output.tables import Cell, Table, latex_text
+from karat.output.tables import Cell, Mark, Table, latex_text
 from karat.scores.combining import higher_is_better
 from karat.scores.summary import cell_text, notes
 from karat.stats import MAX_EXACT
@@ -49,9 +49,7 @@ def table(comparison: Comparison) -> Table:
         ]
         rows.append((*map(Cell, texts), *_difference_cells(comparison, row, two_ps)))
         previous = current
-    legend = f"p{f' ({correction})' if two_ps else ''} below {comparison.method.alpha:.2g}"
-    labels = 3 if all_pairs else 2
-    return Table(header, tuple(rows), _notes(comparison), labels, legend, said=_sentences(comparison))
+    return Table(header, tuple(rows), _notes(comparison), 3 if all_pairs else 2, _sentences(comparison))
 
 
 def _difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) -> list[Cell]:
@@ -64,10 +62,20 @@ def _difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) 
     return [
         Cell(_with_interval(*ends, row.measure, "+")),
         *map(Cell, texts[:-1]),
-        Cell(texts[-1], comparison.significant(row)),
+        Cell(texts[-1], _mark(comparison, row)),
         Cell("–" if row.effect is None else f"{round(row.effect, 2) + 0.0:+.2f}"),
         Cell(f"{row.wins}/{row.ties}/{row.losses}"),
     ]
+
+
+def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
+    """The mark of a significant difference: better or worse than the baseline."""
+    if row.difference is None or not comparison.significant(row):
+        return None
+    below = f"p below {comparison.method.alpha:.2g}"
+    if (row.difference > 0) == higher_is_better(row.measure):
+        return Mark("*", f"significantly better, {below}", "bold green")
+    return Mark("!", f"significantly worse, {below}", "bold red")
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None, measure: str, sign: str = "") -> str:

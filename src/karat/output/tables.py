@@ -1,4 +1,4 @@
-"""A table for people and for programs: drawn, or as Markdown, LaTeX, HTML, CSV and TSV."""
+"""Tables for people and for programs: as text, and as Markdown, LaTeX, HTML, CSV and TSV."""
 
 from __future__ import annotations
 
@@ -11,69 +11,98 @@ from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from karat.errors import printable
+from karat.output.encoding import with_encoding
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table as RichTable
+    from rich.text import Text
 
 _GAP = 3
 _UNFOLDED = 1_000_000
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Why a cell stands out: a symbol after its text, what the symbol means, and a style on a terminal.
+
+    The symbol and its meaning are also shown where there is no colour.
+    """
+
+    symbol: str
+    meaning: str
+    style: str
+
+
+BEST = Mark("*", "the best of its column", "bold green")
+
+
+@dataclass(frozen=True)
 class Cell:
-    """A text, and whether it stands out: as a rule, as the best of its column."""
+    """A text, and a mark if it stands out."""
 
     text: str
-    best: bool = False
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A header, rows, and notes under them; the first `labels` columns are names, the others numbers.
+    """A header, rows, and notes below them; the first `labels` columns are names, the others numbers.
 
-    `said` is the result in words, which comes last. `legend` says what a star means, and `style` is what it is on a
-    terminal.
+    `sentences` are the result in words, which is printed last.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     labels: int = 1
-    legend: str = "the best of its column"
-    style: str = "bold green"
-    said: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """A line per kind of mark: `* the best of its column`."""
+        marks = dict.fromkeys(cell.mark for row in self.rows for cell in row if cell.mark is not None)
+        return tuple(f"{mark.symbol} {mark.meaning}" for mark in marks)
+
+    def with_encoding(self, encoding: str) -> Table:
+        """The same table with plain characters in place of those that an encoding lacks."""
+
+        def plain(texts: Iterable[str]) -> tuple[str, ...]:
+            return tuple(with_encoding(text, encoding) for text in texts)
+
+        rows = tuple(tuple(replace(cell, text=with_encoding(cell.text, encoding)) for cell in row) for row in self.rows)
+        return replace(
+            self, header=plain(self.header), rows=rows, notes=plain(self.notes), sentences=plain(self.sentences)
+        )
 
     def text(self) -> str:
-        """Plain text, unfolded and without colour; the best of a column has a star."""
-        starred = [any(row[at].best for row in self.rows) for at in range(len(self.header))]
-        lines = [[printable(name) + " " * star for name, star in zip(self.header, starred, strict=True)]]
-        for row in self.rows:
-            marks = (("*" if cell.best else " ") if star else "" for cell, star in zip(row, starred, strict=True))
-            lines.append([printable(cell.text) + mark for cell, mark in zip(row, marks, strict=True)])
-        widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-        drawn = [_aligned(line, widths, self.labels) for line in lines]
+        """Plain text, without folding and colour; symbols mark the cells that stand out."""
+        header, *rows = self._texts()
+        widths = [max(map(_width, column)) for column in zip(header, *rows, strict=True)]
         rule = "─" * (sum(widths) + _GAP * (len(widths) - 1))
-        legend = [f"* {self.legend}"] if any(starred) else []
-        return "\n".join([drawn[0], rule, *drawn[1:], *legend, *map(printable, (*self.notes, *self.said))]) + "\n"
+        below = map(printable, (*self.legend, *self.notes, *self.sentences))
+        lines = [_aligned(header, widths, self.labels), rule, *(_aligned(row, widths, self.labels) for row in rows)]
+        return "\n".join([*lines, *below]) + "\n"
+
+    def _texts(self) -> list[list[str]]:
+        """The texts of the header and of each row; in a column with marks, cells without a mark end in a blank."""
+        marked = [any(row[at].mark for row in self.rows) for at in range(len(self.header))]
+        lines = [[printable(name) + " " * has_marks for name, has_marks in zip(self.header, marked, strict=True)]]
+        for row in self.rows:
+            symbols = (cell.mark.symbol if cell.mark else " " * at for cell, at in zip(row, marked, strict=True))
+            lines.append([printable(cell.text) + symbol for cell, symbol in zip(row, symbols, strict=True)])
+        return lines
 
     def rich(self) -> Group:
-        """For a terminal: the best of a column in colour, the notes dimmed, what they come to not."""
+        """For a terminal: marks in colour, legend and notes dimmed, the result in words not dimmed."""
         from rich.console import Group
-        from rich.text import Text
 
-        notes = (Text(printable(note), style="dim") for note in self.notes)
-        return Group(self._drawn(), *notes, *(Text(printable(sentence)) for sentence in self.said))
+        return Group(self._grid(), *self._below())
 
-    def fits(self, console: Console) -> bool:
-        """Whether the table can be drawn in this terminal without folding its cells."""
-        from rich.measure import Measurement
+    def stacked(self, console: Console) -> Group:
+        """The same columns in several tables below each other, each as wide as the terminal allows."""
+        from rich.console import Group
 
-        natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._drawn())
-        return natural.maximum <= console.width
-
-    def stacked(self, console: Console) -> list[Table]:
-        """The same rows in several tables, each as wide as the terminal allows."""
         parts: list[Table] = []
         for at in range(self.labels, len(self.header)):
             wider = self._columns([*(parts[-1].header[self.labels :] if parts else ()), self.header[at]])
@@ -81,32 +110,71 @@ class Table:
                 parts[-1] = wider
             else:
                 parts.append(self._columns([self.header[at]]))
-        return [*parts[:-1], replace(parts[-1], notes=self.notes, said=self.said)] if parts else [self]
+        return Group(*(part._grid() for part in parts or [self]), *self._below())
+
+    def fits(self, console: Console) -> bool:
+        """Whether the table can be drawn in this terminal without folding its cells."""
+        from rich.measure import Measurement
+
+        natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._grid())
+        return natural.maximum <= console.width
 
     def _columns(self, names: Sequence[str]) -> Table:
         kept = [*range(self.labels), *(at for at in range(self.labels, len(self.header)) if self.header[at] in names)]
         rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
-        return replace(self, header=tuple(self.header[at] for at in kept), rows=rows, notes=(), said=())
+        return replace(self, header=tuple(self.header[at] for at in kept), rows=rows)
+
+    def _grid(self) -> RichTable:
+        from rich import box
+        from rich.align import Align
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        def align(text: Text, at: int) -> Text | Align:
+            # Unlike a column's `justify`, Align keeps the blank that stands in place of a mark.
+            return text if at < self.labels else Align.right(text)
+
+        header, *lines = self._texts()
+        table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for at, name in enumerate(header):
+            # Numbers are folded between words only, and labels are folded before them.
+            texts = [name, *(line[at] for line in lines)] if at >= self.labels else []
+            words = [word for text in texts for word in text.split()]
+            table.add_column(align(Text(name), at), overflow="fold", min_width=max(map(len, words), default=1))
+        for row, line in zip(self.rows, lines, strict=True):
+            styles = (cell.mark.style if cell.mark else "" for cell in row)
+            table.add_row(
+                *(align(Text(text, style=style), at) for at, (text, style) in enumerate(zip(line, styles, strict=True)))
+            )
+        return table
+
+    def _below(self) -> list[Text]:
+        from rich.text import Text
+
+        notes = (Text(printable(note), style="dim") for note in (*self.legend, *self.notes))
+        return [*notes, *(Text(printable(sentence)) for sentence in self.sentences)]
 
     def markdown(self) -> str:
         lines = [
             map(_for_markdown, self.header),
             ("---" if at < self.labels else "---:" for at in range(len(self.header))),
-            *((f"**{_for_markdown(c.text)}**" if c.best else _for_markdown(c.text) for c in row) for row in self.rows),
+            *(map(_markdown_cell, row) for row in self.rows),
         ]
-        notes = "".join(f"- {_for_markdown(note)}\n" for note in (*self.notes, *self.said))
+        below = "".join(f"- {_for_markdown(text)}\n" for text in (*self.legend, *self.notes, *self.sentences))
         table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-        return f"{table}\n{notes}" if notes else table
+        return f"{table}\n{below}" if below else table
 
     def latex(self) -> str:
-        """A booktabs tabular; the notes are comments above it."""
+        """A booktabs tabular with marked cells in bold; the notes are comments above it."""
         columns = "l" * self.labels + "r" * (len(self.header) - self.labels)
         rows = [
-            " & ".join(rf"\textbf{{{latex_text(c.text)}}}" if c.best else latex_text(c.text) for c in row)
+            " & ".join(rf"\textbf{{{latex_text(c.text)}}}" if c.mark else latex_text(c.text) for c in row)
             for row in self.rows
         ]
+        meanings = dict.fromkeys(cell.mark.meaning for row in self.rows for cell in row if cell.mark)
+        bold = [f"bold: {' or '.join(meanings)}"] if meanings else []
         lines = [
-            *(f"% {printable(note)}" for note in (*self.notes, *self.said)),
+            *(f"% {printable(text)}" for text in (*bold, *self.notes, *self.sentences)),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             " & ".join(map(latex_text, self.header)) + r" \\",
@@ -118,46 +186,25 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def html(self) -> str:
-        cells = []
-        for row in self.rows:
-            marked = (
-                f'<td style="text-align:{"left" if at < self.labels else "right"}">'
-                + (f"<b>{_html(cell.text)}</b>" if cell.best else _html(cell.text)) + "</td>"
-                for at, cell in enumerate(row)
-            )  # fmt: skip
-            cells.append(f"<tr>{''.join(marked)}</tr>")
-        head = "".join(f"<th>{_html(name)}</th>" for name in self.header)
-        notes = "".join(f"<div><small>{_html(note)}</small></div>" for note in self.notes)
-        said = "".join(f"<div>{_html(sentence)}</div>" for sentence in self.said)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>{notes}{said}"
+        """For a notebook: marked cells are bold and have their symbol."""
+        head = self._html_row("th", map(_html, self.header))
+        body = "".join(self._html_row("td", map(_html_cell, row)) for row in self.rows)
+        notes = "".join(f"<div><small>{_html(note)}</small></div>" for note in (*self.legend, *self.notes))
+        sentences = "".join(f"<div>{_html(sentence)}</div>" for sentence in self.sentences)
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{notes}{sentences}"
 
-    def _drawn(self) -> RichTable:
-        from rich import box
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for at, name in enumerate(self.header):
-            # Numbers are folded between words only, and labels give way to them.
-            texts = [name, *(row[at].text for row in self.rows)] if at >= self.labels else []
-            words = [word for text in texts for word in text.split()]
-            table.add_column(
-                Text(printable(name)),
-                justify="left" if at < self.labels else "right",
-                overflow="fold",
-                min_width=max(map(len, words), default=1),
-            )
-        for row in self.rows:
-            table.add_row(*(Text(printable(cell.text), style=self.style if cell.best else "") for cell in row))
-        return table
+    def _html_row(self, tag: str, contents: Iterable[str]) -> str:
+        sides = ("left" if at < self.labels else "right" for at in range(len(self.header)))
+        cells = (f'<{tag} style="text-align:{side}">{text}</{tag}>' for side, text in zip(sides, contents, strict=True))
+        return f"<tr>{''.join(cells)}</tr>"
 
 
 class Tabular(ABC):
-    """What has a table, and is printed, shown on a terminal and in a notebook as that."""
+    """An object that is printed, and shown on a terminal and in a notebook, as a table."""
 
     @abstractmethod
     def table(self) -> Table:
-        """It as a table."""
+        """The object as a table."""
 
     def __str__(self) -> str:
         return self.table().text().rstrip("\n")
@@ -178,21 +225,26 @@ def _aligned(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:
 
 
 def _width(text: str) -> int:
-    """How many columns a text takes: none for what is put on the letter before it, two for a wide character."""
+    """The number of columns that a text takes: none for a combining character, two for a wide character."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def delimited(header: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str) -> str:
-    """CSV or TSV for programs: numbers to the last digit, nothing for None, fields quoted where they need it."""
+    """CSV or TSV for programs: numbers to the last digit, an empty field for None, quotes only if needed."""
     return "".join(delimiter.join(_field(value, delimiter) for value in row) + "\n" for row in [header, *rows])
 
 
 def _field(value: object, delimiter: str) -> str:
     text = "" if value is None else str(value)
-    # Python's own writer leaves a carriage return bare, and its reader then takes it for the end of a line.
+    # Python's csv writer does not quote a carriage return, which its reader then takes for the end of a line.
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in (delimiter, '"', "\n", "\r")) else text
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = _for_markdown(cell.text)
+    return f"**{text}**{_for_markdown(cell.mark.symbol)}" if cell.mark else text
 
 
 def _for_markdown(text: str) -> str:
@@ -207,11 +259,15 @@ _LATEX = {
 
 
 def latex_text(text: str) -> str:
-    # At the beginning of a row a bracket would be a length, and a star an option, of the line break before it.
+    # At the beginning of a row, LaTeX would read a bracket or a star as an argument of the line break before it.
     guard = "{}" if text.startswith(("[", "*")) else ""
     return guard + "".join(_LATEX.get(character, character) for character in printable(text))
 
 
+def _html_cell(cell: Cell) -> str:
+    return f"<b>{_html(cell.text)}{_html(cell.mark.symbol)}</b>" if cell.mark else _html(cell.text)
+
+
 def _html(text: str) -> str:
-    """A text as it can stand in a page: escaped, and without characters that cannot be written or turn others round."""
+    """A text for a page: escaped, and without control characters and those that change the direction of writing."""
     return html.escape(printable(text))

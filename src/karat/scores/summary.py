@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from karat.errors import plural
-from karat.output.tables import Cell, Table
+from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination, higher_is_better
 
@@ -71,7 +71,10 @@ def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[
         values = {system: scores.combined(name) if name in scores.values else None for system, scores in runs.items()}
         best = _best(values, name, runs)
         columns[name] = {
-            system: Cell(_with_interval(value, intervals[system].get(name), name), best is not None and value == best)
+            system: Cell(
+                _with_interval(value, intervals[system].get(name), name),
+                BEST if best is not None and value == best else None,
+            )
             for system, value in values.items()
         }
     return columns
