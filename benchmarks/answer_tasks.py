@@ -1,6 +1,6 @@
-"""The tasks on answers: karat's answer measures, SQuAD's definitions in plain Python, rouge-score, and wordllama.
+"""Benchmark tasks on answers: karat's answer measures, SQuAD's script in plain Python, rouge-score and wordllama.
 
-The answers are made, and both have compared one pair, before the clock starts.
+Before the clock starts, the answers are created and both have compared one pair.
 """
 
 import importlib
@@ -19,12 +19,12 @@ from sizes import Size
 MEASURES = {"answers": ("EM(normalize=true)", "TokenF1"), "rouge": ("RougeL",), "sas": ("SAS(model=wordllama)",)}
 TASKS = tuple(MEASURES)
 REWRITTEN, CONTAINING = 30, 40
-"""Percent of the predicted answers that are the gold one in other letters, and that are sentences around it."""
+"""Percentages of predicted answers that are a variant of the gold answer, and that are sentences with it."""
 FOR_SAS = 5
-"""The models compare one in so many pairs: that takes longer than to count words."""
+"""Models compare only one in this many pairs, because they are slower than counting words."""
 VOCABULARY = 20_000
 COMMON = "the of and in a to was is for on an as by with that at from it his her were are which be".split()
-"""The first words of the vocabulary, and so the most frequent ones."""
+"""The first, and so the most frequent, words of the vocabulary."""
 
 Texts = dict[str, str]
 """The answer to each question."""
@@ -32,10 +32,10 @@ Evaluate = Callable[[Texts, Texts], Means]
 
 
 def prepared(library: str, kind: str, size: Size) -> Callable[[], Means]:
-    """The work of a task, ready to be clocked."""
+    """The function to be timed."""
     evaluate = LIBRARIES[library](kind)
     truth, predictions = data(size.answers // FOR_SAS if kind == "sas" else size.answers)
-    # Not only ASCII, as the data: what is loaded for such texts alone is loaded too.
+    # Not only ASCII, like the data, so that everything needed for such texts is loaded.
     evaluate({"q": "Rock ’n’ roll"}, {"q": "It is rock ’n’ roll."})
     return lambda: evaluate(truth, predictions)
 
@@ -53,7 +53,7 @@ def karat(kind: str) -> Evaluate:
 
 def squad(kind: str) -> Evaluate:
     def evaluate(truth: Texts, predictions: Texts) -> Means:
-        # As in SQuAD's script, each measure normalises the answers for itself.
+        # As in SQuAD's script, each measure normalises the answers again.
         exact = [exact_match(gold, predictions[question]) for question, gold in truth.items()]
         overlap = [f1(gold, predictions[question]) for question, gold in truth.items()]
         return dict(zip(MEASURES[kind], (sum(exact) / len(truth), sum(overlap) / len(truth)), strict=True))
@@ -92,13 +92,13 @@ def rouge_score(kind: str) -> Evaluate:
 
 def wordllama(kind: str) -> Evaluate:
     module = importlib.import_module("wordllama")
-    # Its tokenizer is in its package, but it looks there only if told to, and else downloads it.
+    # Its package contains the tokenizer, but without cache_dir it would download it.
     model: Any = module.WordLlama.load(cache_dir=Path(str(module.__file__)).parent, disable_download=True)
     return of_each(kind, lambda gold, predicted: min(max(model.similarity(gold, predicted), 0.0), 1.0))
 
 
 def of_each(kind: str, value: Callable[[str, str], float]) -> Evaluate:
-    """The mean of what a peer says of one pair after the other."""
+    """The mean of a function over all pairs."""
     (measure,) = MEASURES[kind]
 
     def evaluate(truth: Texts, predictions: Texts) -> Means:
@@ -117,7 +117,7 @@ LIBRARIES: Mapping[str, Callable[[str], Evaluate]] = {
 
 
 def data(pairs: int) -> tuple[Texts, Texts]:
-    """Gold answers of a few words, and predicted ones: nearly the same, a sentence around it, or another text."""
+    """Gold answers of a few words and predicted answers: variants, sentences that contain them, or other texts."""
     source = random.Random(SEED)
     words = words_of(source)
     truth, predictions = {}, {}
@@ -137,23 +137,23 @@ def data(pairs: int) -> tuple[Texts, Texts]:
 
 
 def words_of(source: random.Random) -> Callable[[int], list[str]]:
-    """Words as often as in a language: the n-th most frequent one has a share of 1/n."""
+    """Draws words with frequencies as in natural language: the n-th word has a weight of 1/n (Zipf's law)."""
     vocabulary = COMMON + [word(source) for _ in range(VOCABULARY - len(COMMON))]
     shares = list(accumulate(1 / rank for rank in range(1, len(vocabulary) + 1)))
     return lambda count: source.choices(vocabulary, cum_weights=shares, k=count)
 
 
 def word(source: random.Random) -> str:
-    """A made-up word: most in small letters; also names, years, and two words in one."""
+    """A random word: mostly lower case; also names, years and compounds."""
     made, other = ("".join(source.choices(string.ascii_lowercase, k=source.randint(2, 10))) for _ in range(2))
     year = source.randint(1000, 2030)
-    # Real texts are not only ASCII. No letters, though: to rouge-score, which knows a to z, they end a word.
+    # Real texts are not only ASCII. But no letters beyond ASCII: for rouge-score, which knows a to z, they end a word.
     forms = (made, made.title(), str(year), f"{made}-{other}", f"{made}’s", f"{made}'s", f"{year}–{year + 9}")
     return source.choices(forms, (70, 20, 4, 3, 1, 1, 1))[0]
 
 
 def rewritten(source: random.Random, gold: str) -> str:
-    """The same answer to SQuAD, but for what it forgives: case, punctuation, an article."""
+    """A variant that SQuAD considers equal: other case, punctuation or article."""
     changes: tuple[Callable[[str], str], ...] = (
         str.lower,
         str.upper,

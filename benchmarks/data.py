@@ -1,9 +1,9 @@
-"""The data that the benchmark runs on: generated, the same every time, kept in benchmarks/.data.
+"""Generate the data of the benchmark, always the same, in benchmarks/.data.
 
     python benchmarks/data.py [--small]
 
 The run has the size of MS MARCO's development set: 6,980 queries with 1,000 documents each, 7 million lines.
-No two scores of a query are equal, also as float32, so that no two libraries can order them differently.
+No two scores of a query are equal, not even as float32, so all libraries rank the documents in the same order.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from sizes import FOLDER, FULL, SMALL, Size
 
 SEED = 20_240_601
 CORPUS = 8_841_823
-"""Documents in the collection: ids have up to seven digits, as in MS MARCO."""
+"""The number of documents in the collection: ids have up to seven digits, as in MS MARCO."""
 RETRIEVED = 0.85
 """The share of relevant documents that the run finds."""
 
@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def make_files(size: Size) -> None:
-    """Write the truth and the run of that size, unless they are there."""
+    """Write the truth and the run of a size, unless they exist."""
     if size.truth.exists() and size.run.exists():
         return
     FOLDER.mkdir(exist_ok=True)
@@ -59,7 +59,7 @@ def run_table(random: np.random.Generator, queries: Integers, documents: Integer
 
 
 def descending(random: np.random.Generator, rows: int, depth: int) -> Integers:
-    """Scores in millionths, each at least ten below the one before it: a float32 has no finer steps there."""
+    """Scores in millionths, each at least ten below the previous one, which float32 can still distinguish."""
     highest = random.integers(24_000_000, 30_000_000, (rows, 1))
     scores: Integers = highest - random.integers(10, 20_000, (rows, depth)).cumsum(1)
     return scores
@@ -76,7 +76,7 @@ def repeated(word: str, times: int) -> pa.Array:
 
 
 def truth_lines(random: np.random.Generator, queries: Integers, documents: Integers) -> Iterator[str]:
-    """One or two relevant documents a query, mostly high up in the run; graded, so that nDCG has work to do."""
+    """One to three relevant documents per query, mostly at high ranks of the run, with grades from 1 to 3."""
     for query, ranked in zip(queries, documents, strict=True):
         relevant = set()
         for _ in range(random.choice([1, 2, 3], p=[0.64, 0.29, 0.07])):
@@ -88,7 +88,7 @@ def truth_lines(random: np.random.Generator, queries: Integers, documents: Integ
 
 
 def make_dicts(size: Size) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """A truth of 25 judged documents a query, half of them relevant and most of them retrieved, and its run."""
+    """A truth of 25 judged documents per query, half of them relevant and most of them retrieved, and its run."""
     random = np.random.default_rng(SEED)
     truth, run = {}, {}
     for number in range(size.dict_queries):
@@ -97,7 +97,7 @@ def make_dicts(size: Size) -> tuple[dict[str, dict[str, int]], dict[str, dict[st
         judged = [*random.choice(size.documents, 20, replace=False), *range(size.documents, size.documents + 5)]
         grades = random.choice([0, 1, 2, 3], 25, p=[0.5, 0.3, 0.15, 0.05]).tolist()
         truth[f"q{number}"] = {documents[place]: grade for place, grade in zip(judged, grades, strict=True)}
-        # in no particular order, as a search engine's answers gathered from shards are
+        # In random order, like results collected from several shards.
         order = random.permutation(size.documents).tolist()
         run[f"q{number}"] = {documents[place]: scores[place] for place in order}
     return truth, run

@@ -1,8 +1,8 @@
-"""The tasks on chunks and the gold documents that they were cut from: karat's matching, and plain double loops.
+"""Benchmark tasks on matching chunks with gold documents: karat's matching and plain nested loops.
 
-The data is made, and both have compared one chunk, before the clock starts. A comparison by rapidfuzz takes too long
-to be made of every pair: its loop goes over a sample of the questions, and its time is scaled to all of them. The
-means of karat are then those of the same sample, of which all are matched.
+Before the clock starts, the data is created and both have compared one chunk. Comparing all pairs with rapidfuzz takes
+too long, so it compares a sample of the questions, and its time is extrapolated. karat matches all questions, and means
+are compared on the sample.
 """
 
 import importlib
@@ -15,16 +15,16 @@ from sizes import Size
 
 TASKS = ("chunk", "fuzzy")
 CHUNKS = 100
-"""Retrieved for each question."""
+"""The number of retrieved chunks per question."""
 GOLDS = 5
 CUT = 10
-"""Of the chunks, how many are cut out of gold documents."""
+"""The number of chunks that are cut out of gold documents."""
 CHANGED = 4
-"""Of those, in how many some characters are changed."""
+"""The number of those in which some characters are changed."""
 WORDS = 29
-"""In a chunk: about 200 characters, as in the other texts."""
+"""The number of words in a chunk, about 200 characters, as in the other texts."""
 SAMPLE = 10
-"""Questions that rapidfuzz compares every pair of."""
+"""The number of questions for which rapidfuzz compares all pairs."""
 THRESHOLD = 90
 
 Hits = list[list[bool]]
@@ -32,7 +32,7 @@ Hits = list[list[bool]]
 
 
 def prepared(library: str, kind: str, size: Size) -> Callable[[], Means]:
-    """The work of a task, ready to be clocked."""
+    """The function to be timed."""
     truth, run = data(size)
     every = step(kind, size)
     if library == "karat":
@@ -46,12 +46,12 @@ def prepared(library: str, kind: str, size: Size) -> Callable[[], Means]:
 
 
 def scale(library: str, kind: str, size: Size) -> int:
-    """How many times longer the task would take with all questions."""
+    """The factor from the measured time to the time for all questions."""
     return 1 if library == "karat" else step(kind, size)
 
 
 def step(kind: str, size: Size) -> int:
-    """Every how-manieth question the means are of."""
+    """Means are over every n-th question; this is n."""
     return size.questions // SAMPLE if kind == "fuzzy" else 1
 
 
@@ -85,7 +85,7 @@ def nearly_contained() -> Callable[[list[str], list[str]], Hits]:
 
 
 def data(size: Size) -> tuple[Lists, Lists]:
-    """Gold documents of about 2,000 characters, and retrieved chunks, a few of which were cut out of them."""
+    """Gold documents of about 2,000 characters, and retrieved chunks, some of which are cut out of them."""
     source = random.Random(SEED)
     text = texts_of(source)
     truth, run = [], []
@@ -107,7 +107,7 @@ def cut_out(source: random.Random, document: str) -> str:
 
 
 def changed(source: random.Random, chunk: str) -> str:
-    """With five characters that no gold document has in their places: the ratio stays well above the threshold."""
+    """Replace five characters by digits: the partial ratio stays well above the threshold."""
     characters = list(chunk)
     for place in source.sample(range(len(characters)), 5):
         characters[place] = source.choice("0123456789")

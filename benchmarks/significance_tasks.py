@@ -1,8 +1,8 @@
-"""The tasks on whether a difference is chance: the paired randomisation tests of karat, ranx and scipy.
+"""Benchmark tasks on significance: the paired randomization tests of karat, ranx and scipy.
 
-The scores are made, and each has tested a hundred of them, before the clock starts. karat's test is called by itself:
-karat.compare makes intervals too, which the peers do not. The peers take too long for many permutations: they make
-some, and their time, which grows evenly with them, is scaled to all.
+Before the clock starts, the scores are created and each library has tested a hundred of them. karat's test is called
+directly, because karat.compare also computes intervals, which the peers do not. The peers are too slow for many
+permutations: they make fewer, and their time, which grows linearly, is extrapolated.
 """
 
 import importlib
@@ -16,47 +16,48 @@ from sizes import Size
 
 PERMUTED, MORE_PERMUTED = TASKS = ("randomization 100000", "randomization 1000000")
 MOST = {"ranx": 100_000, "scipy": 20_000}
-"""Permutations that a peer makes."""
+"""The largest number of permutations that a peer makes."""
 SAME = 30
-"""Percent of the queries that both systems have the same score for."""
+"""The percentage of queries with the same score for both systems."""
 BATCH = 1_000
-"""Permutations that scipy holds in memory at once: more do not make it faster."""
+"""The number of permutations that scipy keeps in memory at once; more do not make it faster."""
 STANDARD_ERRORS = 5
 
-# No type of numpy's: the tasks that time an import have this module loaded, too.
+# No numpy types: this module is also loaded by the tasks that measure import times.
 Scores = Any
-"""An array: of each query, by one system."""
+"""An array with the score of each query by one system."""
 Test = Callable[[Scores, Scores, int], float]
 
 
 def prepared(library: str, kind: str, size: Size) -> Callable[[], Means]:
-    """The work of a task, ready to be clocked."""
+    """The function to be timed."""
     test = LIBRARIES[library]()
     array = importlib.import_module("numpy").array
     control, treatment = map(array, data(size))
     permutations = made(library, kind)
-    # More than so few that karat would count all signs.
+    # Enough queries that karat does not enumerate all signs.
     test(control[:100], treatment[:100], 100)
     return lambda: {"p": test(control, treatment, permutations)}
 
 
 def made(library: str, kind: str) -> int:
-    """How many permutations a library makes."""
-    asked = int(kind.rpartition(" ")[2])
-    return min(asked, MOST.get(library, asked))
+    """The number of permutations a library makes."""
+    requested = int(kind.rpartition(" ")[2])
+    return min(requested, MOST.get(library, requested))
 
 
 def scale(library: str, kind: str) -> float:
-    """How many times longer the task would take with all permutations."""
+    """The factor from the measured time to the time for all permutations."""
     return int(kind.rpartition(" ")[2]) / made(library, kind)
 
 
 def chance(kind: str, peer: str) -> float:
-    """How far apart the p-values of karat and a peer may be, as each draws signs of its own: five standard errors.
+    """The largest accepted difference between the p-values of karat and a peer: five standard errors.
 
-    The scores are such that p is 0.05, so a test of one side, which finds 0.025, is still told apart.
+    Each library draws its own random signs. The expected p is 0.05, so a one-sided test, which would find 0.025, is
+    still detected.
     """
-    # scipy doubles the p-value of one side, which varies more than that of both.
+    # scipy doubles a one-sided p-value, which has a larger variance.
     of_peer = 4 * variance(0.025) if peer == "scipy" else variance(0.05)
     return STANDARD_ERRORS * math.sqrt(variance(0.05) / made("karat", kind) + of_peer / made(peer, kind))
 
@@ -108,15 +109,15 @@ LIBRARIES: Mapping[str, Callable[[], Test]] = {"karat": karat, "ranx": ranx, "sc
 
 
 def data(size: Size) -> tuple[list[float], list[float]]:
-    """Scores from 0 to 1 of two systems, whose means differ so much that p is 0.05."""
+    """Scores from 0 to 1 of two systems, with means that give p = 0.05."""
     source = random.Random(SEED)
     pairs = []
     for _ in range(size.queries):
         score = source.random()
         other = score if source.randrange(100) < SAME else min(max(score + source.gauss(0, 0.2), 0.0), 1.0)
         pairs.append((score, other))
-    # Under random signs the sum of the differences is nearly normal: 5% of the sums are beyond 1.96 deviations.
-    # Queries exchange their two scores until the sum is there.
+    # Under random signs, the sum of the differences is nearly normal: 5% of the sums are beyond 1.96 standard
+    # deviations. Swap the two scores of queries until the sum is there.
     missing = 1.96 * math.sqrt(sum((other - score) ** 2 for score, other in pairs))
     missing -= sum(other - score for score, other in pairs)
     for query, (score, other) in enumerate(pairs):

@@ -1,4 +1,4 @@
-"""How large the benchmark's data is, and where it lies. Imports nothing heavy: the tasks time their own imports."""
+"""The sizes and paths of the benchmark's data. Imports nothing heavy, because tasks measure import times."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""One task of the benchmark, timed in a process of its own: python benchmarks/tasks.py NAME SIZE.
+"""Run and time one task of the benchmark in its own process: python benchmarks/tasks.py NAME SIZE.
 
-The tasks on documents and evaluators are in component_tasks.py, those on chunks in matching_tasks.py,
-those on answers in answer_tasks.py, those on differences that may be chance in significance_tasks.py.
+Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
+answer_tasks.py, and on significance tests in significance_tasks.py.
 
-Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. But for the tasks called "first",
-everything is then warm, for karat and its peers alike: the file is in the page cache, and each has done the same
-work on two lines of data, by which what it loads late is loaded and what it compiles is compiled.
+Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
+everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
+evaluated two lines of data, so that lazy imports and compilation are done.
 """
 
 import importlib
@@ -76,7 +76,7 @@ def evaluate_files(evaluate: Evaluate, size: Size, warm: bool) -> tuple[float, M
     if warm:
         with tempfile.TemporaryDirectory() as folder:
             truth, run = Path(folder) / "warm.qrels", Path(folder) / "warm.trec"
-            # Ids as long as the longest in the data: ranx compiles anew for every length.
+            # Ids as long as the longest ids of the data: ranx compiles again for every length.
             truth.write_text("1000000 0 10000000 1\n1000000 0 1000000 1\n")
             run.write_text("1000000 Q0 1000000 1 2.000000 run\n1000000 Q0 2000000 2 1.000000 run\n")
             evaluate(str(truth), str(run))
