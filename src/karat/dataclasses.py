@@ -1,4 +1,4 @@
-"""Where programs for Haystack look for Document."""
+"""Document under the module name that Haystack uses: `from karat.dataclasses import Document`."""
 
 from karat.documents.document import Document
 

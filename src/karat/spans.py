@@ -1,4 +1,4 @@
-"""What the span measures depend on: which characters of which documents are gold, and which were retrieved."""
+"""The data that span measures read: the gold and the retrieved characters of documents, for each query."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import numpy as np
 from karat.judged import Bools, Floats, Ints
 
 MAX_POSITION = 2**62
-"""The last position there is. The distance of any two fits into 64 bits."""
+"""The largest position allowed: the distance between any two positions fits into 64 bits."""
 
-_HALF = 31
+_HALF_BITS = 31
 
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """For each query: the gold spans and the retrieved ones, each a row of its four or five arrays, in any order.
+    """The gold spans and the retrieved spans of each query: one row per span in the `gold_` or `retrieved_` arrays.
 
-    A query is known by its place in `queries`, a document by a number of the maker's choice. A span has the
-    characters from its start up to its end, which is not in it: 0 <= start <= end <= 2**62. Ranks count from 1.
+    Rows are in any order. A query is given by its position in `queries`, a document by any number that identifies it.
+    A span contains the characters from start up to, but not including, end: 0 <= start <= end <= 2**62. Ranks count
+    from 1.
     """
 
     kind: ClassVar[Literal["spans"]] = "spans"
@@ -43,16 +44,16 @@ class Spans:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
-    def characters(self, k: int | None = None) -> Characters:
+    def characters(self, k: int | None = None) -> CharacterCounts:
         """How many characters of each query are gold, in the first k retrieved spans, and in both."""
         sweep = self._sweep
         steps = sweep.retrieved if k is None else np.where(sweep.rank <= k, sweep.retrieved, 0)
         retrieved = np.cumsum(steps) > 0
-        return Characters(*(self._total(part) for part in (sweep.gold, retrieved, sweep.gold & retrieved)))
+        return CharacterCounts(*(self._total(part) for part in (sweep.gold, retrieved, sweep.gold & retrieved)))
 
     @cached_property
     def _sweep(self) -> _Sweep:
-        """Every start and every end, in the order of a walk through the documents of one query after the other."""
+        """All starts and ends of spans, sorted by query, document and position."""
         gold, retrieved = len(self.gold_query), len(self.retrieved_query)
         query = np.concatenate([self.gold_query] * 2 + [self.retrieved_query] * 2)
         document = np.concatenate([self.gold_document] * 2 + [self.retrieved_document] * 2)
@@ -60,7 +61,7 @@ class Spans:
         rank = np.concatenate([np.zeros(2 * gold, np.int64), self.retrieved_rank, self.retrieved_rank])
         opens_gold, opens_retrieved = np.repeat([[1, -1, 0, 0], [0, 0, 1, -1]], [gold, gold, retrieved, retrieved], 1)
         order = np.lexsort((position, document, query))
-        # Whatever opens in a document closes in it: between two documents nothing is open, and no distance counts.
+        # Every span that opens in a document closes in it, so distances between two documents are never counted.
         return _Sweep(
             query=query[order],
             distance=np.diff(position[order], append=0),
@@ -70,19 +71,19 @@ class Spans:
         )
 
     def _total(self, covered: Bools) -> Floats:
-        """The sum of the distances covered, for each query: in halves, as whole ones may not fit into 64 bits."""
+        """The sum of the covered distances of each query, summed in two halves because the sum may exceed 64 bits."""
         query, distance = self._sweep.query[covered], self._sweep.distance[covered]
         high, low = (
             np.bincount(query, weights=half, minlength=len(self.queries))
-            for half in (distance >> _HALF, distance & (2**_HALF - 1))
+            for half in (distance >> _HALF_BITS, distance & (2**_HALF_BITS - 1))
         )
-        return np.asarray(high * 2.0**_HALF + low, np.float64)
+        return np.asarray(high * 2.0**_HALF_BITS + low, np.float64)
 
 
-class Characters(NamedTuple):
-    """Numbers of characters, one per query, each character counted once however many spans it is in.
+class CharacterCounts(NamedTuple):
+    """Numbers of characters, one per query. A character in several spans counts once.
 
-    Doubles, as sums may pass 64 bits: exact up to 2**53, and the nearest there is above.
+    Doubles, because sums may exceed 64 bits: exact up to 2**53, and rounded above.
     """
 
     gold: Floats
@@ -91,11 +92,11 @@ class Characters(NamedTuple):
 
 
 class _Sweep(NamedTuple):
-    """One row per start or end: how far it is to the next, and what is open between the two."""
+    """One row per start or end of a span: the distance to the next row, and which spans are open in between."""
 
     query: Ints
     distance: Ints
     gold: Bools
     retrieved: Ints
-    """1 where a retrieved span opens, -1 where one closes; their sum is how many are open"""
+    """1 if a retrieved span opens here, -1 if one closes; the cumulative sum is the number of open spans"""
     rank: Ints

@@ -331,7 +331,7 @@ def test_a_misspelt_field_of_a_file_of_one_record_is_an_error(wrong: str, folder
     write_json(folder / "theirs.json", {"nr": 1, "labels": ["a", "b"], "said": {"text": "b"}})
     fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", f"answer={wrong}")
     said = mistake(folder, "answers", "theirs.json", "theirs.json", *fields)
-    assert said.startswith(f"karat: theirs.json: there is no '{wrong}'. Its fields are nr, labels, said.")
+    assert said.startswith(f"karat: theirs.json: no field '{wrong}'. The fields are nr, labels, said.")
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_a_misspelt_field_of_a_file_of_one_record_is_an_error(wrong: str, folder
         (["query=id", "gold_answers=label", "answer=said"], "--field gold_answers=..."),
         (["query=id", "gold_answers=labels", "answer=say"], "--field answer=..."),
         (["query=key"], "--field query=..."),
-        (["queries=id"], "'queries' is no field"),
+        (["queries=id"], "'queries' is not a field"),
         (["query"], "is not of the form NAME=THEIRS"),
         (["query=a", "query=b"], "twice"),
     ],
@@ -397,15 +397,15 @@ def test_standard_input_is_the_truth_or_the_predictions(folder: Path) -> None:
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "no predictions": (["gold.json"], "gold answers without predicted answers cannot be evaluated. Add a file of"
                        " predicted answers. Results that contain both are evaluated by `karat evaluate`."),
-    "a missing truth": (["gld.json", "good.json"], "there is no such file. Did you mean gold.json"),
-    "missing predictions": (["gold.json", "god.json"], "there is no such file. Did you mean good.json"),
-    "one missing of several": (["gold.json", "good.json", "god.json"], "god.json: there is no such file"),
+    "a missing truth": (["gld.json", "good.json"], "no such file. Did you mean gold.json"),
+    "missing predictions": (["gold.json", "god.json"], "no such file. Did you mean good.json"),
+    "one missing of several": (["gold.json", "good.json", "god.json"], "god.json: no such file"),
     "a folder": (["gold.json", "."], "."),
     "standard input twice": (["-", "-"], "read only once"),
     "standard input twice among several": (["gold.json", "-", "good.json", "-"], "read only once"),
-    "an empty standard input": (["gold.json", "-"], "there are no predicted answers"),
-    "an empty truth": (["empty", "good.json"], "empty: there are no gold answers"),
-    "empty predictions": (["gold.json", "empty"], "empty: there are no predicted answers"),
+    "an empty standard input": (["gold.json", "-"], "no predicted answers found"),
+    "an empty truth": (["empty", "good.json"], "empty: no gold answers found"),
+    "empty predictions": (["gold.json", "empty"], "empty: no predicted answers found"),
     "a broken truth": (["broken.json", "good.json"], "broken.json: not JSON"),
     "broken predictions": (["gold.json", "broken.json"], "broken.json: not JSON"),
     "binary data": (["gold.json", "binary"], "binary"),

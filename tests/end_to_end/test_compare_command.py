@@ -291,10 +291,10 @@ def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, word
     [
         (("truth.qrels",), "truth.qrels: a truth without a run cannot be evaluated"),
         (("truth.qrels", "bm25.trec"), "a comparison needs two systems"),
-        (("truth.qrels", "bm25.trec", "no.trec"), "no.trec: there is no such file"),
-        (("truth.qrels", "bm25.trec", "no.json"), "no.json: there is no such file"),
+        (("truth.qrels", "bm25.trec", "no.trec"), "no.trec: no such file"),
+        (("truth.qrels", "bm25.trec", "no.json"), "no.json: no such file"),
         (("no.csv", "nor.csv"), "no.csv: no such file"),
-        (("no.json", "nor.json"), "no.json: there is no such file"),
+        (("no.json", "nor.json"), "no.json: no such file"),
         (("truth.qrels", "bm25.trec", "overlap.trec", "--baseline", "bm52"), "Did you mean bm25?"),
         (("-", "-", "bm25.trec"), "standard input can be read only once"),
         (

@@ -133,7 +133,7 @@ def test_ids_of_chunks_in_trec_files_belong_to_documents(folder: Path) -> None:
 
 @pytest.mark.parametrize("match", ["chunk", "fuzzy", "overlap", "content", "meta.source"])
 def test_texts_cannot_be_compared_in_files_of_ids(folder: Path, match: str) -> None:
-    assert "ids alone" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--match", match)
+    assert "only ids" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--match", match)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_what_nobody_knows_the_answer_of_is_ignored_and_noticed() -> None:
 
 def test_a_truth_of_nothing_but_none_is_an_error() -> None:
     error = error_of(evaluate_answers, {"q": None}, {"q": "a"})
-    assert (error.what, error.where) == ("no question has a gold answer", "the truth")
+    assert (error.what, error.where) == ("no question has a gold answer", "the ground truth")
     assert error.hint == "Give at least one that is not None."
 
 

@@ -247,7 +247,7 @@ def test_the_names_of_fields_in_results_are_read(here: Path) -> None:
     assert config_from(fields).options == {"field": {"retrieved": "source_nodes"}}
     assert error_from("[gate]\nfield = 3\n").startswith("karat.toml: gate.field: 3 is not a table")
     wrong = error_from('[gate.field]\nretreived = "x"\n')
-    assert wrong.startswith("karat.toml: gate.field.retreived: 'retreived' is no field of results. Did you mean")
+    assert wrong.startswith("karat.toml: gate.field.retreived: 'retreived' is not a field of results. Did you mean")
     assert error_from("[gate.field]\nretrieved = 3\n").startswith("karat.toml: gate.field.retrieved: 3 is not the name")
 
 

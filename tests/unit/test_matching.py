@@ -1127,7 +1127,7 @@ def error_of(match: Any) -> str:
         ("fuzy(threshold=90)", "Did you mean fuzzy"),
         ("chunk(separator=::)", "It takes normalize, threshold, field."),
         ("content(case=true)", "It takes normalize"),
-        ("chunk(normalize=whitespace)", "Did you mean space? Fold any of unicode+case+punctuation+space, all or none."),
+        ("chunk(normalize=whitespace)", "Did you mean space? Use any of unicode+case+punctuation+space, or all"),
         ("fuzzy(threshold=high)", "threshold=high is not a number between 0 and 100"),
         ("fuzzy(threshold=101)", "threshold=101 is not a number between 0 and 100"),
         ("fuzzy(threshold=-1)", "is not a number between 0 and 100"),
@@ -1162,7 +1162,7 @@ def test_what_no_matcher_is_called_is_refused_with_a_mend(match: Any, hint: str)
         (lambda: overlap(float("inf")), "is not a number between 0 and 1"),
         (lambda: chunk(threshold="90%"), "is not a number between 0 and 100"),  # type: ignore[arg-type]
         (lambda: chunk(normalize=["cases"]), "Did you mean case?"),  # type: ignore[arg-type]
-        (lambda: chunk(normalize=5), "Fold any of"),  # type: ignore[arg-type]
+        (lambda: chunk(normalize=5), "Use any of"),  # type: ignore[arg-type]
         (lambda: chunk(field=None), "meta.name"),  # type: ignore[arg-type]
         (lambda: same("meta..x"), "meta.name"),
         (lambda: same("id", gold="ids"), "Did you mean id"),
@@ -1198,7 +1198,7 @@ def test_a_file_of_ids_has_no_texts_to_match_by(match: str, tmp_path: Path) -> N
     path.write_text("q Q0 d1 1 3 x\n")
     (tmp_path / "qrels").write_text("q 0 d1 1\n")
     for truth in (tmp_path / "qrels", {"q": ["d1"]}):
-        with pytest.raises(KaratError, match=r"a TREC file has ids alone.*Match by id or prefix"):
+        with pytest.raises(KaratError, match=r"a TREC file contains only ids.*Match by id or prefix"):
             evaluate(truth, path, "R", match=match)
 
 

@@ -165,15 +165,15 @@ def test_all_and_none_are_said_in_a_word() -> None:
         ("whitespace", "Did you mean space?"),
         ("Case", "Did you mean case?"),
         (["unicodes"], "Did you mean unicode?"),
-        ("case,space", "Fold any of unicode+case+punctuation+space, all or none."),
-        ("case+", "Fold any of"),
-        (5, "Fold any of"),
-        ([None], "Fold any of"),
-        ("NFKC", "Fold any of"),
+        ("case,space", "Use any of unicode+case+punctuation+space, or all, or none."),
+        ("case+", "Use any of"),
+        (5, "Use any of"),
+        ([None], "Use any of"),
+        ("NFKC", "Use any of"),
     ],
 )
 def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, hint: str) -> None:
-    with pytest.raises(KaratError, match="there is no fold") as raised:
+    with pytest.raises(KaratError, match="is not a normalization") as raised:
         parse_folds(given_)
     assert hint in str(raised.value)
 

@@ -398,17 +398,17 @@ def test_one_record_in_a_file_obeys_the_names_of_fields(write: Write) -> None:
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"query": "nr", "answer": "sad.text"}, "there is no 'sad.text'"),
-        ({"query": "nr", "answer": "said.txt"}, "there is no 'said.txt'"),
-        ({"query": "nr", "answer": "sad"}, "there is no 'sad'"),
-        ({"query": "rn", "answer": "said.text"}, "there is no 'rn'"),
+        ({"query": "nr", "answer": "sad.text"}, "no field 'sad.text'"),
+        ({"query": "nr", "answer": "said.txt"}, "no field 'said.txt'"),
+        ({"query": "nr", "answer": "sad"}, "no field 'sad'"),
+        ({"query": "rn", "answer": "said.text"}, "no field 'rn'"),
     ],
 )
 def test_a_misspelt_field_of_one_record_in_a_file_is_an_error(fields: dict[str, str], what: str, write: Write) -> None:
     path = write('{"nr": "q", "said": {"text": "b"}}')
     error = error_of(predicted, path, fields)
     assert (error.what, error.where) == (what, path)
-    assert "Its fields are nr, said." in (error.hint or "")
+    assert "The fields are nr, said." in (error.hint or "")
 
 
 def test_one_object_with_a_query_and_an_answer_is_a_record(write: Write) -> None:
@@ -453,7 +453,7 @@ def test_records_of_one_question_add_up_their_gold_answers() -> None:
 def test_a_question_that_is_answered_twice_names_both_places(write: Write) -> None:
     path = write(lines([{"id": "q", "answer": "a"}, {"id": "r", "answer": "a"}, {"id": "q", "answer": "b"}]))
     error = error_of(predicted, path)
-    assert (error.what, error.where) == (f"question 'q' is in {path}:1 already", f"{path}:3")
+    assert (error.what, error.where) == (f"question 'q' was already in {path}:1", f"{path}:3")
 
 
 def test_an_answer_may_have_a_million_characters(write: Write) -> None:
@@ -531,7 +531,7 @@ def test_predictions_that_are_written_are_read_again(
         if expected:
             assert read_predicted_answers(path, answers) == expected
         else:
-            assert error_of(read_predicted_answers, path, answers).what == "there are no predicted answers"
+            assert error_of(read_predicted_answers, path, answers).what == "no predicted answers found"
 
 
 @given(st.binary(max_size=60))
@@ -580,10 +580,10 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     # what it holds; what is said, the end of the place, and the hint
     "a JSON string": ('"Paris"', "neither JSON nor a table", ":1", "Gold answers are {query"),
     "plain text": ("It is Paris.\nOr so.\n", "neither JSON nor a table", ":1", "Gold answers are {query"),
-    "latin-1 in JSON": ('{"q": "é"}'.encode("latin-1"), r"not UTF-8: b'\\xe9' in column 8", "", "Save the file"),
+    "latin-1 in JSON": ('{"q": "é"}'.encode("latin-1"), r"not UTF-8: b'\\xe9' at column 8", "", "Save the file"),
     "latin-1 in lines": (
         (GOOD + '{"query": "q", "answer": "é"}\n').encode("latin-1"),
-        "not UTF-8: .* in column 27",
+        "not UTF-8: .* at column 27",
         ":2",
         "Save the file as UTF-8",
     ),
@@ -595,22 +595,22 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "NUL in JSON": ('{"q": "\0"}', "NUL byte", "", "binary data"),
     "NUL in lines": (GOOD + '{"query": "q", "answer": "\0"}\n', "NUL byte", ":2", "binary data"),
     "NUL in CSV": ("query,answer\nq,\0\n", "NUL byte", "", "binary data"),
-    "broken JSON": ('{"q": "a",\n "r": b}\n', "not JSON: Expecting value in line 2, column 7", "", "Gold answers are"),
-    "a JSON list without a comma": ('["a",\n"b"\n"c"]', "not JSON: .* in line 3, column 1", "", "Gold answers are"),
-    "JSON cut short": ('{"q": "a",\n', "not JSON: .* in line 2, column 1", "", "Gold answers are"),
-    "a broken line": (GOOD + '{"query": "q" "answer": "a"}\n', "not JSON: .* in column 15", ":2", "Gold answers are"),
+    "broken JSON": ('{"q": "a",\n "r": b}\n', "not JSON: Expecting value at line 2, column 7", "", "Gold answers are"),
+    "a JSON list without a comma": ('["a",\n"b"\n"c"]', "not JSON: .* at line 3, column 1", "", "Gold answers are"),
+    "JSON cut short": ('{"q": "a",\n', "not JSON: .* at line 2, column 1", "", "Gold answers are"),
+    "a broken line": (GOOD + '{"query": "q" "answer": "a"}\n', "not JSON: .* at column 15", ":2", "Gold answers are"),
     "a line cut short": (GOOD + '{"query": "q", "ans', "not JSON: Unterminated string", ":2", "Gold answers are"),
     "a list among lines": (GOOD + '["a"]\n', r"\['a'\] is not an object", ":2", "Gold answers are"),
     "lists in lines": ('["a"]\n["b"]\n', "one list, not one object per line", ":1", "each object on a line of its own"),
     "objects over lines": ('{\n"query": "q"}\n{\n"query": "r"}\n', "does not end on its line", ":1", "on one line"),
-    "a key twice": ('{"q": "a", "q": "b"}', "the key 'q' comes twice", "", "Keep one of them"),
-    "a key twice in a line": (GOOD + '{"answer": "a", "answer": "b"}', "'answer' comes twice", ":2", "Keep one"),
+    "a key twice": ('{"q": "a", "q": "b"}', "the key 'q' appears twice", "", "Keep one of them"),
+    "a key twice in a line": (GOOD + '{"answer": "a", "answer": "b"}', "'answer' appears twice", ":2", "Keep one"),
     "nested lists": (DEEP, "nested too deeply", "", "Gold answers are"),
     "a nested answer": (f'{{"q": {DEEP}}}', "nested too deeply", "", "Gold answers are"),
     "a nested line": (GOOD + f'{{"query": {DEEP}}}', "nested too deeply", ":2", "Gold answers are"),
-    "NaN": ('{"q": NaN}', "NaN is no number", "", "Write null"),
-    "NaN in a line": (GOOD + '{"query": "q", "answer": NaN}', "NaN is no number", ":2", "Write null"),
-    "Infinity": ('["a", -Infinity]', "-Infinity is no number", "", "Write null"),
+    "NaN": ('{"q": NaN}', "NaN is not a JSON number", "", "Write null"),
+    "NaN in a line": (GOOD + '{"query": "q", "answer": NaN}', "NaN is not a JSON number", ":2", "Write null"),
+    "Infinity": ('["a", -Infinity]', "-Infinity is not a JSON number", "", "Write null"),
     "a number too long": (f'{{"q": {"9" * 5000}}}', "thousands of digits", "", "Write it as text"),
     "a number": ('{"q": 1889}', "1889 is not a gold answer", ", question q", "put it in quotes"),
     "true": ('{"q": true}', "True is not a gold answer", ", question q", "put it in quotes"),
@@ -623,20 +623,20 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "a number in a line": (GOOD + '{"query": "q", "answer": 7}', "7 is not a gold answer", ":2", "put it in quotes"),
     "a record among answers": ('["a", {"id": "q", "answer": "a"}]', "is not a gold answer", "[1]", "put it in quotes"),
     "a record without a query": ('[{"answer": "a"}]', "no field for the query", "[0]", "fields are answer.*query=..."),
-    "an empty record": ("[{}]", "no field for the query", "[0]", "Its fields are none"),
+    "an empty record": ("[{}]", "no field for the query", "[0]", "The fields are none"),
     "a record without an answer": ('[{"id": "q", "x": 1}]', "no field for the gold_answers", "[0]", "are id, x"),
-    "a line without a query": (GOOD + '{"answer": "a"}', "there is no query", ":2", "Every record needs one"),
-    "a query of null": ('{"query": null, "answer": "a"}\n' + GOOD, "there is no query", ":1", "Every record needs one"),
-    "an empty query in CSV": ("query,answer\nq,a\n,b\n", "^there is no query$", ":3", "Every record needs one"),
-    "an empty query in TSV": ("query\tanswer\nq\ta\n\tb\n", "^there is no query$", ":3", "Every record needs one"),
+    "a line without a query": (GOOD + '{"answer": "a"}', "the field query is missing", ":2", "Every record needs it"),
+    "a query of null": ('{"query": null, "answer": "a"}\n' + GOOD, "query is missing", ":1", "Every record needs it"),
+    "an empty query in CSV": ("query,answer\nq,a\n,b\n", "^the field query is missing$", ":3", "Every record needs it"),
+    "an empty query in TSV": ("query\tanswer\nq\ta\n\tb\n", "^the field query is missing$", ":3", "Every record needs"),
     "a query of 1.5": (GOOD + '{"query": 1.5, "answer": "a"}', "1.5 is not an id", ":2", "Ids are text"),
-    "no data set": ('{"data": [1]}', "not SQuAD's form", "", "It is {\"data\""),
-    "a data set without answers": ('{"data": [{"paragraphs": [{"qas": [{"id": "1"}]}]}]}', "not SQuAD's", "", "It is"),
+    "no data set": ('{"data": [1]}', "not in SQuAD's format", "", "The format is {\"data\""),
+    "a data set without answers": ('{"data": [{"paragraphs": [{"qas": [{"id": "1"}]}]}]}', "not in SQuAD's", "", "format is"),
     "a data set with a question twice": (
         json.dumps({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}] * 2}]}]}),
-        "question '1' is in .*answers, question 1 already",
+        "question '1' was already in .*answers, question 1",
         ", question 1",
-        r"^Keep one of them; several gold answers of a question are a list\.",
+        r"^Keep one of them\. Several gold answers of a question are given as a list\.",
     ),
     "a data set with a number": (
         '{"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": [{"text": 3}]}]}]}]}',
@@ -644,11 +644,11 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
         ", question 1[0]",
         "put it in quotes",
     ),
-    "TSV without a header": ("q1\ta\nq2\tb\n", "no field for the query", ":2", "Its fields are q1, a. Name it"),
-    "CSV without a header": ("q1,a\nq2,b\n", "no field for the query", ":2", "Its fields are q1, a. Name it"),
-    "too many columns": ("query,answer\nq,a,b\n", "3 columns, and the first line names 2", ":2", "into quotes"),
-    "too few columns": ("query\tanswer\nq\ta\nr\n", "1 columns, and the first line names 2", ":3", "into quotes"),
-    "too few columns after a text of two lines": ('query,answer\nq,"a\nb"\nr\n', "1 columns", ":4", "into quotes"),
+    "TSV without a header": ("q1\ta\nq2\tb\n", "no field for the query", ":2", "The fields are q1, a. Name it"),
+    "CSV without a header": ("q1,a\nq2,b\n", "no field for the query", ":2", "The fields are q1, a. Name it"),
+    "too many columns": ("query,answer\nq,a,b\n", "3 columns, but the header line has 2", ":2", "Quote values"),
+    "too few columns": ("query\tanswer\nq\ta\nr\n", "1 column, but the header line has 2", ":3", "Quote values"),
+    "too few columns after a text of two lines": ('query,answer\nq,"a\nb"\nr\n', "1 column, but", ":4", "Quote values"),
     "an unclosed quote": ('query,answer\nq,"a\nr,b\n', "not a table: unexpected end of data", ":3", 'written ""'),
     "a text after a quote": ('query,answer\nq,"a" b\n', "not a table: .* expected after", ":2", 'written ""'),
     "a cell too long": (f"query,answer\nq,{'x' * 131_073}\n", "field larger than field limit", ":2", "lines of JSON"),
@@ -670,22 +670,22 @@ def test_a_bad_file_is_an_error_with_a_place_and_a_mend(
     assert len(str(error)) < 1000
 
 
-TWICE = r"^Keep one of them; several gold answers of a question are a list\."
+TWICE = r"^Keep one of them\. Several gold answers of a question are given as a list\."
 BAD_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
     "a list": ('{"q1": ["a"]}', r"\['a'\] is not text", ", question q1", "Give one predicted answer per question"),
     "a list in a line": (GOOD + '{"query": "q", "answer": []}', r"\[\] is not text", ":2", "Give one predicted answer"),
     "a number": ('{"q1": 7}', "7 is not text", ", question q1", "put it in quotes"),
     "false": ('{"q1": false}', "False is not text", ", question q1", "put it in quotes"),
     "an object": ('[{"id": "q1", "answer": {"text": "a"}}]', "is not text", "[0]", "put it in quotes"),
-    "a question twice": (GOOD + GOOD, "question 'q0' is in .*answers:1 already", ":2", TWICE),
+    "a question twice": (GOOD + GOOD, "question 'q0' was already in .*answers:1", ":2", TWICE),
     "a question twice, as text and number": (
-        '{"query": 1, "answer": "a"}\n{"query": "1", "answer": "a"}\n', "question '1' is in .*:1 already", ":2", TWICE,
+        '{"query": 1, "answer": "a"}\n{"query": "1", "answer": "a"}\n', "question '1' was already in .*:1", ":2", TWICE,
     ),
-    "a row twice": ("query,answer\nq1,a\nq1,b\n", "question 'q1' is in .*answers:2 already", ":3", TWICE),
-    "a row twice, one without an answer": ("query;answer\nq1;\nq1;b\n", "'q1' is in .*answers:2 already", ":3", TWICE),
-    "an empty query": ("query,answer\nq1,a\n,b\n", "^there is no query$", ":3", "Every record needs one"),
+    "a row twice": ("query,answer\nq1,a\nq1,b\n", "question 'q1' was already in .*answers:2", ":3", TWICE),
+    "a row twice, one without an answer": ("query;answer\nq1;\nq1;b\n", "'q1' was already in .*answers:2", ":3", TWICE),
+    "an empty query": ("query,answer\nq1,a\n,b\n", "^the field query is missing$", ":3", "Every record needs it"),
     "a question twice, one without an answer": (
-        '{"query": "q", "answer": null}\n{"query": "q", "answer": "a"}\n', "'q' is in .*answers:1 already", ":2", TWICE,
+        '{"query": "q", "answer": null}\n{"query": "q", "answer": "a"}\n', "'q' was already in .*:1", ":2", TWICE,
     ),
     "no field": ('[{"id": "q1", "text": "a"}]', "no field for the answer", "[0]", 'fields are id, text. .*"answer"'),
     "SQuAD's data set": (json.dumps({"data": [{}]}), "is not text", ", question data", "Give one predicted answer"),
@@ -706,7 +706,7 @@ def test_bad_predictions_are_an_error_with_a_place_and_a_mend(name: str, write: 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[bytes], bytes], write: Write) -> None:
     error = error_of(read_gold_answers, write(pack(data.encode())))
-    assert error.what == "there are no gold answers"
+    assert error.what == "no gold answers found"
     assert error.where == write(pack(data.encode()))
     assert "lines of" in (error.hint or "")
 
@@ -715,21 +715,21 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest_one(write: Write) ->
     path = write("{}", "gold.json")
     for read in (read_gold_answers, predicted):
         error = error_of(read, path.replace("gold.json", "gold.jsn"))
-        assert error.what == "there is no such file"
+        assert error.what == "no such file"
         assert error.where == path.replace("gold.json", "gold.jsn")
         assert error.hint == "Did you mean gold.json?"
 
 
 def test_an_answer_in_place_of_a_mapping_is_taken_for_a_file_and_not_found() -> None:
     error = error_of(evaluate_answers, "Paris is the capital", "Paris")
-    assert (error.what, error.where) == ("there is no such file", "Paris is the capital")
+    assert (error.what, error.where) == ("no such file", "Paris is the capital")
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     for read in (read_gold_answers, predicted):
         error = error_of(read, tmp_path)
         assert (error.what, error.where) == ("this is a folder, not a file", str(tmp_path))
-        assert error.hint == "Name the file in it."
+        assert error.hint == "Give the path of a file in it."
 
 
 @pytest.mark.parametrize(
@@ -748,7 +748,7 @@ def test_gzip_cut_short_is_an_error_of_the_whole_file(text: str, left: int, writ
     error = error_of(read_gold_answers, path)
     assert "damaged or cut short" in error.what
     assert error.where == path
-    assert error.hint == "Pack or download it again."
+    assert error.hint == "Compress or download it again."
 
 
 def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_line(write: Write) -> None:
@@ -776,17 +776,17 @@ def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_li
 )
 def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, hint: str) -> None:
     error = error_of(read_gold_answers, source)
-    assert "holds no answers" in error.what
+    assert "answers cannot be read from" in error.what
     assert re.search(hint, error.hint or "")
     error = error_of(predicted, source)
-    assert "holds no answers" in error.what
+    assert "answers cannot be read from" in error.what
     assert re.search(hint.replace("Gold", "Predicted"), error.hint or "")
 
 
 @pytest.mark.parametrize("empty", [{}, [], (), pd.DataFrame(), pd.DataFrame({"query": [], "answer": []})])
 def test_nothing_is_no_gold_answers(empty: Any) -> None:
     error = error_of(read_gold_answers, empty)
-    assert (error.what, error.where) == ("there are no gold answers", "the truth")
+    assert (error.what, error.where) == ("no gold answers found", "the ground truth")
     assert "Gold answers are" in (error.hint or "")
 
 
@@ -796,7 +796,7 @@ def test_nothing_is_no_gold_answers(empty: Any) -> None:
 def test_what_is_not_text_is_no_gold_answer_and_no_predicted_one(value: Any) -> None:
     error = error_of(read_gold_answers, {"q": "a", "r": value})
     assert "is not a gold answer" in error.what
-    assert error.where == "the truth, question r"
+    assert error.where == "the ground truth, question r"
     assert "Answers are text" in (error.hint or "")
     error = error_of(predicted, {"q": "a", "r": value})
     assert "is not text" in error.what
@@ -811,16 +811,16 @@ def test_an_array_of_gold_answers_is_told_to_become_a_list() -> None:
 
 def test_a_cell_that_is_no_text_is_an_error_that_names_its_row() -> None:
     frame = pd.DataFrame({"id": [1, 2], "answer": [3, 4]})
-    assert error_of(read_gold_answers, frame).where == "the truth, row 0"
+    assert error_of(read_gold_answers, frame).where == "the ground truth, row 0"
     assert error_of(predicted, frame).where == "the predictions, row 0"
     lists = pl.DataFrame({"id": [1, 2], "answer": [["a"], ["b", None]]})
-    assert error_of(read_gold_answers, lists).where == "the truth, row 1[1]"
+    assert error_of(read_gold_answers, lists).where == "the ground truth, row 1[1]"
 
 
 @pytest.mark.parametrize("answers", [["a"], ["a"] * 5, [], ("a", "b")])
 def test_lists_of_different_length_are_an_error(answers: Any) -> None:
     error = error_of(evaluate_answers, GOLD, answers)
-    assert error.what == f"there are 4 questions with gold answers, and the predictions has {len(answers)}"
+    assert error.what == f"gold answers are given for 4 questions, but the predictions has {len(answers)}"
     assert "matched by position" in (error.hint or "")
 
 
@@ -831,15 +831,15 @@ def test_a_file_of_another_length_is_an_error_that_names_it(write: Write) -> Non
 
 def test_a_question_that_is_there_as_text_and_as_a_number_is_an_error() -> None:
     both = {"1": "a", 1: "b"}
-    for read, where in ((read_gold_answers, "the truth"), (predicted, "the predictions")):
+    for read, where in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
         error = error_of(read, both)
-        assert error.what == "question 1 comes twice, once as text and once as a number"
+        assert error.what == "question 1 appears twice, once as text and once as a number"
         assert error.where == where
 
 
 @pytest.mark.parametrize("question", [True, 1.0, None, b"q", ("q",)])
 def test_questions_are_text_or_whole_numbers(question: Any) -> None:
-    for read, where in ((read_gold_answers, "the truth"), (predicted, "the predictions")):
+    for read, where in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
         error = error_of(read, {question: "a"})
         assert error.what == f"{question!r} is not an id"
         assert error.where == where
@@ -868,7 +868,7 @@ def test_a_question_twice_in_a_list_of_records_has_several_gold_answers_and_not_
     records = [{"query": "q", "answer": "a"}, {"query": "r", "answer": "x"}, {"query": "q", "answer": "b"}]
     assert read_gold_answers(records) == {"q": ("a", "b"), "r": ("x",)}
     error = error_of(predicted, records)
-    assert (error.what, error.where) == ("question 'q' is in the predictions[0] already", "the predictions[2]")
+    assert (error.what, error.where) == ("question 'q' was already in the predictions[0]", "the predictions[2]")
     assert re.search(TWICE, error.hint or "")
 
 
@@ -905,7 +905,7 @@ def test_the_gold_answers_of_a_question_that_comes_twice_add_up_in_tables(write:
 
 def test_a_gold_answer_that_is_no_text_is_placed_in_its_own_record_where_answers_add_up() -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}, {"query": "q", "answer": 5}])
-    assert (error.what, error.where) == ("5 is not a gold answer", "the truth[1]")
+    assert (error.what, error.where) == ("5 is not a gold answer", "the ground truth[1]")
 
 
 def test_the_mend_of_what_is_not_text_says_how_it_becomes_text() -> None:
@@ -921,7 +921,7 @@ def test_a_semicolon_is_no_column_where_the_header_has_commas(write: Write) -> N
 def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
     records = [{"query": "q", "answer": "a"}]
     error = error_of(evaluate_answers, records, records, fields={"gold_answer": "answer"})
-    assert error.what == "'gold_answer' is no field of results"
+    assert error.what == "'gold_answer' is not a field of results"
     assert (error.hint or "").startswith("Did you mean gold_answers or answer?")
 
 
@@ -929,13 +929,13 @@ def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
 def test_the_name_of_a_field_is_text(name: Any) -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"query": name})
     assert error.what == f"{name!r} is not the name of a field"
-    assert error.hint == "Give the name of query as text."
+    assert error.hint == "Give the name of the field for query as text."
 
 
 def test_a_field_that_is_named_and_not_there_is_an_error_even_where_one_has_a_known_name() -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
-    assert (error.what, error.where) == ("there is no 'labels'", "the truth[0]")
-    assert "Its fields are query, answer." in (error.hint or "")
+    assert (error.what, error.where) == ("no field 'labels'", "the ground truth[0]")
+    assert "The fields are query, answer." in (error.hint or "")
 
 
 def test_a_file_that_comes_under_another_name_is_called_by_it() -> None:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, Scores, evaluate, evaluate_runs
+from karat.errors import plural
 
 MEASURES = ("AP", "nDCG", "RR", "P@2", "Judged@2", "NumRet", "NumRel", "NumRelRet")
 TRUTH: dict[str, dict[str, float]] = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
@@ -208,7 +209,7 @@ def test_a_wrong_shape_is_an_error_with_a_mend(side: str, name: str) -> None:
 def test_an_id_given_as_text_and_as_a_number_is_an_error(side: str) -> None:
     for twice in ({"7": {"a": 1}, 7: {"b": 1}}, {"q1": {"7": 1, 7: 2}}):
         error = error_of(twice, RUN) if side == "truth" else error_of(TRUTH, twice)
-        assert "7 comes twice" in error.what
+        assert "7 appears twice" in error.what
 
 
 @pytest.mark.parametrize("truth", [{"q1": {"a\ud800": 1}}, {"q\ud800": {"a": 1}}])
@@ -312,7 +313,7 @@ def test_the_whole_number_zero_is_an_id() -> None:
 @pytest.mark.parametrize("lists", [[], [["a"]], [["a"], ["b"], ["c"]]])
 def test_lists_of_another_number_than_the_truth_are_an_error(lists: list[list[str]]) -> None:
     error = error_of([["a"], ["b"]], lists)
-    assert f"{len(lists)} lists" in error.what
+    assert plural(len(lists), "list") in error.what
     assert error.hint
 
 
@@ -464,7 +465,7 @@ def test_a_truth_frame_given_as_run_is_an_error_that_shows_its_columns() -> None
 
 def test_a_doubled_column_is_an_error() -> None:
     names = ["query", "doc", "doc", "score"]
-    assert "two columns" in str(error_of(TRUTH, pa.table([["q1"], ["a"], ["a"], [1.0]], names=names)))
+    assert "more than one column" in str(error_of(TRUTH, pa.table([["q1"], ["a"], ["a"], [1.0]], names=names)))
     assert "doc" in str(error_of(TRUTH, pd.DataFrame([["q1", "a", "a", 1.0]], columns=names)))
 
 
@@ -574,7 +575,7 @@ def test_the_scores_of_listed_gold_documents_are_grades_for_graded_measures() ->
 def test_scores_that_can_be_no_grades_concern_graded_measures_alone() -> None:
     truth = {"q": [{"id": "a", "score": -1}]}
     assert evaluate(truth, {"q": ["a"]}, "RR")["RR"] == 1
-    with pytest.raises(KaratError, match="the truth, query q: a gold document has the score -1"):
+    with pytest.raises(KaratError, match="the ground truth, query q: a gold document has the score -1"):
         evaluate(truth, {"q": ["a"]}, "nDCG")
 
 

@@ -183,7 +183,7 @@ def test_a_path_that_leads_nowhere_is_an_absent_field(path: str, write: Write) -
 def test_an_unknown_role_suggests_the_nearest(write: Write) -> None:
     error = error_of(write(RECORDS), {"retreived": "docs"})
     assert str(error) == (
-        "'retreived' is no field of results. Did you mean retrieved? "
+        "'retreived' is not a field of results. Did you mean retrieved? "
         "The fields are query, truth, retrieved, gold_answers, answer, contexts."
     )
 
@@ -206,7 +206,7 @@ def test_every_role_can_be_named(role: str) -> None:
 def test_a_field_that_no_line_has_is_an_error_with_the_option_that_names_it(write: Write) -> None:
     path = write([{"query": "q1", "truth": ["a"], "contexts": ["a"]}])
     assert str(error_of(path)) == (
-        f"{path}: no line has a field 'retrieved'. Its fields are query, truth, contexts. "
+        f"{path}: no line has a field 'retrieved'. The fields are query, truth, contexts. "
         'Name it: --field retrieved=contexts (in Python fields={"retrieved": "contexts"}).'
     )
 
@@ -236,7 +236,7 @@ def test_the_option_names_the_most_likely_field(record: Json, fields: dict[str, 
 
 def test_every_field_of_every_line_is_listed_in_order_and_long_lists_are_cut(write: Write) -> None:
     error = error_of(write([{"query": 1, "truth": []}, {"query": 2, "b": 1}, {"a": 1, "query": 3}]))
-    assert "Its fields are query, truth, b, a." in str(error)
+    assert "The fields are query, truth, b, a." in str(error)
     error = error_of([{"query": "q", "truth": [], "x" * 100: 1, **{f"f{at}": 1 for at in range(30)}}])
     assert f", {'x' * 59}…, f0, " in str(error)
     assert ", f16 and 13 more. " in str(error)
@@ -248,14 +248,14 @@ def test_a_field_that_is_null_on_every_line_is_said_to_be(write: Write) -> None:
 
 
 def test_objects_without_any_field_are_an_error(write: Write) -> None:
-    assert "no line has a field 'query'. It has no fields. Name it: " in str(error_of(write("{}\n{}\n")))
+    assert "no line has a field 'query'. There are no fields. Name it: " in str(error_of(write("{}\n{}\n")))
 
 
 def test_a_line_without_a_query_is_an_error_with_that_line(write: Write) -> None:
     good, bad = GOOD, '{"query": null, "truth": ["a"], "retrieved": [1.5]}\n'
     for text, line in ((good + bad, 2), (bad + good, 1), ("\n" + bad + bad + good, 2), (good + bad + bad, 2)):
         path = write(text)
-        assert str(error_of(path)) == f"{path}:{line}: there is no 'query'. Every line needs a query."
+        assert str(error_of(path)) == f"{path}:{line}: the field 'query' is missing. Every line needs a query."
 
 
 # Queries.
@@ -264,7 +264,7 @@ def test_a_line_without_a_query_is_an_error_with_that_line(write: Write) -> None
 def test_the_same_query_on_two_lines_is_an_error_that_names_both(write: Write) -> None:
     path = write([{"query": "7", "truth": ["a"]}, {"query": "x"}, {"query": 7, "retrieved": ["a"]}])
     assert str(error_of(path)) == (
-        f"{path}:3: query '7' is in {path}:1 already. Keep one line of each query, or take another field for it: "
+        f"{path}:3: query '7' was already in {path}:1. Keep one line per query, or use another field for the query: "
         '--field query=... (in Python fields={"query": "..."}).'
     )
 
@@ -362,7 +362,7 @@ def test_the_place_has_the_name_that_the_file_has(write: Write) -> None:
 def test_true_and_false_are_no_grades(write: Write) -> None:
     path = write([{"query": "q", "truth": {"a": 1, "b": True}, "retrieved": ["a"]}])
     assert str(error_of(path)) == (
-        f"{path}:1, truth: document 'b' has True for its number. Grades and scores are numbers: write 1 and 0."
+        f"{path}:1, truth: the number of document 'b' is True. Grades and scores are numbers: write 1 and 0."
     )
 
 
@@ -374,28 +374,28 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "a number": (b"7", "7 is not an object"),
     "null": (b"null", "None is not an object"),
     "a list": (b'[{"query": 1}]', "is not an object"),
-    "cut short": (b'{"query": "q", "truth": ["a', "not JSON: Unterminated string starting at in column 26"),
-    "two objects": (b"{}{}", "not JSON: Extra data in column 3"),
-    "single quotes": (b"{'query': 1}", "not JSON: Expecting property name enclosed in double quotes in column 2"),
-    "after blanks": (b"  {'query': 1}", "in column 4"),
-    "a tab in a text": (b'{"query": "\t"}', "not JSON: Invalid control character at in column 12"),
-    "a BOM in the middle": (b'\xef\xbb\xbf{"query": 1}', "not JSON: Expecting value in column 1"),
-    "NaN": (b'{"query": 1, "truth": {"a": NaN}}', "not JSON: NaN is no number there"),
-    "Infinity": (b'{"query": 1, "x": {"y": [Infinity]}}', "not JSON: Infinity is no number there"),
-    "-Infinity": (b'{"query": 1, "retrieved": {"a": -Infinity}}', "not JSON: -Infinity is no number there"),
-    "Latin-1": (b'{"query": "caf\xe9"}', r"not UTF-8: b'\xe9' in column 15"),
+    "cut short": (b'{"query": "q", "truth": ["a', "not JSON: Unterminated string starting at column 26"),
+    "two objects": (b"{}{}", "not JSON: Extra data at column 3"),
+    "single quotes": (b"{'query': 1}", "not JSON: Expecting property name enclosed in double quotes at column 2"),
+    "after blanks": (b"  {'query': 1}", "at column 4"),
+    "a tab in a text": (b'{"query": "\t"}', "not JSON: Invalid control character at column 12"),
+    "a BOM in the middle": (b'\xef\xbb\xbf{"query": 1}', "not JSON: Expecting value at column 1"),
+    "NaN": (b'{"query": 1, "truth": {"a": NaN}}', "not JSON: NaN is not a JSON number"),
+    "Infinity": (b'{"query": 1, "x": {"y": [Infinity]}}', "not JSON: Infinity is not a JSON number"),
+    "-Infinity": (b'{"query": 1, "retrieved": {"a": -Infinity}}', "not JSON: -Infinity is not a JSON number"),
+    "Latin-1": (b'{"query": "caf\xe9"}', r"not UTF-8: b'\xe9' at column 15"),
     "half a character": (b'{"query": "\xf0\x9f\x98"}', "not UTF-8: "),
     "an encoded surrogate": (b'{"query": "\xed\xa0\x80"}', "not UTF-8: "),
-    "a NUL byte": (b'{"query": "a\0b"}', "there is a NUL byte in this line"),
-    "UTF-16": ('{"query": 1}'.encode("utf-16-le"), "there is a NUL byte in this line"),
+    "a NUL byte": (b'{"query": "a\0b"}', "the line contains a NUL byte"),
+    "UTF-16": ('{"query": 1}'.encode("utf-16-le"), "the line contains a NUL byte"),
     "gzip in the middle": (gzip.compress(b"{}"), ""),
     "deep lists": (b'{"query": ' + b"[" * 200_000, "objects are nested too deeply"),
     "deep objects": (b'{"query": 1, "x": ' + b'{"a":' * 200_000, "objects are nested too deeply"),
-    "many digits": (b'{"query": ' + b"7" * 10_000 + b"}", "there is a number of thousands of digits"),
-    "many digits somewhere": (b'{"query": 1, "x": [' + b"7" * 10_000 + b"]}", "there is a number of thousands"),
-    "the query twice": (b'{"query": 1, "truth": [], "query": 2}', "the key 'query' comes twice in one object"),
-    "the truth twice": (b'{"truth": ["a"], "query": 1, "truth":[]}', "the key 'truth' comes twice in one object"),
-    "retrieved twice": (b'{"retrieved" :[], "query": 1, "retrieved": []}', "the key 'retrieved' comes twice"),
+    "many digits": (b'{"query": ' + b"7" * 10_000 + b"}", "a number has thousands of digits"),
+    "many digits somewhere": (b'{"query": 1, "x": [' + b"7" * 10_000 + b"]}", "a number has thousands"),
+    "the query twice": (b'{"query": 1, "truth": [], "query": 2}', "the key 'query' appears twice in one object"),
+    "the truth twice": (b'{"truth": ["a"], "query": 1, "truth":[]}', "the key 'truth' appears twice in one object"),
+    "retrieved twice": (b'{"retrieved" :[], "query": 1, "retrieved": []}', "the key 'retrieved' appears twice"),
 }
 
 
@@ -420,7 +420,7 @@ def test_names_of_fields_may_come_again_in_texts_and_inside_of_documents(write: 
 
 def test_a_field_with_a_path_that_comes_twice_is_refused(write: Write) -> None:
     path = write('{"query": 1, "truth": [], "out": {"docs": ["a"], "docs": []}}')
-    assert "the key 'docs' comes twice" in error_of(path, {"retrieved": "out.docs"}).what
+    assert "the key 'docs' appears twice" in error_of(path, {"retrieved": "out.docs"}).what
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -449,7 +449,7 @@ def test_an_object_over_several_lines_says_how_to_put_it_on_one(text: str, write
 def test_a_file_in_utf_16_is_told_so(encoding: str, write: Write) -> None:
     path = write(lines(RECORDS).encode(encoding))
     assert str(error_of(path)) == (
-        f"{path}:1: there is a NUL byte in this line. This is binary data, or UTF-16: save the file as UTF-8."
+        f"{path}:1: the line contains a NUL byte. This is binary data, or UTF-16: save the file as UTF-8."
     )
 
 
@@ -458,14 +458,14 @@ def test_a_file_in_utf_16_is_told_so(encoding: str, write: Write) -> None:
 )
 def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
     path = write(data)
-    assert str(error_of(path)).startswith(f"{path}: there are no results. Each line is one object: ")
+    assert str(error_of(path)).startswith(f"{path}: no results found. Each line is one object: ")
     assert not is_results(TextFile(path))
 
 
 def test_what_is_no_source_is_an_error() -> None:
     for source in (None, 7, b"results.jsonl", RECORDS[0], iter(RECORDS)):
-        assert error_of(source).hint == "Results are a path, or a list of records (dictionaries)."
-    assert str(error_of([])).startswith("the results: there are no results")
+        assert error_of(source).hint == "Give a path or a list of dictionaries."
+    assert str(error_of([])).startswith("the results: no results found")
     assert str(error_of([RECORDS[0], "q2"])) == "the results[1]: 'q2' is not a record. A record is a dictionary."
 
 
@@ -480,7 +480,7 @@ def test_damaged_data_is_told_so_even_where_it_unpacks_into_wrong_lines(at: int,
 def test_files_that_cannot_be_read_are_the_errors_of_every_file(write: Write, tmp_path: Path) -> None:
     packed = gzip.compress(lines(INCOMPRESSIBLE[:50]).encode())
     for path, what in {
-        str(tmp_path / "none.jsonl"): "there is no such file",
+        str(tmp_path / "none.jsonl"): "no such file",
         str(tmp_path): "this is a folder, not a file",
         write(packed[:500], "cut.gz"): "the gzip data is damaged or cut short",
         write(packed[:-8] + b"????" + packed[-4:], "bad.gz"): "the gzip data is damaged or cut short",
@@ -531,7 +531,7 @@ def test_a_list_in_a_pipe_is_told_how_to_become_lines_however_long_it_is(monkeyp
 
 def test_an_unending_line_that_is_no_json_is_still_refused_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 2 * LONGEST_LINE)))
-    assert "this line is longer than 1 MB" in str(error_of("-"))
+    assert "the line is longer than 1 MB" in str(error_of("-"))
 
 
 def test_an_error_on_standard_input_names_it_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:

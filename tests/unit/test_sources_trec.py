@@ -311,13 +311,13 @@ def rows_of(columns: trec.Columns) -> list[tuple[str, str, float]]:
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
 def test_the_three_ways_of_reading_agree_wherever_they_answer(data: bytes) -> None:
     block = Block(memoryview(data), TextFile("file"), 0)
-    by_hand = rows_of(trec._by_hand(block, trec.RUN))
-    separator = trec._tidy(block.data)
-    tidy = trec._by_arrow(block.data, separator, trec.RUN) if separator else None
-    squeezed = trec._by_arrow(trec._squeezed(data), " ", trec.RUN)
+    by_hand = rows_of(trec._parse_lines(block, trec.RUN))
+    separator = trec._single_separator(block.data)
+    tidy = trec._parse_with_arrow(block.data, separator, trec.RUN) if separator else None
+    squeezed = trec._parse_with_arrow(trec._collapse_white_space(data), " ", trec.RUN)
     assert tidy is None or rows_of(tidy) == by_hand
     assert squeezed is None or rows_of(squeezed) == by_hand
-    assert rows_of(trec._read(block, trec.RUN)) == by_hand
+    assert rows_of(trec._read_block(block, trec.RUN)) == by_hand
 
 
 @pytest.mark.parametrize("size", [1, 5, 64, 1000, 1 << 20])
@@ -592,7 +592,7 @@ def test_a_truth_given_as_run_is_told(write: Write) -> None:
     path = write(TRUTH)
     error = error_of(path, path)
     assert error.where == f"{path}:1"
-    assert "looks like a truth" in str(error.hint)
+    assert "looks like ground truth" in str(error.hint)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -321,7 +321,7 @@ def test_a_number_is_the_name_of_a_document_by_its_digits() -> None:
     assert value("SpanIoU", [(7, 0, 1), (np.int64(8), 0, 1)], [("7", 0, 1), ("8", 0, 1)]) == 1.0
 
 
-# No sentence comes twice: splitters look for their chunks in the text.
+# No sentence appears twice: splitters look for their chunks in the text.
 TEXT = "".join(f"Gold number {at} is soft. It does not rust for {at} years. " for at in range(20))
 
 
@@ -446,12 +446,12 @@ def test_a_position_that_is_none_is_an_error_that_names_its_place(position: obje
     assert f"the {part} of a span" in error.what
     assert error.hint
     named = dict(zip(("document", "start", "end"), span, strict=True))
-    assert error_of({"q1": [("a", 0, 1), named]}, {}).where == "the truth, query q1, span 2"
+    assert error_of({"q1": [("a", 0, 1), named]}, {}).where == "the ground truth, query q1, span 2"
 
 
 def test_a_start_that_no_chunk_has_says_where_it_may_come_from() -> None:
     chunk = LangChainDocument(page_content="lost", metadata={"source": "d", "start_index": -1})
-    assert "LangChain has -1" in str(error_of([[]], [[chunk]]))
+    assert "LangChain uses -1" in str(error_of([[]], [[chunk]]))
 
 
 def test_an_end_before_its_start_is_an_error() -> None:
@@ -469,7 +469,7 @@ NO_DOCUMENT: dict[str, Any] = {
 @pytest.mark.parametrize("document", NO_DOCUMENT.values(), ids=NO_DOCUMENT)
 def test_a_document_that_has_no_name_is_an_error_that_names_its_place(document: object) -> None:
     assert error_of([[]], [[(document, 0, 1)]]).where == "the run, query 0, rank 1"
-    assert error_of([[{"doc": document, "start": 0, "end": 1}]], [[]]).where == "the truth, query 0, span 1"
+    assert error_of([[{"doc": document, "start": 0, "end": 1}]], [[]]).where == "the ground truth, query 0, span 1"
 
 
 NO_SPAN: dict[str, Any] = {
@@ -487,7 +487,7 @@ NO_SPAN: dict[str, Any] = {
 def test_what_is_no_span_is_an_error_that_says_what_one_is(span: object) -> None:
     error = error_of({"q": []}, {"q": [("a", 0, 1), span]})
     assert error.where == "the run, query q, rank 2"
-    assert "is no span" in error.what
+    assert "is not a span" in error.what
     assert "(document, start, end)" in (error.hint or "")
 
 
@@ -500,13 +500,13 @@ def test_an_error_names_the_part_that_is_missing(part: str) -> None:
 
 @pytest.mark.parametrize("listed", ["a", b"a", 5, None, {"a": 1}, {"document": "a", "start": 0, "end": 1}])
 def test_what_is_no_list_of_spans_is_an_error(listed: object) -> None:
-    assert error_of({"q": listed}, {}).where == "the truth, query q"
-    assert "no list of spans" in str(error_of({"q": []}, {"q": listed}))
-    assert "no list of spans" in str(error_of([[], []], [[], listed]))
+    assert error_of({"q": listed}, {}).where == "the ground truth, query q"
+    assert "not a list of spans" in str(error_of({"q": []}, {"q": listed}))
+    assert "not a list of spans" in str(error_of([[], []], [[], listed]))
 
 
 def test_a_span_that_is_not_in_a_list_is_an_error() -> None:
-    assert error_of({"q": ("a", 0, 1)}, {}).where == "the truth, query q, span 1"
+    assert error_of({"q": ("a", 0, 1)}, {}).where == "the ground truth, query q, span 1"
 
 
 FRAME = {"query": ["q"], "document": ["d"], "start": [0], "end": [1]}
@@ -517,29 +517,29 @@ FRAME = {"query": ["q"], "document": ["d"], "start": [0], "end": [1]}
                iter([]), np.array([1])]
 )  # fmt: skip
 def test_spans_come_in_mappings_or_lists_only(source: object) -> None:
-    for error, name in ((error_of(source, {}), "the truth"), (error_of({"q": []}, source), "the run")):
+    for error, name in ((error_of(source, {}), "the ground truth"), (error_of({"q": []}, source), "the run")):
         assert error.where == name
-        assert "Spans come in mappings or lists" in str(error)
+        assert "Spans are given as mappings or lists" in str(error)
 
 
 def test_lists_of_different_lengths_are_an_error_with_both_lengths() -> None:
-    assert "the truth has 2 queries and the run has 3 lists" in str(error_of([[], []], [[], [], []]))
-    assert "the truth has 1 queries and the run has 0 lists" in str(error_of({"q": []}, []))
+    assert "the ground truth has 2 queries and the run has 3 lists" in str(error_of([[], []], [[], [], []]))
+    assert "the ground truth has 1 query and the run has 0 lists" in str(error_of({"q": []}, []))
 
 
 @pytest.mark.parametrize("truth", [{}, [], ()])
 def test_an_empty_truth_is_an_error(truth: object) -> None:
-    assert "the truth is empty" in str(error_of(truth, {"q": []}))
+    assert "the ground truth is empty" in str(error_of(truth, {"q": []}))
 
 
 @pytest.mark.parametrize("query", [None, 1.5, True, ("q",), "\ud800"])
 def test_a_query_that_has_no_name_is_an_error(query: object) -> None:
-    assert error_of({query: []}, {}).where == "the truth"
+    assert error_of({query: []}, {}).where == "the ground truth"
     assert error_of({"q": []}, {query: []}).where == "the run"
 
 
 def test_a_query_that_comes_as_text_and_as_a_number_is_an_error() -> None:
-    assert "query 1 comes twice" in str(error_of({1: [], "1": []}, {}))
+    assert "query 1 appears twice" in str(error_of({1: [], "1": []}, {}))
 
 
 def test_spans_of_a_query_that_the_truth_lacks_are_checked_as_well() -> None:
@@ -551,7 +551,7 @@ def test_errors_call_truth_and_run_as_they_are_called() -> None:
         read_spans({"q": [5]}, {}, ("gold", "bm25"))
     with pytest.raises(KaratError, match=r"^bm25, query q, rank 1"):
         read_spans({"q": []}, {"q": [5]}, ("gold", "bm25"))
-    with pytest.raises(KaratError, match=r"the truth has 1 queries and bm25 has 2 lists"):
+    with pytest.raises(KaratError, match=r"the ground truth has 1 query and bm25 has 2 lists"):
         read_spans([[]], [[], []], ("gold", "bm25"))
 
 

@@ -106,6 +106,6 @@ def sas(truth: Gold, predicted: str | None, model: str = DEFAULT_MODEL) -> float
 
 
 def _value(measure: Measure, truth: Gold, predicted: str | None) -> float:
-    golds = () if truth is None else as_gold_answers(truth, "the truth")
+    golds = () if truth is None else as_gold_answers(truth, "the ground truth")
     answer = None if predicted is None else as_predicted_answer(predicted, "the predicted answer")
     return float(measure.compute(Answers(("0",), (golds,), (answer,)))[0])

@@ -1,1 +1,1 @@
-"""Documents of any framework: their id, text and fields, what they are matched by, and their words."""
+"""Documents of any framework: their ids and fields, the keys they are matched by, normalization, and words."""

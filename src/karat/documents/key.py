@@ -1,4 +1,4 @@
-"""What a document is matched by: one of its fields, normalised if asked."""
+"""The key a document is matched by: one of its fields, optionally normalised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Keys = list[str | None]
 
 @dataclass(frozen=True)
 class Key:
-    """A field of documents (`id`, `content`, `meta.name`), with what is folded away in it.
+    """A field of documents (`id`, `content`, `meta.name`), and how its value is normalised.
 
     >>> Key("content", ("case",)).of(["Paris", {"content": "ROME"}, {"id": "x"}], "here")
     ['paris', 'rome', None]
@@ -24,7 +24,7 @@ class Key:
     folds: Folds = ()
 
     def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:
-        """The key of each document; a text is its own."""
+        """The key of each document; a text is its own key."""
         found = document_keys(documents, self.field, where)
         return self.folded(found) if self.folds else found
 
@@ -33,49 +33,49 @@ class Key:
         return self.of(documents, where)
 
     def folded(self, found: Sequence[str | None]) -> Keys:
-        """Keys that were taken as they are, normalised."""
+        """Keys in their normalised form."""
         return [normalized(text, self.folds) if text else text for text in found]
 
 
 @dataclass(frozen=True)
 class WholeDocument(Key):
-    """The document itself, whatever it is: golds are the same if they are equal. For functions of documents."""
+    """The document itself is its key, and golds are the same if they are equal. For functions that match documents."""
 
-    def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # nothing can be wrong with them
-        """Which of the documents it equals first, counted from 0."""
+    def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # for errors, and any object is valid
+        """For each document, the position of the first document that equals it, from 0."""
         seen: dict[object, list[tuple[int, DocumentLike]]] = {}
-        places: Keys = []
+        keys: Keys = []
         for at, document in enumerate(documents):
-            alike = seen.setdefault(_bucket(document), [])
-            place = next((place for place, other in alike if _equal(document, other)), at)
-            if place == at:
-                alike.append((at, document))
-            places.append(None if is_empty(document) else str(place))
-        return places
+            candidates = seen.setdefault(_bucket(document), [])
+            first = next((position for position, other in candidates if _equal(document, other)), at)
+            if first == at:
+                candidates.append((at, document))
+            keys.append(None if is_empty(document) else str(first))
+        return keys
 
     def of_retrieved(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # as above
-        """Whether there is anything: it is not by their keys that they are told apart."""
-        return [None if is_empty(document) else _SOMETHING for document in documents]
+        """A constant for each document that is not empty: the function compares the documents, not their keys."""
+        return [None if is_empty(document) else _NOT_EMPTY for document in documents]
 
 
-_SOMETHING = "\0"
+_NOT_EMPTY = "\0"
 
 
 def is_empty(document: object) -> bool:
-    """Whether there is nothing to match: None and the empty text never match, whoever is asked."""
+    """Whether a document is None or the empty text, which never match."""
     return document is None or (isinstance(document, str) and not document)
 
 
 def _bucket(document: object) -> object:
-    """Something that equal documents have in common, and most others have not."""
+    """A value that equal documents share and most other documents do not, to compare fewer pairs."""
     try:
         return document_key(document, "id", "")
-    except Exception:  # it is a document to the function alone
+    except Exception:  # an object that only the user's function understands
         return None
 
 
 def _equal(one: object, other: object) -> bool:
     try:
         return one is other or bool(one == other)
-    except Exception:  # what cannot be compared (an array of many truths) is not the same
+    except Exception:  # a comparison without a truth value (as of arrays) counts as not equal
         return False

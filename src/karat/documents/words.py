@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 
-# Chinese and Japanese write no blanks between words: there, each character is a token.
+# Chinese and Japanese have no spaces between words, so each character is a token.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 TYPOGRAPHIC = re.compile("[\u2000-\u206f]+")
-"""Dashes, curly quotes, dots and blanks: what makes most English text more than ASCII. No letter is among them."""
+"""Dashes, curly quotes, ellipses and spaces: the only characters outside ASCII in most English text. No letters."""
 
 _CHARACTER = re.compile(f"[{_CJK}]")
 _WORD = re.compile(r"\w+")
-_BEYOND_LATIN = re.compile("[^\0-\u02ff]")  # where signs begin that belong to the letter before them
+_BEYOND_LATIN = re.compile("[^\0-\u02ff]")  # may contain combining marks, which belong to the letter before them
 _ASCII_WORDS = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
 
 Occurrences = AbstractSet[str | tuple[str, int]]
-"""The tokens of a text, each occurrence a thing of its own: the word, and (word, 2) where it comes again."""
+"""The tokens of a text with repeats kept apart: the word, then (word, 2) for its second occurrence, and so on."""
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text: letters and digits that stand together; of Chinese and Japanese, each character.
+    """The words of a text: sequences of letters and digits; each character of Chinese and Japanese.
 
     >>> tokens("It's 3.5 kg, 金は・重い")
     ['It', 's', '3', '5', 'kg', '金', 'は', '重', 'い']
@@ -37,7 +37,7 @@ def tokens(text: str) -> list[str]:
 
 
 def words_and_symbols(text: str) -> list[str]:
-    """The same words, and each symbol beyond ASCII by itself: €, ½ or 👍 may be what a text is about.
+    """The words of a text, and each symbol outside ASCII (€, 👍) as a token of its own.
 
     >>> words_and_symbols("5€ 👍👍, o.k.")
     ['5', '€', '👍', '👍', 'o', 'k']
@@ -46,7 +46,7 @@ def words_and_symbols(text: str) -> list[str]:
 
 
 def separate_cjk_characters(text: str) -> str:
-    """A text in which each Chinese or Japanese character stands between blanks: there, every one begins a word.
+    """A text with spaces around each Chinese or Japanese character, so that each is a word.
 
     >>> separate_cjk_characters("その 金は gold")
     'そ の 金 は gold'
@@ -56,7 +56,7 @@ def separate_cjk_characters(text: str) -> str:
 
 @cache
 def _token() -> re.Pattern[str]:
-    """A token. Accents and vowel signs that are characters of their own belong to the letter before them."""
+    """A pattern for one token. Combining accents and vowel signs belong to the letter before them."""
     letter, signs = rf"[^\W{_CJK}]", f"[{_of_category('M')}]"
     return re.compile(rf"(?=\w)[{_CJK}]|{letter}+(?:{signs}+{letter}*)*")
 
@@ -67,26 +67,26 @@ def _token_or_symbol() -> re.Pattern[str]:
 
 
 def _of_category(category: str) -> str:
-    """Every character of a category of Unicode, as they stand in a regular expression."""
+    """All characters of a Unicode category, escaped for a regular expression."""
     signs = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith(category))
     return re.escape("".join(signs))
 
 
 def occurrences(words: Sequence[str]) -> Occurrences:
-    """The same words as a set, in which those that come again are others: what two texts share is what both sets have.
+    """The words as a set that keeps repeats apart, so that the intersection of two sets counts repeated words.
 
     >>> sorted(map(str, occurrences(["to", "be", "or", "not", "to", "be"])))
     ["('be', 2)", "('to', 2)", 'be', 'not', 'or', 'to']
     """
-    different = set(words)
-    if len(different) == len(words):
-        return different
-    all_of_them: set[str | tuple[str, int]] = set()
-    times: dict[str, int] = {}
+    distinct = set(words)
+    if len(distinct) == len(words):
+        return distinct
+    found: set[str | tuple[str, int]] = set()
+    counts: dict[str, int] = {}
     for word in words:
-        if word in all_of_them:
-            times[word] = times.get(word, 1) + 1
-            all_of_them.add((word, times[word]))
+        if word in found:
+            counts[word] = counts.get(word, 1) + 1
+            found.add((word, counts[word]))
         else:
-            all_of_them.add(word)
-    return all_of_them
+            found.add(word)
+    return found

@@ -95,7 +95,7 @@ def _evaluate(
     spans: Spans | None = None
     if _need_spans(measures):
         truth, run = materialized(truth), materialized(run)
-        read = read_spans(truth, run, ("the truth", name or "the run"), settings["ignore_identical_ids"])
+        read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
         spans = read.spans
         if matcher == Same():
             # The id of a span is the id of its document.
@@ -143,13 +143,13 @@ def _check_fields(match: Matcher, judged: Judged, observations: Observations, ru
     """Raise an error if no document at all has the field that `match` names: it is probably a typo."""
     keyless_golds, keyless = observations.keyless_golds, sum(observations.keyless.values())
     for where, field, without, total in (
-        ("the truth", match.gold_key.field, keyless_golds, keyless_golds + len(judged.gold_grade)),
+        ("the ground truth", match.gold_key.field, keyless_golds, keyless_golds + len(judged.gold_grade)),
         (run, match.key.field, keyless, int(judged.retrieved.sum())),
     ):
         # With normalisation, documents that have the field may still be without a key.
         if field != "id" and not match.key.folds and 0 < without == total:
             hint = "match= must name a field of the documents."
-            if where == "the truth" and match == Same(field):
+            if where == "the ground truth" and match == Same(field):
                 hint += f" If it contains the id of a gold document, write {field}(gold=id)."
             raise KaratError(f"the field {shown(field)} is missing or empty in all documents", where=where, hint=hint)
 

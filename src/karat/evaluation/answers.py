@@ -58,7 +58,7 @@ def score_answers(
 ) -> Scores:
     """The scores of the questions that have gold answers; `where` is the place of the predictions in errors."""
     known = {query: texts for query, texts in golds.items() if texts is not None}
-    require(known, "no question has a gold answer", "Give at least one that is not None.", where="the truth")
+    require(known, "no question has a gold answer", "Give at least one that is not None.", where="the ground truth")
     answers = Answers(tuple(known), tuple(known.values()), list(map(predicted.get, known)))
     absent: list[str] = []
     if None in answers.predicted:

@@ -1,4 +1,4 @@
-"""Anything at all into a truth and a run: TREC files, mappings, lists and data frames."""
+"""Read ground truth and runs from TREC files, mappings, lists and data frames."""
 
 from __future__ import annotations
 
@@ -7,49 +7,46 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.documents.key import Key
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, plural, require, shown
 from karat.sources.containers import InMemoryRun, Run, ScoredRows, Truth
 from karat.sources.mappings import mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.text_file import Progress, TextFile
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
 
-_TRUTH_HINT = "A truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
+_TRUTH_HINT = "Ground truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
 _RUN_HINT = "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
-
 
 _BY_ID = Key()
 
 
 def read_truth(
-    source: Any, *, columns: Mapping[str, str] | None = None, key: Key = _BY_ID, name: str = "the truth"
+    source: Any, *, columns: Mapping[str, str] | None = None, key: Key = _BY_ID, name: str = "the ground truth"
 ) -> Truth:
-    """The judged documents of each query, from whatever holds them."""
+    """Read the judged documents of each query; `columns` renames the columns of a data frame, `name` is for errors."""
     if isinstance(source, Truth):
         return source
-    _refuse_columns(source, columns, "truth_columns")
+    _check_columns(source, columns, "truth_columns")
     if isinstance(source, str | os.PathLike | TextFile):
         from karat.sources.trec import read_qrels
 
-        text = source if isinstance(source, TextFile) else TextFile(os.fspath(source))
-        _refuse_texts(key, text.name)
-        truth = _truth_of_table(read_qrels(text)).normalized_by(key)
+        file = source if isinstance(source, TextFile) else TextFile(os.fspath(source))
+        _check_key_is_id(key, file.name)
+        truth = _truth_from_rows(read_qrels(file)).normalized_by(key)
     elif isinstance(source, Mapping):
         truth = truth_from_mapping(source, key, name)
     elif hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import FrameColumns, read_frame
 
-        truth = _truth_of_table(read_frame(source, FrameColumns.of("grade", columns), name, finite=True)).normalized_by(
-            key
-        )
+        rows = read_frame(source, FrameColumns.of("grade", columns), name, finite=True)
+        truth = _truth_from_rows(rows).normalized_by(key)
     elif isinstance(source, Sequence):
-        # The queries are called 0, 1, 2, … as Python counts them.
-        names = [str(at) for at in range(len(source))]
-        truth = truth_from_mapping(mapping_from_lists(source, names, name), key, name)
+        # Queries without ids are numbered from 0.
+        queries = [str(at) for at in range(len(source))]
+        truth = truth_from_mapping(mapping_from_lists(source, queries, name), key, name)
     else:
-        raise KaratError(f"{shown(source)} is no truth", hint=_collect_first(source) + _TRUTH_HINT)
-    if not truth.queries:
-        raise KaratError("the truth is empty", hint=_TRUTH_HINT)
+        raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
+    require(truth.queries, "the ground truth is empty", _TRUTH_HINT)
     return truth
 
 
@@ -62,12 +59,12 @@ def read_run(
     progress: Progress | None = None,
     name: str = "the run",
 ) -> Run:
-    """A run, from whatever holds it; a file is not read before it is ranked."""
-    _refuse_columns(source, columns, "run_columns")
+    """Read a run. The lines of a file are read later, when the run is ranked."""
+    _check_columns(source, columns, "run_columns")
     if isinstance(source, str | os.PathLike):
         from karat.sources.trec import TrecRun
 
-        _refuse_texts(key, os.fspath(source))
+        _check_key_is_id(key, os.fspath(source))
         return TrecRun(TextFile(os.fspath(source)), progress)
     if isinstance(source, Mapping):
         return run_from_mapping(source, key, name)
@@ -77,33 +74,34 @@ def read_run(
         return InMemoryRun(name, (read_frame(source, FrameColumns.of("score", columns), name),))
     if isinstance(source, Sequence):
         if len(source) != len(truth.queries):
+            queries, lists = plural(len(truth.queries), "query"), plural(len(source), "list")
             raise KaratError(
-                f"the truth has {len(truth.queries)} queries and {name} has {len(source)} lists",
-                hint="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
+                f"the ground truth has {queries} and {name} has {lists}",
+                hint="Lists are matched by position: give one list per query, an empty one if nothing was retrieved.",
             )
         return run_from_mapping(mapping_from_lists(source, truth.queries, name), key, name)
-    raise KaratError(f"{shown(source)} is no run", hint=_collect_first(source) + _RUN_HINT)
+    raise KaratError(f"{shown(source)} is not a run", hint=_collect_hint(source) + _RUN_HINT)
 
 
-def _refuse_texts(key: Key, path: str) -> None:
+def _check_key_is_id(key: Key, path: str) -> None:
     if key.field != "id":
         raise KaratError(
-            f"a TREC file has ids alone, and no {key.field} to match by",
+            f"a TREC file contains only ids, so documents cannot be matched by {key.field}",
             where=path,
-            hint="Match by id or prefix, or give documents: a mapping, lists, or a file of results (JSON lines).",
+            hint="Match by id or prefix, or give documents: a mapping, lists, or a results file (JSON lines).",
         )
 
 
-def _collect_first(source: Any) -> str:
+def _check_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
+    if columns and not hasattr(source, "__arrow_c_stream__"):
+        raise KaratError(f"{option} is for data frames only", hint="Leave it out.")
+
+
+def _collect_hint(source: Any) -> str:
     return "Call its collect() first. " if hasattr(source, "collect") else ""
 
 
-def _refuse_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
-    if columns and not hasattr(source, "__arrow_c_stream__"):
-        raise KaratError(f"{option} is for data frames", hint="Leave it out: here the columns are known.")
-
-
-def _truth_of_table(table: ScoredRows) -> Truth:
+def _truth_from_rows(table: ScoredRows) -> Truth:
     from karat.sources.hashing import repeated_rows, row_hashes
 
     repeated = repeated_rows(table, row_hashes(table))

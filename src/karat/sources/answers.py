@@ -1,4 +1,4 @@
-"""Gold answers and predicted ones, each by question, from whatever holds them."""
+"""Read gold answers and predicted answers, by question, from files and Python objects."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from karat.sources.records import field_names
 from karat.sources.text_file import TextFile
 
 GoldAnswers = dict[str, tuple[str, ...] | None]
-"""The gold answers of each question; None where nobody knows one."""
+"""The gold answers of each question; None if they are unknown."""
 
 PredictedAnswers = dict[str, str | None]
 
 
-def read_gold_answers(source: Any, fields: Mapping[str, str] | None = None, name: str = "the truth") -> GoldAnswers:
-    """The gold answers of each question.
+def read_gold_answers(
+    source: Any, fields: Mapping[str, str] | None = None, name: str = "the ground truth"
+) -> GoldAnswers:
+    """Read the gold answers of each question; `fields` has the names of fields, `name` is for errors.
 
     >>> read_gold_answers({"q1": "Paris", "q2": ["9", "nine"], "q3": None})
     {'q1': ('Paris',), 'q2': ('9', 'nine'), 'q3': None}
@@ -29,15 +31,15 @@ def read_gold_answers(source: Any, fields: Mapping[str, str] | None = None, name
     field_names(fields)
     golds: GoldAnswers = {}
     if _is_plain(source):
-        # Nothing has to be looked at one by one.
+        # The common case needs no check of each answer.
         golds = {query: (text,) for query, text in source.items()}
     else:
         for where, query, value in read_answer_rows(source, "gold_answers", fields, name):
             if query in golds:
-                raise _twice(query, where, read_answer_rows(source, "gold_answers", fields, name))
+                raise _repeated_question(query, where, read_answer_rows(source, "gold_answers", fields, name))
             golds[query] = None if value is None else as_gold_answers(value, where)
     if not golds:
-        raise KaratError("there are no gold answers", where=name, hint=HINT["gold_answers"])
+        raise KaratError("no gold answers found", where=name, hint=HINT["gold_answers"])
     reject_lone_surrogates(golds, name)
     return golds
 
@@ -45,7 +47,7 @@ def read_gold_answers(source: Any, fields: Mapping[str, str] | None = None, name
 def read_predicted_answers(
     source: Any, golds: Mapping[str, object], fields: Mapping[str, str] | None = None, name: str = "the predictions"
 ) -> PredictedAnswers:
-    """The predicted answer of each question; a list is matched with the gold answers by position.
+    """Read the predicted answer of each question; a list is matched with the gold answers by position.
 
     >>> read_predicted_answers(["Paris", None], {"q1": ("Paris",), "q2": ("nine",)})
     {'q1': 'Paris', 'q2': None}
@@ -57,20 +59,20 @@ def read_predicted_answers(
         predicted = {}
         for where, query, value in read_answer_rows(source, "answer", fields, name, tuple(golds)):
             if query in predicted:
-                raise _twice(query, where, read_answer_rows(source, "answer", fields, name, tuple(golds)))
+                raise _repeated_question(query, where, read_answer_rows(source, "answer", fields, name, tuple(golds)))
             predicted[query] = None if value is None else as_predicted_answer(value, where)
     if not predicted and isinstance(source, TextFile | str | os.PathLike):
-        raise KaratError("there are no predicted answers", where=name, hint=HINT["answer"])
+        raise KaratError("no predicted answers found", where=name, hint=HINT["answer"])
     reject_lone_surrogates(predicted, name)
     return predicted
 
 
 def _is_plain(source: Any) -> bool:
-    """Whether this maps texts to texts, as it mostly does."""
+    """Whether this is a dictionary of texts, as it usually is."""
     return isinstance(source, dict) and all_text(source) and all_text(source.values())
 
 
-def _twice(query: str, where: str, again: Iterable[tuple[str, str, object]]) -> KaratError:
-    first = next(place for place, each, _ in again if each == query)
-    hint = "Keep one of them; several gold answers of a question are a list."
-    return KaratError(f"question {shown(query)} is in {first} already", where=where, hint=hint)
+def _repeated_question(query: str, where: str, rows: Iterable[tuple[str, str, object]]) -> KaratError:
+    first = next(place for place, each, _ in rows if each == query)
+    hint = "Keep one of them. Several gold answers of a question are given as a list."
+    return KaratError(f"question {shown(query)} was already in {first}", where=where, hint=hint)

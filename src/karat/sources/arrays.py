@@ -1,6 +1,6 @@
-"""Between Arrow's arrays, NumPy's and Python's lists, by way of their bytes.
+"""Convert between Arrow arrays, NumPy arrays and lists through their buffers.
 
-`pa.array` and `to_numpy` do the same, but import pandas where it is installed: longer than most evaluations take.
+PyArrow's own `pa.array` and `to_numpy` import pandas if it is installed, which takes longer than most evaluations.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 
 from karat.judged import Bools, Ints
 
-# An Arrow array of strings, in one piece, with 32-bit or 64-bit offsets. (Arrow has no types of its own.)
+# An Arrow array of strings, contiguous, with 32-bit or 64-bit offsets. (PyArrow has no type hints.)
 Column = Any
 
 
 def text_column(values: Sequence[str]) -> Column:
-    """Strings as a column."""
-    # Half a character, which no file can hold, is like nothing in any of them.
+    """A column from strings."""
+    # A lone surrogate is encoded to bytes that no valid UTF-8 file contains, so it matches nothing.
     encoded = [value.encode("utf-8", "surrogatepass") for value in values]
     sizes = np.fromiter(chain((0,), map(len, encoded)), np.int64, len(encoded) + 1)
     buffers = [None, pa.py_buffer(np.cumsum(sizes)), pa.py_buffer(b"".join(encoded))]
@@ -29,20 +29,20 @@ def text_column(values: Sequence[str]) -> Column:
 
 
 def row_indices(numbers: Ints) -> pa.Array:
-    """Row numbers to take from a column."""
+    """Row numbers as an Arrow array, for `Column.take`."""
     numbers = np.ascontiguousarray(numbers, np.int64)
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def to_numpy(column: pa.Array, kind: type[np.generic]) -> Any:
-    """A column without nulls as a NumPy array of this kind, which is the column's own."""
+    """A view of a column without nulls as a NumPy array; `kind` must be the column's type."""
     if not len(column):
         return np.empty(0, kind)
     return np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)]
 
 
 def to_bools(column: pa.Array) -> Bools:
-    """A column of true and false, without nulls, as NumPy's."""
+    """A boolean column without nulls as a NumPy array."""
     if not len(column):
         return np.empty(0, bool)
     bits = np.unpackbits(np.frombuffer(column.buffers()[1], np.uint8), bitorder="little")
@@ -50,7 +50,7 @@ def to_bools(column: pa.Array) -> Bools:
 
 
 def concatenate(chunks: Iterable[Column]) -> Column:
-    """Chunks of a column in one piece, with 64-bit offsets where 32 bits would not reach."""
+    """One column from the chunks of a column, with 64-bit offsets if 32 bits are too few."""
     filled = [chunk for chunk in chunks if len(chunk)]
     if not filled:
         return text_column([])
@@ -63,17 +63,17 @@ def concatenate(chunks: Iterable[Column]) -> Column:
 
 
 def contains(column: Column, text: str) -> Bools:
-    """Which values of a column hold this text."""
+    """Which values of a column contain this text."""
     return to_bools(pc.match_substring(column, text))
 
 
 def text_before_last(column: Column, text: str) -> Column:
-    """The values of a column up to the last time that they hold this text, which all of them do."""
+    """Each value of a column up to the last occurrence of this text; every value must contain it."""
     return pc.list_element(pc.split_pattern(column, text, max_splits=1, reverse=True), 0)
 
 
 def append_text(column: Column, text: str) -> Column:
-    """The values of a column, each with this text added."""
+    """Each value of a column with this text added at its end."""
     return (
         pc.binary_join_element_wise(column, pa.scalar(text, column.type), pa.scalar("", column.type))
         if text
@@ -82,7 +82,7 @@ def append_text(column: Column, text: str) -> Column:
 
 
 def truncate(column: Column, length: int) -> Column:
-    """The values of a column, cut to so many characters; untouched where none is longer."""
+    """Each value of a column, cut to this many characters; the column itself if no value is longer."""
     if not len(column) or pc.max(pc.utf8_length(column)).as_py() <= length:
         return column
     return pc.utf8_slice_codeunits(column, 0, length)

@@ -1,4 +1,4 @@
-"""What every source becomes: a truth, and a run in batches of complete queries."""
+"""The containers that all sources are read into: ground truth, and a run in batches of complete queries."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The judged documents of each query, and their grades: queries in order, documents CSR by query.
+    """Ground truth: the judged documents of each query, and their grades.
 
-    `keyless` counts what was listed and has nothing to be matched by. `scores` has the grades of documents that were
-    listed with scores, 1 for all others, or what is wrong with these scores; None where nothing was listed so.
-    `documents` are the documents as they were listed, where they are more than their keys.
+    The documents of query i are rows `offsets[i]` to `offsets[i + 1]` of `docs` (their keys) and `grades`.
+    `keyless` counts listed documents without a key, which can never match. `scores` has, for documents listed with
+    scores, these scores as grades, and 1 for all others; an error if the scores are not valid grades; and None if no
+    document was listed with a score. `documents` has the documents as they were given, or None if all are plain keys.
     """
 
     queries: tuple[str, ...]
@@ -36,55 +37,55 @@ class Truth:
     documents: Sequence[DocumentLike] | None = None
 
     def original_documents(self, golds: range) -> Sequence[DocumentLike]:
-        """Judged documents as they were given."""
+        """Judged documents as they were given, by their row numbers."""
         return (self.docs if self.documents is None else self.documents)[golds.start : golds.stop]
 
     def normalized_by(self, key: Key) -> Truth:
-        """The same with normalised keys: documents that become one keep their largest grade."""
+        """This ground truth with normalised keys; documents with the same key are merged, with the largest grade."""
         if not key.folds:
             return self
         folded = key.folded(self.docs)
-        same: list[list[int]] = []
+        merged: list[list[int]] = []
         sizes = [0]
         for query in range(len(self.queries)):
             by_key: dict[str, list[int]] = {}
             for gold in self.golds(query):
                 if doc := folded[gold]:
                     by_key.setdefault(doc, []).append(gold)
-            same += by_key.values()
+            merged += by_key.values()
             sizes.append(len(by_key))
-        first = [golds[0] for golds in same]
+        first = [golds[0] for golds in merged]
         scores = self.scores
         return Truth(
             self.queries,
             np.cumsum(sizes),
             [folded[gold] or "" for gold in first],
-            np.array([max(self.grades[golds]) for golds in same], np.float64),
+            np.array([max(self.grades[golds]) for golds in merged], np.float64),
             self.keyless + folded.count(""),
-            np.array([max(scores[golds]) for golds in same]) if isinstance(scores, np.ndarray) else scores,
+            np.array([max(scores[golds]) for golds in merged]) if isinstance(scores, np.ndarray) else scores,
             None if self.documents is None else [self.documents[gold] for gold in first],
         )
 
     def index(self, query: int) -> dict[str, int]:
-        """A query's judged documents by name: which of all judged documents each is."""
+        """The judged documents of a query: key to row number."""
         golds = self.golds(query)
         return dict(zip(self.docs[golds.start : golds.stop], golds, strict=True))
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Where each query stands."""
+        """The position of each query in `queries`."""
         return {query: at for at, query in enumerate(self.queries)}
 
     def golds(self, query: int) -> range:
-        """The indices of a query's judged documents."""
+        """The row numbers of a query's judged documents."""
         return range(int(self.offsets[query]), int(self.offsets[query + 1]))
 
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """Documents in rank order, without scores; a document may repeat, and None can never match.
+    """Lists of documents in rank order, without scores. A document may be listed more than once.
 
-    `docs` are their keys, `documents` the documents as they were given.
+    `docs` has their keys (None matches nothing), `documents` the documents as they were given.
     """
 
     queries: list[str]
@@ -94,7 +95,7 @@ class RankedLists:
 
 @dataclass(frozen=True, eq=False)
 class ScoredMappings:
-    """Documents by score, as mappings: each document is there once."""
+    """Documents with scores, as one mapping per query; `scores` and `offsets` have the scores of all queries."""
 
     queries: list[str]
     docs: list[dict[str, float]]
@@ -104,9 +105,9 @@ class ScoredMappings:
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Documents by score, as columns; `offsets` says which rows belong to which query.
+    """Documents with scores, as columns; query i has the rows `offsets[i]` to `offsets[i + 1]`.
 
-    `locate` names the source's lines of two rows that hold the same query and document, for an error.
+    `locate(query, doc)` names the two lines of the source in which a duplicate appears, for an error.
     """
 
     queries: list[str]
@@ -116,11 +117,11 @@ class ScoredRows:
     locate: Callable[[str, str], str]
 
     def segments(self, rows: Ints) -> Ints:
-        """Which query, by its place in `queries`, each row belongs to."""
+        """The query of each row, by its position in `queries`."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
     def where(self, keep: Bools) -> ScoredRows:
-        """The table without some of its rows; a query may be left with none."""
+        """The rows selected by a mask; a query may be left without rows."""
         from karat.sources.arrays import row_indices
 
         kept_before = np.concatenate(([0], np.cumsum(keep)))
@@ -132,27 +133,27 @@ Batch = RankedLists | ScoredMappings | ScoredRows
 
 
 class Run(Protocol):
-    """A run: batches of queries, each made when it is called for, so that threads can share the work."""
+    """A run as batches of queries. A batch is read when its function is called, so that threads can share the work."""
 
     @property
     def name(self) -> str: ...
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
-        """The run as it comes. A query that comes in two batches makes the caller ask for `whole`."""
+        """The run in its own order. If a query appears in two batches, use `as_one_batch` instead."""
 
     def as_one_batch(self) -> Batch:
-        """The run in one batch, with the rows of each query brought together."""
+        """The run in one batch, with the rows of each query together."""
 
     def empty_error(self) -> Exception | None:
-        """What is wrong with a run that holds nothing; None where that may be meant."""
+        """The error to raise if the run is empty; None if an empty run is valid."""
 
     def without_progress(self) -> Run:
-        """The same run, to be looked at once more in silence."""
+        """The same run, to be read again without reporting progress."""
 
 
 @dataclass(frozen=True)
 class InMemoryRun:
-    """A run that is in memory."""
+    """A run in memory."""
 
     name: str
     parts: tuple[Batch, ...]
@@ -162,11 +163,11 @@ class InMemoryRun:
             yield lambda part=part: part  # type: ignore[misc]  # mypy cannot type a default in a lambda
 
     def as_one_batch(self) -> Batch:
-        raise AssertionError("a run in memory has each query once")
+        raise AssertionError("a run in memory has each query only once")
 
     def empty_error(self) -> None:
-        """An empty mapping says that the system answered nothing."""
+        """None: an empty mapping means that the system retrieved nothing."""
 
     def without_progress(self) -> InMemoryRun:
-        """Itself."""
+        """This run, which reports no progress."""
         return self

@@ -1,4 +1,4 @@
-"""Data frames: anything with the Arrow C stream interface (pandas, polars, pyarrow, DuckDB)."""
+"""Read data frames: any object with the Arrow C stream interface (pandas, polars, PyArrow, DuckDB)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from karat.sources.arrays import Column, concatenate
 from karat.sources.containers import ScoredRows
 from karat.sources.grouping import group_by_query
 
-_HINT = "A data frame has the columns query, doc and grade (truth) or score (run)."
+_HINT = "A data frame needs the columns query, doc and grade (ground truth) or score (run)."
 
 
 @dataclass(frozen=True)
 class FrameColumns:
-    """Which columns of a frame are read."""
+    """The names of the columns to read."""
 
     query: str
     doc: str
@@ -29,41 +29,44 @@ class FrameColumns:
 
     @classmethod
     def of(cls, number: str, names: Mapping[str, str] | None) -> FrameColumns:
-        """`query`, `doc` and `grade` or `score`, unless other names are given for them."""
+        """The default names `query`, `doc` and `grade` or `score`, replaced by those in `names`."""
         given = dict(names or {})
         roles = ("query", "doc", number)
         for role, name in given.items():
             if not isinstance(name, str):
-                raise KaratError(f"{shown(name)} is not the name of a column", hint=f"Give the name of {role} as text.")
+                raise KaratError(
+                    f"{shown(name)} is not the name of a column",
+                    hint=f"Give the name of the column for {role} as text.",
+                )
             if role not in roles:
                 raise KaratError(
-                    f"{shown(role)} is not a column that is read",
-                    hint=f"Give names for {', '.join(roles[:-1])} or {roles[-1]}, as {{'doc': 'docno'}}.",
+                    f"{shown(role)} is not one of the columns {', '.join(roles[:-1])} and {roles[-1]}",
+                    hint="Give your names for these columns, for example {'doc': 'docno'}.",
                 )
         return cls(*(given.get(role, role) for role in roles))
 
 
 def read_frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False) -> ScoredRows:
-    """The three columns of a frame, the rows of each query together; numbers must be finite if that is said."""
+    """Read three columns of a data frame, grouped by query; with `finite`, infinite numbers are an error."""
     try:
         table = pa.table(source)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise KaratError(f"this cannot be read as a table: {error}", where=name, hint=_HINT) from None
+        raise KaratError(f"cannot be read as a table: {error}", where=name, hint=_HINT) from None
     query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
     doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
     number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", finite)
-    return group_by_query(query, doc, number, lambda of_query, of_doc: _places(query, doc, of_query, of_doc, name))
+    return group_by_query(query, doc, number, lambda one_query, one_doc: _locate(query, doc, one_query, one_doc, name))
 
 
 def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
-    there = table.column_names.count(wanted)
-    if there != 1:
-        problem = "there is no column" if there == 0 else "there are two columns"
+    count = table.column_names.count(wanted)
+    if count != 1:
+        problem = "no column" if count == 0 else "more than one column"
         raise KaratError(
-            f"{problem} {shown(wanted)} among {', '.join(map(shown, table.column_names)) or 'none'}",
+            f"{problem} {shown(wanted)}; the columns are {', '.join(map(shown, table.column_names)) or 'none'}",
             where=name,
-            hint=f"{'' if there else did_you_mean(wanted, table.column_names)} Other names are given with "
-            "truth_columns= and run_columns=, as {'doc': 'docno'}.".strip(),
+            hint=f"{'' if count else did_you_mean(wanted, table.column_names)} Other column names are given with "
+            "truth_columns= and run_columns=, for example {'doc': 'docno'}.".strip(),
         )
     return table[wanted]
 
@@ -71,7 +74,7 @@ def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
 def _ids(column: pa.ChunkedArray, where: str) -> Column:
     kind = column.type
     if pa.types.is_dictionary(kind):
-        _refuse_nulls(column, where)
+        _reject_nulls(column, where)
         chunks = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in column.chunks]
         column = pa.chunked_array(chunks, pa.large_string())
         kind = column.type
@@ -80,9 +83,9 @@ def _ids(column: pa.ChunkedArray, where: str) -> Column:
         kind = column.type
     if not (_is_text(kind) or pa.types.is_integer(kind)):
         raise KaratError(
-            f"ids of type {kind}", where=where, hint="Ids are text or whole numbers; convert the column to text."
+            f"ids have type {kind}", where=where, hint="Ids are text or whole numbers; convert the column to text."
         )
-    _refuse_nulls(column, where)
+    _reject_nulls(column, where)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         column = column.cast(pa.large_string())
     ids = concatenate(column.chunks)
@@ -106,8 +109,8 @@ def _numbers(column: pa.ChunkedArray, where: str, finite: bool) -> Floats:
         or pa.types.is_decimal(kind)
         or pa.types.is_boolean(kind)
     ):
-        raise KaratError(f"numbers of type {kind}", where=where, hint="Convert the column to numbers.")
-    _refuse_nulls(column, where)
+        raise KaratError(f"type {kind} is not numeric", where=where, hint="Convert the column to numbers.")
+    _reject_nulls(column, where)
     numbers: Floats = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
     bad = ~np.isfinite(numbers) if finite else np.isnan(numbers)
     if bad.any():
@@ -116,13 +119,13 @@ def _numbers(column: pa.ChunkedArray, where: str, finite: bool) -> Floats:
     return numbers
 
 
-def _refuse_nulls(column: pa.ChunkedArray, where: str) -> None:
+def _reject_nulls(column: pa.ChunkedArray, where: str) -> None:
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
         raise KaratError("a value is missing", where=f"{where}, row {row}", hint="Every row needs all three columns.")
 
 
-def _places(query: Column, doc: Column, of_query: str, of_doc: str, name: str) -> str:
-    """The first two rows that hold this query and document."""
-    rows = pc.indices_nonzero(pc.and_(pc.equal(query, of_query), pc.equal(doc, of_doc))).to_pylist()
+def _locate(query: Column, doc: Column, one_query: str, one_doc: str, name: str) -> str:
+    """The first two rows with this query and document."""
+    rows = pc.indices_nonzero(pc.and_(pc.equal(query, one_query), pc.equal(doc, one_doc))).to_pylist()
     return f"{name}, rows {rows[0]} and {rows[1]}"

@@ -1,4 +1,4 @@
-"""The grades of gold documents that are given as documents: their scores."""
+"""The grades of gold documents that are given as objects with scores."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Collection
 
 from karat.documents.fields import DocumentLike, document_scores
-from karat.errors import KaratError
+from karat.errors import KaratError, plural
 
 
 def grades_by_key(
     keys: list[str | None], documents: Collection[DocumentLike], where: str
 ) -> dict[str | None, float] | None:
-    """The grade of each gold document of a query, which is its score; None if they have no scores.
+    """The grades of a query's gold documents: their scores, or None if no document has a score.
 
-    Of a document that is listed twice the larger one counts.
+    If a document is listed twice, its larger score is used.
     """
     given = document_scores(documents, where)
     missing = given.count(None)
@@ -22,9 +22,9 @@ def grades_by_key(
         return None
     if missing:
         raise KaratError(
-            f"{len(given) - missing} of {len(given)} gold documents have a score",
+            f"only {len(given) - missing} of {plural(len(given), 'gold document')} have a score",
             where=where,
-            hint="Of a query's gold documents all have a score, or none.",
+            hint="Give a score to all gold documents of a query, or to none.",
         )
     grades: dict[str | None, float] = {}
     for key, score in zip(keys, given, strict=True):
@@ -34,7 +34,9 @@ def grades_by_key(
             grade = math.inf
         if not 0 <= grade < math.inf:
             raise KaratError(
-                f"a gold document has the score {grade:g}", where=where, hint="Its score is its grade: 0 or more."
+                f"a gold document has the score {grade:g}",
+                where=where,
+                hint="The score of a gold document is its grade: 0 or more.",
             )
         grades[key] = max(grade, grades.get(key, grade))
     return grades

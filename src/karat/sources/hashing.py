@@ -1,7 +1,7 @@
-"""One 64-bit hash per row of a table, of its query and document together.
+"""A 64-bit hash for each row of a table, computed from its query and document.
 
-Sorting hashes brings repeated rows together in a fraction of the time that sorting texts takes. Equal hashes are only
-ever candidates: what is reported has been compared as text.
+Sorting hashes finds repeated rows much faster than sorting texts. Rows with equal hashes are only candidates: they are
+compared as text before they are reported.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def row_hashes(table: ScoredRows) -> Hashes:
 
 
 def repeated_rows(table: ScoredRows, hashes: Hashes) -> Ints:
-    """The rows that hold a query and document which another row holds as well, in order."""
-    # Half of each hash is sorted in half of the time; what agrees in it is looked at whole, then as text.
-    rows = _repeated((hashes >> _HALF).astype(np.uint32))
-    rows = rows[_repeated(hashes[rows])]
+    """The rows whose query and document also appear in another row, in order."""
+    # Sorting the upper half of each hash takes half the time. Rows that agree in it are compared by the whole hash,
+    # then as text.
+    rows = _repeated_values((hashes >> _HALF).astype(np.uint32))
+    rows = rows[_repeated_values(hashes[rows])]
     docs = table.docs.take(arrays.row_indices(rows)).to_pylist()
     seen: dict[tuple[int, str], list[int]] = {}
     for row, segment, doc in zip(rows.tolist(), table.segments(rows).tolist(), docs, strict=True):
@@ -45,22 +46,22 @@ def repeated_rows(table: ScoredRows, hashes: Hashes) -> Ints:
     return np.array(sorted(row for same in seen.values() if len(same) > 1 for row in same), np.int64)
 
 
-def _repeated(values: NDArray[np.unsignedinteger]) -> Ints:
-    """Where the values stand that are there more than once."""
+def _repeated_values(values: NDArray[np.unsignedinteger]) -> Ints:
+    """The positions of values that appear more than once."""
     in_order = np.sort(values)
     twice = in_order[1:][in_order[1:] == in_order[:-1]]
     return np.flatnonzero(np.isin(values, twice)) if len(twice) else np.empty(0, np.int64)
 
 
 def query_hashes(queries: Column) -> Hashes:
-    """The hashes of queries, mixed otherwise than those of documents: the two may share their ids."""
+    """The hashes of queries, mixed differently from those of documents, because both may have the same ids."""
     mixed = text_hashes(queries) * _OTHER_PRIME
     mixed ^= mixed >> _HALF
     return mixed
 
 
 def pair_hashes(queries: Hashes, docs: Hashes) -> Hashes:
-    """The hash of each query and document together."""
+    """A hash for each pair of a query and a document."""
     mixed = queries ^ docs
     mixed *= _PRIME
     mixed ^= mixed >> _HALF
@@ -69,7 +70,7 @@ def pair_hashes(queries: Hashes, docs: Hashes) -> Hashes:
 
 
 def text_hashes(column: Column) -> Hashes:
-    """One hash per text, eight bytes at a time over all texts at once."""
+    """A hash for each text, computed for all texts at once, eight bytes at a time."""
     _, offset_buffer, data = column.buffers()
     width = np.int64 if pa.types.is_large_string(column.type) else np.int32
     if not len(column) or data is None:
@@ -81,14 +82,14 @@ def text_hashes(column: Column) -> Hashes:
         text = np.concatenate((text, np.zeros(8, np.uint8)))
     words = np.ndarray((len(text) - 7,), np.uint64, text, 0, (1,))
     hashes = lengths.astype(np.uint64)
-    going_on: slice | Ints = slice(None)
+    unfinished: slice | Ints = slice(None)
     for at in range(0, int(lengths.max()), 8):
-        word = words[starts[going_on] + at]
-        word &= _MASKS[np.minimum(lengths[going_on] - at, 8)]
-        mixed = (hashes[going_on] ^ word) * _PRIME
+        word = words[starts[unfinished] + at]
+        word &= _MASKS[np.minimum(lengths[unfinished] - at, 8)]
+        mixed = (hashes[unfinished] ^ word) * _PRIME
         mixed ^= mixed >> _HALF
-        hashes[going_on] = mixed
-        # Only what goes on is looked at again: one long id among many short ones costs its own length.
-        longer = lengths[going_on] > at + 8
-        going_on = np.flatnonzero(longer) if isinstance(going_on, slice) else going_on[longer]
+        hashes[unfinished] = mixed
+        # Only texts with more bytes are processed again: one long id among many short ones costs only its own length.
+        longer = lengths[unfinished] > at + 8
+        unfinished = np.flatnonzero(longer) if isinstance(unfinished, slice) else unfinished[longer]
     return hashes

@@ -1,4 +1,4 @@
-"""Truths and runs as Python has them: mappings by query, and plain lists, one per query."""
+"""Read ground truth and runs from Python objects: a mapping by query, or one list per query."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from karat.judged import Bools, Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
 
-_TRUTH_HINT = "A truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
+_TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
 
 
 def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
-    """A truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`, where every document listed has grade 1."""
+    """Ground truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`; every listed document has grade 1."""
     golds: dict[str, dict[str, float]] = {}
     scored: dict[str, Mapping[str | None, float]] = {}
     given: dict[str, Mapping[str | None, DocumentLike]] = {}
-    wrong: KaratError | None = None
+    bad_scores: KaratError | None = None
     keyless, by_id = 0, False
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
@@ -34,18 +34,18 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
             golds[query] = _with_text_keys(docs, where)
             by_id = True
         else:
-            documents = list(_several(docs, where, _TRUTH_HINT))
+            documents = list(_iterable(docs, where, _TRUTH_HINT))
             listed = key.of(documents, where)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
             if any(one is not other for one, other in zip(listed, documents, strict=True)):
-                # Backwards, so that of documents with one key the first one stays.
+                # In reverse, so that the first of several documents with the same key is kept.
                 given[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
             try:
-                if worth := grades_by_key(listed, documents, where):
-                    scored[query] = worth
+                if by_key := grades_by_key(listed, documents, where):
+                    scored[query] = by_key
             except KaratError as error:
-                wrong = wrong or error
+                bad_scores = bad_scores or error
         # A gold without a key can never be found.
         if "" in golds[query]:
             golds[query] = {doc: grade for doc, grade in golds[query].items() if doc}
@@ -57,20 +57,18 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
         reject_lone_surrogates(docs_in_order, name)
     scores: Floats | None = None
     if scored:
-        worths = ((scored.get(query, of_query), of_query) for query, of_query in golds.items())
-        scores = np.array([worth[doc] for worth, of_query in worths for doc in of_query])
+        by_query = ((scored.get(query, docs), docs) for query, docs in golds.items())
+        scores = np.array([grade_of[doc] for grade_of, docs in by_query for doc in docs])
     documents_in_order: list[DocumentLike] | None = None
     if given:
         documents_in_order = [given.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
-    truth = Truth(
-        tuple(golds), offsets, docs_in_order, grades, keyless, scores if wrong is None else wrong, documents_in_order
-    )
-    # Ids that are keys of a mapping are normalised last, when their grades are known to be numbers.
+    truth = Truth(tuple(golds), offsets, docs_in_order, grades, keyless, bad_scores or scores, documents_in_order)
+    # The ids of a mapping are normalised last, when their grades are known to be numbers.
     return truth.normalized_by(key) if by_id else truth
 
 
 def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemoryRun:
-    """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`, each query in the one or the other form."""
+    """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`; queries may mix the two forms."""
     scored: dict[str, dict[str, float]] = {}
     listed: dict[str, Sequence[str | None]] = {}
     given: list[Sequence[DocumentLike]] = []
@@ -82,13 +80,13 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
         if isinstance(docs, Mapping):
             scored[query] = _with_text_keys(docs, where)
         else:
-            documents = list(_several(docs, where, _RUN_HINT))
+            documents = list(_iterable(docs, where, _RUN_HINT))
             listed[query] = key.of_retrieved(documents, where)
             given.append(documents)
     reject_lone_surrogates(seen, name)
     parts: list[Batch] = []
     if scored:
-        offsets, scores = _flat(scored, _no_nan, "score", name)
+        offsets, scores = _flat(scored, _is_not_nan, "score", name)
         parts.append(ScoredMappings(list(scored), list(scored.values()), scores, offsets))
     if listed:
         parts.append(RankedLists(list(listed), list(listed.values()), given))
@@ -96,7 +94,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
 
 
 def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
-    """Lists, one per query, as a mapping."""
+    """A mapping from lists that are in the order of the queries."""
     for at, docs in enumerate(lists):
         if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
             raise KaratError(
@@ -110,11 +108,11 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
 def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> str:
     query = identifier(value, name)
     if query in seen:
-        raise KaratError(f"query {query} comes twice, once as text and once as a number", where=name)
+        raise KaratError(f"query {query} appears twice, once as text and once as a number", where=name)
     return query
 
 
-def _several(docs: object, where: str, hint: str) -> Iterable[object]:
+def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
     if type(docs) is list:
         return docs
     if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
@@ -127,53 +125,55 @@ def _several(docs: object, where: str, hint: str) -> Iterable[object]:
 
 
 def _with_text_keys(docs: Mapping[Any, Any], where: str) -> dict[str, Any]:
-    """The same mapping, its ids as strings; untouched where they are strings already, as they mostly are."""
+    """The mapping with ids as strings; the mapping itself if they are strings already, as they usually are."""
     if isinstance(docs, dict) and all_text(docs):
         return docs
     texts: dict[str, Any] = {}
     for doc, value in docs.items():
         text = identifier(doc, where)
         if text in texts:
-            raise KaratError(f"document {text} comes twice, once as text and once as a number", where=where)
+            raise KaratError(f"document {text} appears twice, once as text and once as a number", where=where)
         texts[text] = value
     return texts
 
 
 def _flat(
-    by_query: dict[str, dict[str, float]], good: Callable[[Floats], Bools], what: str, name: str
+    by_query: dict[str, dict[str, float]], valid: Callable[[Floats], Bools], what: str, name: str
 ) -> tuple[Ints, Floats]:
-    """The numbers of all queries in one array, and where each query's begin."""
+    """The offset of each query, and the numbers of all queries in one array."""
     sizes = np.fromiter(map(len, by_query.values()), np.int64, len(by_query))
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     try:
         values = chain.from_iterable(docs.values() for docs in by_query.values())
         numbers = np.fromiter(values, np.float64, int(offsets[-1]))
     except (TypeError, ValueError, OverflowError):
-        raise _bad_number(by_query, good, what, name) from None
-    if not good(numbers).all():
-        raise _bad_number(by_query, good, what, name)
+        raise _invalid_number_error(by_query, valid, what, name) from None
+    if not valid(numbers).all():
+        raise _invalid_number_error(by_query, valid, what, name)
     return offsets, numbers
 
 
-def _no_nan(numbers: Floats) -> Bools:
+def _is_not_nan(numbers: Floats) -> Bools:
     return ~np.isnan(numbers)
 
 
-def _bad_number(
-    by_query: dict[str, dict[str, float]], good: Callable[[Floats], Bools], what: str, name: str
+def _invalid_number_error(
+    by_query: dict[str, dict[str, float]], valid: Callable[[Floats], Bools], what: str, name: str
 ) -> KaratError:
-    """Find the number that the fast way stumbled over."""
+    """Find the number that could not be read, and name its place."""
     for query, docs in by_query.items():
         for doc, value in docs.items():
             try:
-                fine = bool(good(np.asarray(float(value))))
+                is_valid = bool(valid(np.asarray(float(value))))
             except (TypeError, ValueError, OverflowError):
-                fine = False
-            if not fine:
+                is_valid = False
+            if not is_valid:
                 several_runs = isinstance(value, Mapping)
                 return KaratError(
                     f"{what} {shown(value)} is not a number",
                     where=f"{name}, query {query}, document {doc}",
-                    hint="Several runs go into evaluate_runs." if several_runs else f"Every document needs a {what}.",
+                    hint="Evaluate several runs with evaluate_runs."
+                    if several_runs
+                    else f"Every document needs a {what}.",
                 )
-    raise AssertionError("no bad number among numbers that could not be read")
+    raise AssertionError("every number is valid, but they could not be read")

@@ -1,4 +1,4 @@
-"""Records, one per question: JSON objects, one a line, or dictionaries; and their fields, whatever they are called."""
+"""Read records, one per query: dictionaries, or a file with one JSON object per line; and the names of their fields."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ Record = Mapping[str, Any]
 
 FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
-
-# What other systems call the fields.
+# The names that other systems use for these fields.
 ALIASES = {
     "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input"),
     "truth": (
@@ -37,27 +36,27 @@ ALIASES = {
 
 
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
-    """What each field is called: as we call it, unless another name is given."""
+    """The name of each field in the records: the field's own name, unless `fields` gives another."""
     if fields is not None and not isinstance(fields, Mapping):
-        hint = 'Give a mapping, as {"query": "id"}.'
-        raise KaratError(f"fields={shown(fields)} says no names of fields", hint=hint)
-    for role, name in (fields or {}).items():
-        if role not in FIELDS:
-            hint = f"{did_you_mean(str(role), FIELDS)} The fields are {', '.join(FIELDS)}.".strip()
-            raise KaratError(f"{shown(role)} is no field of results", hint=hint)
+        raise KaratError(f"fields={shown(fields)} is not a mapping", hint='For example {"query": "id"}.')
+    for field, name in (fields or {}).items():
+        if field not in FIELDS:
+            hint = f"{did_you_mean(str(field), FIELDS)} The fields are {', '.join(FIELDS)}.".strip()
+            raise KaratError(f"{shown(field)} is not a field of results", hint=hint)
         if not isinstance(name, str) or not name:
-            raise KaratError(f"{shown(name)} is not the name of a field", hint=f"Give the name of {role} as text.")
-    return {role: role for role in FIELDS} | dict(fields or {})
+            hint = f"Give the name of the field for {field} as text."
+            raise KaratError(f"{shown(name)} is not the name of a field", hint=hint)
+    return {field: field for field in FIELDS} | dict(fields or {})
 
 
-def rename_hint(role: str, name: str) -> str:
-    """How to name a field, on the command line and in Python."""
-    in_python = json.dumps({role: name}, ensure_ascii=False)
-    return f"--field {shlex.quote(f'{role}={name}')} (in Python fields={in_python})."
+def rename_hint(field: str, name: str) -> str:
+    """How to give the name of a field, on the command line and in Python."""
+    in_python = json.dumps({field: name}, ensure_ascii=False)
+    return f"--field {shlex.quote(f'{field}={name}')} (in Python fields={in_python})."
 
 
 def field_value(record: Record, name: str) -> Any:
-    """A field of a record, None where it has none; a dot goes into an object, unless a key is written so."""
+    """A field of a record, or None; `a.b` is the field b of the object a, unless the record has a key `a.b`."""
     if name in record:
         return record[name]
     outer, dot, inner = name.partition(".")
@@ -66,7 +65,7 @@ def field_value(record: Record, name: str) -> Any:
 
 
 def records_from_list(records: Sequence[Record], name: str) -> Iterator[tuple[str, Record]]:
-    """Each record with its place."""
+    """Each record with its place, for errors."""
     for at, record in enumerate(records):
         where = f"{name}[{at}]"
         if not isinstance(record, Mapping):
@@ -75,20 +74,23 @@ def records_from_list(records: Sequence[Record], name: str) -> Iterator[tuple[st
 
 
 def records_from_json_lines(source: TextFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
-    """Each object of a file of JSON lines, with its place; `read` are the names of the fields that will be read."""
-    # A field that comes twice is looked for only where its name does: to look at every key of every object makes
-    # parsing take half as long again. A quotation mark in a text is escaped, so that texts are not taken for names.
+    """Each object of a JSON lines file with its place; `read` has the names of the fields that will be read.
+
+    A field that appears twice in an object is an error.
+    """
+    # Checking every key of every object would make parsing 50% slower. So a line is only checked if it contains the
+    # quoted name of a field twice. Quotation marks inside texts are escaped, so a text cannot contain a quoted name.
     quoted = {name.partition(".")[0]: _quoted(name.rpartition(".")[2]) for name in read}
     first = True
     for number, line in source.lines():
         if not line:
             continue
         where = f"{source.name}:{number}"
-        record = _parsed(line, _QUICK, where, first, hint)
+        record = _decode(line, _FAST_DECODER, where, first, hint)
         if not isinstance(record, dict):
-            raise _no_object(line, f"{shown(record)} is not an object", where, first, hint)
+            raise _not_an_object(line, f"{shown(record)} is not an object", where, first, hint)
         if any(line.count(quoted[name]) > 1 for name in quoted.keys() & record.keys()):
-            record = _parsed(line, _CAREFUL, where, first, hint)
+            record = _decode(line, _STRICT_DECODER, where, first, hint)
         yield where, record
         first = False
 
@@ -98,12 +100,12 @@ def _quoted(name: str) -> bytes:
 
 
 def parse_json(data: bytes, where: str, hint: str) -> Any:
-    """What a file of JSON holds as a whole, no key twice in an object."""
-    return _parsed(data, _CAREFUL, where, False, hint)
+    """The value of a JSON file; a key that appears twice in an object is an error."""
+    return _decode(data, _STRICT_DECODER, where, False, hint)
 
 
 def is_single_json_value(data: bytes) -> bool:
-    """Whether this is one value of JSON, as far as it can be read; else values follow each other, as lines do."""
+    """Whether the data is a single JSON value or invalid JSON, and not several values, as in JSON lines."""
     text = data.decode(errors="replace").lstrip()
     try:
         _, end = json.JSONDecoder().raw_decode(text)
@@ -112,33 +114,31 @@ def is_single_json_value(data: bytes) -> bool:
     return not text[end:].strip()
 
 
-def _parsed(line: bytes, decoder: json.JSONDecoder, where: str, first: bool, hint: str) -> Any:
-    """What a line holds."""
+def _decode(line: bytes, decoder: json.JSONDecoder, where: str, first: bool, hint: str) -> Any:
     if b"\0" in line:
-        binary = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError("there is a NUL byte in this line", where=where, hint=binary)
+        encoding = "This is binary data, or UTF-16: save the file as UTF-8."
+        raise KaratError("the line contains a NUL byte", where=where, hint=encoding)
     try:
         text = line.decode()
         return decoder.decode(text)
     except UnicodeDecodeError as error:
         bad = shown(line[error.start : error.start + 1])
-        what = f"not UTF-8: {bad} in column {error.start + 1}"
+        what = f"not UTF-8: {bad} at column {error.start + 1}"
         raise KaratError(what, where=where, hint="Save the file as UTF-8.") from None
     except json.JSONDecodeError as error:
         at = f"{'' if error.lineno == 1 else f'line {error.lineno}, '}column {error.colno}"
-        what = f"not JSON: {error.msg} in {at}"
-        raise _no_object(line, what, where, first, hint, cut=error.pos >= len(text)) from None
+        what = f"not JSON: {error.msg.removesuffix(' at')} at {at}"
+        raise _not_an_object(line, what, where, first, hint, cut=error.pos >= len(text)) from None
     except RecursionError:
         raise KaratError("objects are nested too deeply", where=where, hint=hint) from None
-    except KaratError as error:  # from the decoder's hooks, which do not know the place
+    except KaratError as error:  # from the decoder's hooks, which do not know the line
         raise KaratError(error.what, where=where, hint=error.hint) from None
     except ValueError:
-        what = "there is a number of thousands of digits"
-        raise KaratError(what, where=where, hint="Write it as text.") from None
+        raise KaratError("a number has thousands of digits", where=where, hint="Write it as text.") from None
 
 
-def _no_object(line: bytes, what: str, where: str, first: bool, hint: str, cut: bool = False) -> KaratError:
-    """A line that holds no object. The first one shows whether this is JSON that is not in lines."""
+def _not_an_object(line: bytes, what: str, where: str, first: bool, hint: str, cut: bool = False) -> KaratError:
+    """The error for a line that is not an object. On the first line, detects JSON that is not in lines."""
     if first and line.lstrip().startswith(b"["):
         what = "this is one list, not one object per line"
         hint = "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
@@ -148,18 +148,18 @@ def _no_object(line: bytes, what: str, where: str, first: bool, hint: str, cut: 
     return KaratError(what, where=where, hint=hint)
 
 
-def _no_constant(name: str) -> None:
-    raise KaratError(f"not JSON: {name} is no number there", hint="Write null, or leave it out.")
+def _reject_constant(name: str) -> None:
+    raise KaratError(f"not JSON: {name} is not a JSON number", hint="Write null, or leave it out.")
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise KaratError(f"the key {shown(key)} comes twice in one object", hint="Keep one of them.")
+            raise KaratError(f"the key {shown(key)} appears twice in one object", hint="Keep one of them.")
         found[key] = value
     return found
 
 
-_QUICK = json.JSONDecoder(parse_constant=_no_constant)
-_CAREFUL = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_each_key_once)
+_FAST_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
+_STRICT_DECODER = json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_reject_repeated_keys)

@@ -1,4 +1,4 @@
-"""The results of a RAG system, one JSON object per question: its truth, what was retrieved for it, and the answers."""
+"""Read the results of a RAG system: one record per query, with its ground truth, retrieved documents and answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, nearest, shown
+from karat.errors import KaratError, nearest, plural, shown
 from karat.sources.records import (
     ALIASES,
     Record,
@@ -26,24 +26,24 @@ __all__ = ["Results", "is_results", "read_results"]
 
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
-"""What can be evaluated, and the two fields that it takes."""
+"""The parts of results that can be evaluated, and the two fields that each needs."""
 
 _HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 _DOCUMENTS = "Give a list of texts, of ids, or of documents, or {document: number}."
 _ELSEWHERE = {
-    "query": "Gold answers and predicted ones in files of their own go into `karat answers`.",
-    "truth": "Answers alone need gold_answers and answer instead.",
+    "query": "If gold answers and predicted answers are in two files, use `karat answers`.",
+    "truth": "To evaluate only answers, the fields are gold_answers and answer.",
 }
-_LISTED = 20  # so many names of fields go into a message,
-_COMPARED = 1000  # and so many are compared with a wrong one: objects keyed by document may have any number
+_MAX_LISTED = 20  # names of fields in a message
+_MAX_COMPARED = 1000  # names compared with a wrong one: an object keyed by document may have any number of keys
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The truth and the run that one file of results holds, the gold answers and the predicted ones, each by query.
+    """The ground truth, run, gold answers and predicted answers of a results file, each by query.
 
-    A query's documents are a list of texts, ids and mappings, or `{document: number}`, the number being the grade in
-    the truth and the score in the run. `name` is what messages call the results, `queries` are all there are, in order.
+    The documents of a query are a list of texts, ids and mappings, or `{document: number}`: the number is a grade in
+    the ground truth and a score in the run. `queries` has all queries in order; `name` is for messages.
     """
 
     name: str
@@ -53,15 +53,15 @@ class Results:
     gold_answers: dict[str, tuple[str, ...]]
     answers: dict[str, str]
     unscored: tuple[tuple[str, int, str], ...] = ()
-    """what is there and cannot be scored: in words, in how many lines it is, and the hint"""
+    """fields that are present but cannot be scored: a message, the number of queries that have them, and a hint"""
     empty: tuple[str, ...] = ()
-    """queries with nothing else"""
+    """queries whose record has no other field"""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What can be evaluated: `documents`, `answers`, or both."""
-        there = {"documents": bool(self.truth and self.run), "answers": bool(self.gold_answers and self.answers)}
-        return tuple(part for part in PARTS if there[part])
+        """The parts that can be evaluated: `documents`, `answers`, or both."""
+        present = {"documents": bool(self.truth and self.run), "answers": bool(self.gold_answers and self.answers)}
+        return tuple(part for part in PARTS if present[part])
 
 
 def read_results(
@@ -70,12 +70,12 @@ def read_results(
     required: Collection[Part] = (),
     optional: Collection[Part] = tuple(PARTS),
 ) -> Results:
-    """Results from a file of JSON lines, or from a list of records.
+    """Read results from a JSON lines file or a list of records.
 
-    `fields` has the names of fields that are called otherwise: `{"retrieved": "response.source_nodes"}`. A dot goes
-    into an object. A query without a truth is in the run only; one for which nothing is logged, in the truth only.
-    `required` are the parts that have to be there, `documents` or `answers`, and `optional` those that are read if they
-    are there; one has to be.
+    `fields` gives the names of fields that are named differently: `{"retrieved": "response.source_nodes"}`; a dot
+    reads a field of an inner object. A query without ground truth is only in the run, and a query without retrieved
+    documents only in the ground truth. The parts in `required` must be present; those in `optional` are read if they
+    are. At least one part must be present.
 
     >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
     >>> results.truth, results.run
@@ -86,108 +86,115 @@ def read_results(
     names = field_names(fields)
     if isinstance(source, TextFile):
         try:
-            records = records_from_json_lines(source, (names[role] for role in ALIASES), _HINT)
-            return _collected(source.name, records, names, required, optional)
+            records = records_from_json_lines(source, (names[field] for field in ALIASES), _HINT)
+            return _results(source.name, records, names, required, optional)
         except KaratError:
             source.check()
             raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _collected("the results", records_from_list(source, "the results"), names, required, optional)
-    raise KaratError(f"{shown(source)} is no results", hint="Results are a path, or a list of records (dictionaries).")
+        return _results("the results", records_from_list(source, "the results"), names, required, optional)
+    raise KaratError(f"results cannot be read from {shown(source)}", hint="Give a path or a list of dictionaries.")
 
 
 def is_results(source: TextFile) -> bool:
-    """Whether this is a file of results, as far as its first line that is not blank shows: it begins with `{`."""
+    """Whether this is a results file: its first line that is not blank begins with `{`."""
     return source.first_byte() == b"{"
 
 
-def _collected(
+def _results(
     name: str,
     records: Iterable[tuple[str, Record]],
     names: Mapping[str, str],
     required: Collection[Part],
     optional: Collection[Part],
 ) -> Results:
-    found, fields, example = _gathered(records, names)
+    found, present, example = _collect_fields(records, names)
     places = found["query"]
     if example is None:
-        raise KaratError("there are no results", where=name, hint=_HINT)
-    used = _used(found, required, optional)
-    for role in ("query", *used):
-        if not found[role]:
-            raise _no_field(role, names, list(fields), example, name)
-    read = {role: _read(role, found, names) for role in used if role in PARTS["documents"]}
-    unscored = list(_halves(found, names))
+        raise KaratError("no results found", where=name, hint=_HINT)
+    used = _fields_to_read_field(found, required, optional)
+    for field in ("query", *used):
+        if not found[field]:
+            raise _missing_field_error(field, names, list(present), example, name)
+    read = {field: _read_field(field, found, names) for field in used if field in PARTS["documents"]}
+    unscored = list(_incomplete_parts(found, names))
     try:
-        read |= {role: _read(role, found, names) for role in used if role in PARTS["answers"]}
+        read |= {field: _read_field(field, found, names) for field in used if field in PARTS["answers"]}
     except KaratError as error:
         if "answers" in required or not read:
             raise
         unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.hint or ""))
-    truth, run, golds, answers = (read.get(role, {}) for role in _READ)
-    empty = [query for query in places if not any(query in found[role] for role in _READ)]
+    truth, run, golds, answers = (read.get(field, {}) for field in _READERS)
+    empty = [query for query in places if not any(query in found[field] for field in _READERS)]
     return Results(name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty))
 
 
-def _gathered(
+def _collect_fields(
     records: Iterable[tuple[str, Record]], names: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, None], Record | None]:
-    """The fields of each query as they are, with its place for the query; all names of fields; and the first record."""
-    found: dict[str, dict[str, Any]] = {role: {} for role in ALIASES}
+    """The values of each field by query (of `query`, its place); the names of all fields; and the first record."""
+    found: dict[str, dict[str, Any]] = {field: {} for field in ALIASES}
     places = found["query"]
-    fields: dict[str, None] = {}
+    present: dict[str, None] = {}
     example: Record | None = None
-    lacking = None
+    without_query = None
     for where, record in records:
         example = record if example is None else example
-        fields.update(dict.fromkeys(record))
+        present.update(dict.fromkeys(record))
         value = field_value(record, names["query"])
         if value is None:
-            lacking = lacking or where
-        if lacking and (places or value is not None):
-            raise KaratError(f"there is no {shown(names['query'])}", where=lacking, hint="Every line needs a query.")
-        # Where not even the first line has a query, it has to be seen whether any has.
+            without_query = without_query or where
+        # If no record has a query, the field probably has another name: that is a different error, raised later.
+        if without_query and (places or value is not None):
+            what = f"the field {shown(names['query'])} is missing"
+            raise KaratError(what, where=without_query, hint="Every line needs a query.")
         if value is not None:
             query = _new_query(value, where, places)
             places[query] = where
-            for role in _READ:
-                if (value := field_value(record, names[role])) is not None:
-                    found[role][query] = value
-    return found, fields, example
+            for field in _READERS:
+                if (value := field_value(record, names[field])) is not None:
+                    found[field][query] = value
+    return found, present, example
 
 
-def _read(role: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
-    """A field of each query. What is not evaluated is not read, and may look as it likes."""
-    name = names[role]
+def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+    """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
+    name = names[field]
     try:
-        return {query: _READ[role](value, f"{found['query'][query]}, {name}") for query, value in found[role].items()}
+        return {
+            query: _READERS[field](value, f"{found['query'][query]}, {name}") for query, value in found[field].items()
+        }
     except KaratError as error:
-        example = next((value for value in found[role].values() if isinstance(value, Mapping)), {})
+        example = next((value for value in found[field].values() if isinstance(value, Mapping)), {})
         inner = next((key for key, value in example.items() if isinstance(value, str)), None)
-        if role in PARTS["documents"] or inner is None:
+        if field in PARTS["documents"] or inner is None:
             raise
-        # Many logs have an object for the answer.
-        hint = f"Name the text in it: {rename_hint(role, f'{name}.{inner}')}"
+        # In many logs the answer is an object.
+        hint = f"Name the text in it: {rename_hint(field, f'{name}.{inner}')}"
         raise KaratError(error.what, where=error.where, hint=hint) from None
 
 
-def _halves(found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    """Fields that are there, and cannot be scored for want of another."""
+def _incomplete_parts(
+    found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
+) -> Iterator[tuple[str, int, str]]:
+    """Fields that cannot be scored because the other field of their part is missing."""
     for one, other in PARTS.values():
-        for there, lacking in ((one, other), (other, one)):
-            if found[there] and not found[lacking]:
-                count = len(found[there])
-                queries = f"{count:,} quer{'y' if count == 1 else 'ies'}"
-                message = f"{names[there]} of {queries} not scored: no line has a field {names[lacking]}"
-                yield message, count, f"Where it is called otherwise, name it: {rename_hint(lacking, '...')}"
+        for present, missing in ((one, other), (other, one)):
+            if found[present] and not found[missing]:
+                queries = plural(len(found[present]), "query")
+                message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
+                hint = f"If the field has another name, give it: {rename_hint(missing, '...')}"
+                yield message, len(found[present]), hint
 
 
-def _used(found: Mapping[str, Mapping[str, Any]], required: Collection[Part], optional: Collection[Part]) -> list[str]:
+def _fields_to_read_field(
+    found: Mapping[str, Mapping[str, Any]], required: Collection[Part], optional: Collection[Part]
+) -> list[str]:
     """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part."""
-    whole = [part for part in optional if all(found[role] for role in PARTS[part])]
-    most = max(PARTS, key=lambda part: sum(bool(found[role]) for role in PARTS[part]))
-    wanted = {*required, *whole} or {most}
-    return [role for part in PARTS if part in wanted for role in PARTS[part]]
+    complete = [part for part in optional if all(found[field] for field in PARTS[part])]
+    most_complete = max(PARTS, key=lambda part: sum(bool(found[field]) for field in PARTS[part]))
+    parts = {*required, *complete} or {most_complete}
+    return [field for part in PARTS if part in parts for field in PARTS[part]]
 
 
 def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
@@ -195,15 +202,15 @@ def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
     reject_lone_surrogates([query], where)
     if query in places:
         raise KaratError(
-            f"query {shown(query)} is in {places[query]} already",
+            f"query {shown(query)} was already in {places[query]}",
             where=where,
-            hint="Keep one line of each query, or take another field for it: " + rename_hint("query", "..."),
+            hint="Keep one line per query, or use another field for the query: " + rename_hint("query", "..."),
         )
     return query
 
 
 def _documents(value: object, where: str) -> Any:
-    """The documents of a query: a list, or as it is what maps documents to numbers."""
+    """The documents of a query: a list, or a mapping of documents to numbers as it is."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
@@ -213,7 +220,7 @@ def _documents(value: object, where: str) -> Any:
         if bool in kinds:
             doc = next(doc for doc, number in value.items() if isinstance(number, bool))
             hint = "Grades and scores are numbers: write 1 and 0."
-            raise KaratError(f"document {shown(doc)} has {value[doc]} for its number", where=where, hint=hint)
+            raise KaratError(f"the number of document {shown(doc)} is {value[doc]}", where=where, hint=hint)
         return value
     if isinstance(value, list | tuple):
         return [item if type(item) is str else _document(item, where, at) for at, item in enumerate(value)]
@@ -221,10 +228,10 @@ def _documents(value: object, where: str) -> Any:
 
 
 def _document(item: object, where: str, at: int) -> object:
-    if type(item) is dict or isinstance(item, Mapping):  # asking for a Mapping is slow, and mostly it is a dict
+    if type(item) is dict or isinstance(item, Mapping):  # nearly all are dicts, and isinstance with Mapping is slow
         return _unwrapped(item)
     if isinstance(item, list | tuple) and len(item) == 3 and isinstance(item[0], str) and item[0]:
-        return item  # a span, (document, start, end), as far as it looks
+        return item  # most likely a span: (document, start, end)
     number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
     if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
         hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
@@ -233,7 +240,7 @@ def _document(item: object, where: str, at: int) -> object:
 
 
 def _unwrapped(item: Record) -> Record:
-    """The document itself, where LlamaIndex put it beside its score, or LangChain with what makes an object of it."""
+    """The document inside LlamaIndex's pair of node and score, or inside LangChain's serialized object."""
     if "node" in item and isinstance(node := item["node"], Mapping):
         return {**node, "score": item["score"]} if "score" in item else node
     if "lc" in item and isinstance(document := item.get("kwargs"), Mapping):
@@ -241,29 +248,26 @@ def _unwrapped(item: Record) -> Record:
     return item
 
 
-_READ: dict[str, Callable[[Any, str], Any]] = {
+_READERS: dict[str, Callable[[Any, str], Any]] = {
     "truth": _documents, "retrieved": _documents, "gold_answers": as_gold_answers, "answer": as_predicted_answer,
 }  # fmt: skip
 
 
-# What to say where a field is missing.
-
-
-def _no_field(role: str, names: Mapping[str, str], fields: list[str], example: Record, where: str) -> KaratError:
-    """No line has what is required: which fields there are, and which of them it may be."""
-    name = names[role]
-    what = f"the field {shown(name)} is null on every line" if name in fields else f"no line has a field {shown(name)}"
-    texts = [field for field in fields if isinstance(field, str)]
-    shortened = [field if len(field) <= 60 else f"{field[:59]}…" for field in texts[:_LISTED]]
-    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-    there = f"Its fields are {', '.join(shortened)}{more}." if texts else "It has no fields."
-    inner = [
-        f"{field}.{inside}" for field in texts if isinstance(found := example.get(field), Mapping) for inside in found
-    ]
-    taken = {names[other] for other in ALIASES}
-    free = [field for field in [*texts, *inner] if field not in taken][:_COMPARED]
-    known = [field for also in ALIASES[role] for field in free if field.rpartition(".")[2].casefold() == also]
-    # A name that was given is most likely misspelt; our own is most likely another one there.
-    likely = [*known, *nearest(name, free)] if name == role else [*nearest(name, free), *known]
-    hint = f"{there} Name it: {rename_hint(role, likely[0] if likely else '...')}"
-    return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(role, '')}".rstrip())
+def _missing_field_error(
+    field: str, names: Mapping[str, str], present: list[str], example: Record, where: str
+) -> KaratError:
+    """The error for a field that no line has: lists the fields that are present, and suggests one of them."""
+    name = names[field]
+    what = f"the field {shown(name)} is null on every line" if name in present else f"no line has a field {shown(name)}"
+    texts = [each for each in present if isinstance(each, str)]
+    shortened = [each if len(each) <= 60 else f"{each[:59]}…" for each in texts[:_MAX_LISTED]]
+    more = f" and {len(texts) - _MAX_LISTED} more" if len(texts) > _MAX_LISTED else ""
+    listed = f"The fields are {', '.join(shortened)}{more}." if texts else "There are no fields."
+    inner = [f"{each}.{key}" for each in texts if isinstance(value := example.get(each), Mapping) for key in value]
+    used = {names[other] for other in ALIASES}
+    free = [each for each in [*texts, *inner] if each not in used][:_MAX_COMPARED]
+    known = [each for alias in ALIASES[field] for each in free if each.rpartition(".")[2].casefold() == alias]
+    # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
+    likely = [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
+    hint = f"{listed} Name it: {rename_hint(field, likely[0] if likely else '...')}"
+    return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(field, '')}".rstrip())

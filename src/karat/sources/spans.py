@@ -1,4 +1,4 @@
-"""Spans of documents as Python has them: tuples, mappings, and any framework's chunks that say where they start."""
+"""Read spans of documents from Python objects: tuples, mappings, and chunks of any framework with a start position."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, plural, shown
 from karat.judged import Ints, place_in_query
 from karat.spans import MAX_POSITION, Spans
 
-# What the parts of a span are called, here and in LangChain, LlamaIndex and Haystack. The first that is there counts.
+# The names of the parts of a span in karat, LangChain, LlamaIndex and Haystack. The first name that is present is used.
 _DOCUMENT = ("document", "doc", "doc_id", "source_id", "ref_doc_id", "source")
 _START = ("start", "start_index", "start_char_idx", "split_idx_start")
 _END = ("end", "end_index", "end_char_idx")
 _CONTENT = ("content", "page_content", "text")
 _META = ("meta", "metadata")
 
-_FORMS = "Spans come in mappings or lists: {query: [(document, start, end), ...]} or [[(document, start, end), ...]]."
+_FORMS = (
+    "Spans are given as mappings or lists: {query: [(document, start, end), ...]} or [[(document, start, end), ...]]."
+)
 _SPAN = (
-    "A span is (document, start, end), or something that has these by name, itself or in its metadata:"
+    "A span is (document, start, end), or an object with these fields, itself or in its metadata:"
     f" {' | '.join(_DOCUMENT)}; {' | '.join(_START)}; {' | '.join(_END)}, or a content."
 )
 _POSITION = "Positions are whole numbers of characters, counted from 0."
 
 
 class Span(NamedTuple):
-    """The characters of a document from a start up to an end, which is not in it."""
+    """The characters of a document from `start` up to, but not including, `end`."""
 
     document: str
     start: int
@@ -40,9 +42,9 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class SpansWithDocuments:
-    """The spans of a truth and a run; and by query, the documents that they are of, in the order of the spans.
+    """The spans of ground truth and run, and the documents they belong to, by query and in the order of the spans.
 
-    A query of the run that the truth lacks is in `retrieved_documents` only; one that the run lacks is not in there.
+    A query that is only in the run is in `retrieved_documents`, but not in `spans`.
     """
 
     spans: Spans
@@ -51,12 +53,12 @@ class SpansWithDocuments:
 
 
 def read_spans(
-    truth: Any, run: Any, names: tuple[str, str] = ("the truth", "the run"), ignore_identical_ids: bool = False
+    truth: Any, run: Any, names: tuple[str, str] = ("the ground truth", "the run"), ignore_identical_ids: bool = False
 ) -> SpansWithDocuments:
-    """The spans of a truth and a run, each a mapping by query or one list per query; `names` are for errors.
+    """Read the spans of ground truth and run, each a mapping by query or one list per query; `names` are for errors.
 
-    Lists of a run are matched with the queries of the truth by position. Spans of documents that have the id of their
-    query can be left out.
+    The lists of a run are matched with the queries of the ground truth by position. `ignore_identical_ids` leaves out
+    spans of documents whose id is that of their query.
 
     >>> read = read_spans({"q": [("a", 0, 10)]}, {"q": [("b", 0, 5), {"doc": "a", "start": 5, "end": 15}]})
     >>> read.retrieved_documents["q"], read.spans.characters().both.tolist()
@@ -94,7 +96,7 @@ def read_spans(
 
 
 def materialized(source: Any) -> Any:
-    """The same mapping or lists, with what can be gone through only once made into lists."""
+    """The same mapping or lists, with iterators turned into lists so that they can be read more than once."""
     if isinstance(source, Mapping):
         return {query: list(spans) if isinstance(spans, Iterator) else spans for query, spans in source.items()}
     if isinstance(source, list | tuple):
@@ -103,13 +105,13 @@ def materialized(source: Any) -> Any:
 
 
 def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str, Any]:
-    """What is listed for each query. Lists are called like these queries, or 0, 1, 2, … as Python counts them."""
+    """The spans of each query as given. Lists are in the order of `queries`, or numbered from 0 without them."""
     if isinstance(source, Mapping):
         listed: dict[str, Any] = {}
         for key, spans in source.items():
             query = _id(key, name)
             if query in listed:
-                raise KaratError(f"query {query} comes twice, once as text and once as a number", where=name)
+                raise KaratError(f"query {query} appears twice, once as text and once as a number", where=name)
             listed[query] = spans
         return listed
     if not isinstance(source, Sequence) or isinstance(source, str | bytes):
@@ -118,15 +120,15 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
         raise KaratError(f"spans cannot be read from {what}", where=name, hint=_FORMS)
     if queries is not None and len(source) != len(queries):
         raise KaratError(
-            f"the truth has {len(queries)} queries and {name} has {len(source)} lists",
-            hint="Lists are matched by position: give one per query of the truth, empty where nothing came back.",
+            f"the ground truth has {plural(len(queries), 'query')} and {name} has {plural(len(source), 'list')}",
+            hint="Lists are matched by position: give one list per query, an empty one if nothing was retrieved.",
         )
     return dict(zip(queries or map(str, range(len(source))), source, strict=True))
 
 
 def _spans(listed: object, where: str, each: str) -> list[Span]:
     if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
-        raise KaratError(f"{shown(listed)} is no list of spans", where=where, hint=_FORMS)
+        raise KaratError(f"{shown(listed)} is not a list of spans", where=where, hint=_FORMS)
     if isinstance(listed, set | frozenset):
         if each == "rank":
             raise KaratError("a set has no order", where=where, hint=_FORMS)
@@ -135,16 +137,16 @@ def _spans(listed: object, where: str, each: str) -> list[Span]:
 
 
 def _span(span: Any, where: str) -> Span:
-    # A named tuple is read by its names, whatever their order.
+    # A named tuple is read by the names of its fields, which may be in any order.
     if isinstance(span, tuple | list) and not hasattr(span, "_fields"):
         if len(span) != 3:
-            raise KaratError(f"{shown(span)} is no span", where=where, hint=_SPAN)
+            raise KaratError(f"{shown(span)} is not a span", where=where, hint=_SPAN)
         document, start, end = span
     else:
         document, start, end = _parts(span, where)
     name, first, last = _id(document, where), _position(start, "start", where), _position(end, "end", where)
     if not name:
-        raise KaratError("the document of a span has an empty name", where=where, hint=_SPAN)
+        raise KaratError("the document of a span is an empty text", where=where, hint=_SPAN)
     if last < first:
         raise KaratError(
             f"a span ends at {last}, before its start at {first}", where=where, hint="Write (document, start, end)."
@@ -153,8 +155,8 @@ def _span(span: Any, where: str) -> Span:
 
 
 def _parts(span: Any, where: str) -> tuple[object, object, object]:
-    """Document, start and end of what has them by name; a chunk that has no end is as long as its text."""
-    # LlamaIndex's retrievers wrap a node, and pass on some of its fields only.
+    """The document, start and end of an object; a chunk without an end is as long as its text."""
+    # LlamaIndex's retrievers wrap a node, and only some of its fields can be read from the wrapper.
     inner = getattr(span, "node", None)
     chunk = span if inner is None else inner
     holders = (chunk, *(_named(chunk, name) for name in _META))
@@ -163,7 +165,7 @@ def _parts(span: Any, where: str) -> tuple[object, object, object]:
         end = _position(start, "start", where) + len(content)
     for part, value in (("document", document), ("start", start), ("end", end)):
         if value is None:
-            raise KaratError(f"{shown(span)} is no span: it has no {part}", where=where, hint=_SPAN)
+            raise KaratError(f"{shown(span)} is not a span: it has no {part}", where=where, hint=_SPAN)
     return document, start, end
 
 
@@ -177,20 +179,20 @@ def _named(holder: object, name: str) -> object:
 
 
 def _position(value: object, what: str, where: str) -> int:
-    # Most are plain integers, and asking for the abstract type takes longer than all the rest.
+    # Nearly all are plain integers, and isinstance with Integral is slower than everything else here.
     if type(value) is not int and (not isinstance(value, Integral) or isinstance(value, bool)):
-        raise KaratError(f"the {what} of a span is {shown(value)}, no whole number", where=where, hint=_POSITION)
+        raise KaratError(f"the {what} of a span is {shown(value)}, not a whole number", where=where, hint=_POSITION)
     position = int(value)
     if position < 0:
-        hint = f"{_POSITION} LangChain has -1 for chunks that it did not find in their document."
+        hint = f"{_POSITION} LangChain uses -1 for chunks that it did not find in their document."
         raise KaratError(f"the {what} of a span is {shown(position)}", where=where, hint=hint)
     if position > MAX_POSITION:
-        raise KaratError(f"the {what} of a span is beyond 2**62", where=where, hint=_POSITION)
+        raise KaratError(f"the {what} of a span is larger than 2**62", where=where, hint=_POSITION)
     return position
 
 
 def _id(value: object, where: str) -> str:
-    """An id that can be written."""
+    """An id without lone surrogates."""
     text = identifier(value, where)
     reject_lone_surrogates([text], where)
     return text
@@ -204,7 +206,7 @@ class _Columns(NamedTuple):
 
 
 def _columns(spans: Iterable[list[Span]], codes: dict[str, int]) -> _Columns:
-    """The spans of all queries, one list per query, in one table; each document gets a number when it first comes."""
+    """The spans of all queries in one table; `codes` numbers the documents in order of first appearance."""
     listed = list(spans)
     query = np.repeat(np.arange(len(listed)), [len(of_query) for of_query in listed])
     rows = [(codes.setdefault(name, len(codes)), start, end) for name, start, end in chain.from_iterable(listed)]

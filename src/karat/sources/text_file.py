@@ -1,7 +1,7 @@
-"""A file as pieces of whole lines, cut where the first column changes, so that memory stays flat.
+"""Read a text file in blocks of whole lines that end where the first column changes, so that memory stays flat.
 
-Gzip is known by its first bytes and unpacked as it streams by. A pipe is held in memory, because it cannot be read
-twice, and a run whose queries are scattered has to be.
+Gzip is recognised by its first bytes and decompressed while reading. A pipe is read into memory, because it cannot be
+read twice, and a run whose queries are not grouped has to be.
 """
 
 from __future__ import annotations
@@ -24,88 +24,88 @@ BLOCK_SIZE = 8 << 20
 LONGEST_LINE = 1 << 20
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
-_TOKEN = 4096
+_PEEK = 4096  # bytes
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some whole lines of a source, and at which byte they begin."""
+    """Some whole lines of a file, and the byte at which they begin."""
 
     data: memoryview
     source: TextFile
     offset: int
 
     def where(self, line: int) -> str:
-        """The place of a line of this block, counted from 0: asked for when the line is wrong."""
+        """The file and line number of a line of this block, counted from 0. For errors: it reads the file again."""
         self.source.check()
         return f"{self.source.name}:{self.source.lines_before(self.offset) + line + 1}"
 
 
 @dataclass
 class TextFile:
-    """A path, or `-` for standard input, that can be gone through more than once."""
+    """A file, or standard input (`-`), that can be read more than once."""
 
     path: str
-    _held: bytes | None = field(default=None, repr=False)
+    _content: bytes | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name of the file in messages."""
         return "standard input" if self.path == "-" else self.path
 
     def blocks(self, progress: Progress | None = None) -> Iterator[Block]:
-        """The lines, in pieces that end where the first column changes."""
+        """The lines in blocks that end where the first column changes."""
         size = max(BLOCK_SIZE, len(BOM))
         with self._opened() as (stream, file, total):
             rest, offset, more = b"", 0, True
             while more:
-                block = bytearray(len(rest) + size)
-                block[: len(rest)] = rest
-                read = stream.readinto(memoryview(block)[len(rest) :])  # type: ignore[attr-defined]  # all three have it
-                data = block[: len(rest) + read] if read < size else block
+                buffer = bytearray(len(rest) + size)
+                buffer[: len(rest)] = rest
+                read = stream.readinto(memoryview(buffer)[len(rest) :])  # type: ignore[attr-defined]  # all three have it
+                data = buffer[: len(rest) + read] if read < size else buffer
                 more = read > 0
                 if offset == 0 and not rest and data.startswith(BOM):
                     data, offset = data[len(BOM) :], len(BOM)
                 end = _last_change(data) if more else len(data)
                 if end:
                     yield Block(memoryview(data)[:end], self, offset)
-                elif _unending(data):
-                    raise self._no_line(offset + len(data))
+                elif _lacks_line_end(data):
+                    raise self._line_too_long(offset + len(data))
                 rest, offset = bytes(memoryview(data)[end:]), offset + end
-                # What one query fills is read in growing steps.
+                # If a query is larger than a block, read in growing steps.
                 size = max(size, len(rest)) if not end else size
                 if progress:
                     progress(file.tell(), total)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each line, however long, without the blanks at its end, and its number, counted from 1."""
+        """Each line, of any length, with its number from 1 and without trailing white space."""
         with self._opened() as (stream, _, _):
             for number, line in enumerate(stream, 1):
                 yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip()
 
     def first_byte(self) -> bytes:
-        """The first byte that is no blank, after a BOM; nothing where there is none. It reads no further than that."""
+        """The first byte that is not white space or a byte order mark; empty if there is none. Reads no further."""
         with self._opened() as (stream, _, _):
-            block = stream.read(_TOKEN).removeprefix(BOM)
+            block = stream.read(_PEEK).removeprefix(BOM)
             while block.isspace():
-                block = stream.read(_TOKEN)
+                block = stream.read(_PEEK)
             return block.lstrip()[:1]
 
-    def whole(self) -> bytes:
-        """All of it, without a BOM."""
+    def read_all(self) -> bytes:
+        """The whole content, without a byte order mark."""
         with self._opened() as (stream, _, _):
             return stream.read().removeprefix(BOM)
 
     def check(self) -> None:
-        """An error where the file is damaged: called when a line is wrong, which may be no more than its symptom."""
+        """Raise an error if gzip data is damaged. Called when a line is invalid, which may be only a consequence."""
         with self._opened() as (stream, _, _):
             while isinstance(stream, gzip.GzipFile) and stream.read(BLOCK_SIZE):
                 pass
 
     def lines_before(self, offset: int) -> int:
-        """How many lines end before a byte: counted only when an error has to name one."""
+        """How many lines end before a byte. For errors: it reads the file again."""
         lines, last = 0, b""
         with self._opened() as (stream, _, _):
             while offset > 0 and (block := stream.read(min(BLOCK_SIZE, offset))):
@@ -116,29 +116,29 @@ class TextFile:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[BinaryIO, BinaryIO, int]]:
-        """The text as a stream, the file below it, and the size of that."""
+        """The decompressed stream, the underlying file, and its size."""
         try:
             with self._file() as file:
                 total = file.seek(0, os.SEEK_END)
                 file.seek(0)
-                packed = file.read(len(_GZIP)) == _GZIP
+                compressed = file.read(len(_GZIP)) == _GZIP
                 file.seek(0)
-                yield gzip.GzipFile(fileobj=file) if packed else file, file, total  # type: ignore[misc]  # a BinaryIO
+                yield gzip.GzipFile(fileobj=file) if compressed else file, file, total  # type: ignore[misc]  # a BinaryIO
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise KaratError(
                 f"the gzip data is damaged or cut short ({error})",
                 where=self.name,
-                hint="Pack or download it again.",
+                hint="Compress or download it again.",
             ) from None
         except OSError as error:
             raise _cannot_read(self.path, error) from None
 
     def _file(self) -> BinaryIO:
-        if self._held is None and self.path == "-":
+        if self._content is None and self.path == "-":
             if sys.stdin is None:
                 raise KaratError("standard input is closed", hint="Give the name of a file.")
-            self._held = self._all_of_pipe(sys.stdin.buffer)
-        if self._held is None:
+            self._content = self._read_pipe(sys.stdin.buffer)
+        if self._content is None:
             try:
                 file = open(self.path, "rb")  # noqa: SIM115  # closed by the caller
             except ValueError as error:
@@ -146,42 +146,41 @@ class TextFile:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return file
             with file:
-                self._held = self._all_of_pipe(file)
-        return BytesIO(self._held)
+                self._content = self._read_pipe(file)
+        return BytesIO(self._content)
 
-    def _all_of_pipe(self, pipe: BinaryIO) -> bytes:
-        """Everything that comes, unless it is text that never ends its line."""
+    def _read_pipe(self, pipe: BinaryIO) -> bytes:
+        """The content of a pipe; stops with an error at a line that is too long for a TREC file."""
         blocks: list[bytes] = []
         while block := pipe.read(BLOCK_SIZE):
             blocks.append(block)
-            if _unending(block) and not _may_be_long(blocks[0]):
-                self._held = b"".join(blocks)
-                raise self._no_line(len(self._held))
+            if _lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
+                self._content = b"".join(blocks)
+                raise self._line_too_long(len(self._content))
         return b"".join(blocks)
 
-    def _no_line(self, offset: int) -> KaratError:
+    def _line_too_long(self, offset: int) -> KaratError:
         return KaratError(
-            f"this line is longer than {LONGEST_LINE >> 20} MB",
+            f"the line is longer than {LONGEST_LINE >> 20} MB",
             where=f"{self.name}:{self.lines_before(offset) + 1}",
-            hint="That is no TREC file: its lines end after a few columns.",
+            hint="This is not a TREC file: its lines have only a few columns.",
         )
 
 
-def _unending(data: bytes | bytearray) -> bool:
+def _lacks_line_end(data: bytes | bytearray) -> bool:
     tail = len(data) - LONGEST_LINE
     return tail >= 0 and max(data.rfind(b"\n", tail), data.rfind(b"\r", tail)) < 0
 
 
-def _may_be_long(start: bytes) -> bool:
-    """Whether lines may be long in what starts so: gzip hides them, and JSON has whole documents in a line."""
-    return start.startswith(_GZIP) or start[:_TOKEN].removeprefix(BOM).lstrip().startswith((b"{", b"["))
+def _may_have_long_lines(start: bytes) -> bool:
+    """Whether data with this start may have long lines: gzip, and JSON with whole documents in a line."""
+    return start.startswith(_GZIP) or start[:_PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
 
 
 def _last_change(data: bytearray) -> int:
-    """The start of a line, as late as possible, whose first column differs from that of the line before; or 0.
+    """The start of the last line whose first column differs from that of the line before it; 0 if there is none.
 
-    Looking back in growing steps for a line of another query, then halving the stretch between, takes a few
-    looks however many lines a query has.
+    Steps back in growing steps to a line with another query, then bisects: logarithmic in the lines of a query.
     """
     high = _line_start(data, data.rfind(b"\n"))
     query = _first_token(data, high)
@@ -210,17 +209,17 @@ def _line_start(data: bytearray, at: int) -> int:
 
 
 def _first_token(data: bytearray, line: int) -> bytes:
-    tokens = bytes(data[line : line + _TOKEN]).split(b"\n", 1)[0].split(None, 1)
+    tokens = bytes(data[line : line + _PEEK]).split(b"\n", 1)[0].split(None, 1)
     return tokens[0] if tokens else b""
 
 
 def _cannot_read(path: str, error: OSError) -> KaratError:
     if isinstance(error, FileNotFoundError):
         try:
-            there = [entry.name for entry in Path(path).parent.iterdir()]
+            names = [entry.name for entry in Path(path).parent.iterdir()]
         except OSError:
-            there = []
-        return KaratError("there is no such file", where=path, hint=did_you_mean(Path(path).name, there) or None)
+            names = []
+        return KaratError("no such file", where=path, hint=did_you_mean(Path(path).name, names) or None)
     if isinstance(error, IsADirectoryError):
-        return KaratError("this is a folder, not a file", where=path, hint="Name the file in it.")
+        return KaratError("this is a folder, not a file", where=path, hint="Give the path of a file in it.")
     return KaratError(f"cannot be read: {error.strerror or error}", where=path)

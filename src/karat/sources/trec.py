@@ -1,8 +1,8 @@
-"""TREC truths (qrels) and runs.
+"""Read TREC qrels (ground truth) and runs.
 
-The columns stand between any mix of spaces and tabs; blank lines and lines that begin with # are passed over.
-Arrow's parser takes the text as it is where it is tidy, squeezed where it is not, and where both fail
-each line is read by hand, which is the definition of the format here and names the line that breaks it.
+Columns are separated by any mix of spaces and tabs; blank lines and lines that begin with # are skipped. Arrow's CSV
+parser reads the text as it is if every separator is a single character, and after collapsing white space if not. If
+both fail, each line is parsed in Python, which defines the format and names the line with an error.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, plural, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
 from karat.sources.containers import Batch, ScoredRows
 from karat.sources.grouping import group_by_query, group_consecutive
 from karat.sources.text_file import BOM, Block, Progress, TextFile
 
-_LOOK = 4096
+_PEEK = 4096  # bytes
 
 
 class Layout(NamedTuple):
-    """The columns of a file, and which of them is the number that we read."""
+    """The columns of a file format, and which of them is the number to read."""
 
     kind: str
     columns: tuple[str, ...]
@@ -40,19 +40,19 @@ class Layout(NamedTuple):
     hint: str
 
 
-# trec_eval ignores what follows a run's tag, and refuses what follows a grade.
+# As in trec_eval, text after the tag of a run is ignored, and text after a grade is an error.
 RUN = Layout(
     "run", ("query", "Q0", "doc", "rank", "score", "tag"), "score", True,
     "A TREC run has six columns: query Q0 document rank score tag.",
 )  # fmt: skip
 QRELS = Layout(
-    "truth", ("query", "iteration", "doc", "grade"), "grade", False,
-    "A TREC truth (qrels) has four columns: query iteration document grade.",
+    "ground truth", ("query", "iteration", "doc", "grade"), "grade", False,
+    "A TREC qrels file has four columns: query iteration document grade.",
 )  # fmt: skip
 
 
 class Columns(NamedTuple):
-    """What is read of some lines."""
+    """The columns that are read from some lines."""
 
     query: Column
     doc: Column
@@ -71,39 +71,39 @@ class TrecRun:
         return self.source.name
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
-        """Block by block."""
+        """One batch per block of the file."""
         for block in self.source.blocks(self.progress):
-            yield lambda block=block: self._batch(block)  # type: ignore[misc]  # the default binds the block
+            yield lambda block=block: self._batch(block)  # type: ignore[misc]  # the default argument binds the block
 
     def as_one_batch(self) -> Batch:
-        """All of it, for a run whose queries are scattered over the file."""
-        return group_by_query(*_read_all(self.source, RUN), self._places)
+        """The whole run, for a file whose lines are not grouped by query."""
+        return group_by_query(*_read_all(self.source, RUN), self._locate)
 
     def empty_error(self) -> KaratError:
-        """The error for a file without a line of data."""
-        return _empty(self.source, RUN)
+        """The error for a file without data lines."""
+        return _empty_error(self.source, RUN)
 
     def without_progress(self) -> TrecRun:
-        """The same file, to be read without telling how far it is."""
+        """The same run, to be read again without reporting progress."""
         return TrecRun(self.source)
 
     def _batch(self, block: Block) -> ScoredRows:
-        return group_consecutive(*_read(block, RUN), self._places)
+        return group_consecutive(*_read_block(block, RUN), self._locate)
 
-    def _places(self, query: str, doc: str) -> str:
-        return _places(self.source, query, doc)
+    def _locate(self, query: str, doc: str) -> str:
+        return _locate(self.source, query, doc)
 
 
 def read_qrels(source: TextFile) -> ScoredRows:
-    """The judgments of a qrels file, group_by_query by query."""
+    """Read the judgments of a qrels file, grouped by query."""
     columns = _read_all(source, QRELS)
-    return group_by_query(*columns, lambda query, doc: _places(source, query, doc))
+    return group_by_query(*columns, lambda query, doc: _locate(source, query, doc))
 
 
 def _read_all(source: TextFile, layout: Layout) -> Columns:
-    parts = [_read(block, layout) for block in source.blocks()]
+    parts = [_read_block(block, layout) for block in source.blocks()]
     if not any(len(part.number) for part in parts):
-        raise _empty(source, layout)
+        raise _empty_error(source, layout)
     return Columns(
         concatenate(part.query for part in parts),
         concatenate(part.doc for part in parts),
@@ -111,31 +111,31 @@ def _read_all(source: TextFile, layout: Layout) -> Columns:
     )
 
 
-def _read(block: Block, layout: Layout) -> Columns:
-    """The columns of some lines: by the fast ways, if they can tell; else by hand."""
+def _read_block(block: Block, layout: Layout) -> Columns:
+    """The columns of a block: with Arrow if possible, otherwise line by line."""
     data = block.data
-    separator = _tidy(data)
-    columns = _by_arrow(data, separator, layout) if separator else None
-    if columns is None and b"\0" not in (squeezed := _squeezed(bytes(data))):
-        columns = _by_arrow(squeezed, " ", layout)
-    return columns or _by_hand(block, layout)
+    separator = _single_separator(data)
+    columns = _parse_with_arrow(data, separator, layout) if separator else None
+    if columns is None and b"\0" not in (squeezed := _collapse_white_space(bytes(data))):
+        columns = _parse_with_arrow(squeezed, " ", layout)
+    return columns or _parse_lines(block, layout)
 
 
-def _tidy(data: memoryview) -> str | None:
-    """The separator, if each separator and each line end stands alone and there is no other white space."""
+def _single_separator(data: memoryview) -> str | None:
+    """The separator, if all separators and line ends are single characters and there is no other white space."""
     text = np.frombuffer(data, np.uint8)
     blank = text <= ord(" ")
     if blank[0] or (blank[-1] and text[-1] != ord("\n")) or (blank[1:] & blank[:-1]).any():
         return None
-    separator = "\t" if b"\t" in bytes(data[:_LOOK]) else " "
+    separator = "\t" if b"\t" in bytes(data[:_PEEK]) else " "
     line_ends = np.count_nonzero(text == ord("\n"))
     if separator == " ":
         return separator if np.count_nonzero(text < ord(" ")) == line_ends else None
     return separator if np.count_nonzero(text == ord("\t")) + line_ends == np.count_nonzero(blank) else None
 
 
-def _squeezed(data: bytes) -> bytes:
-    """The same lines without comments, each column separated by one space."""
+def _collapse_white_space(data: bytes) -> bytes:
+    """The same lines without comments, with one space between columns."""
     data = data.translate(_ONE_SPACE)
     if b"#" in data:
         data = re.sub(rb"(?m)^ *#[^\n]*\n?", b"", data)
@@ -160,12 +160,12 @@ def _after_line_end(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return extra
 
 
-def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Columns | None:
-    """The columns as Arrow reads them; None where something in them is not plain."""
+def _parse_with_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Columns | None:
+    """The columns as Arrow reads them; None if Arrow might read them differently from `_parse_lines`."""
     if not len(data) or bytes(data[:3]) == BOM:
         return None  # Arrow drops a byte order mark, which is part of an id here
-    # What is ASCII is UTF-8, and one look over it is cheaper than Arrow's at every id.
-    plain = bool(np.frombuffer(data, np.uint8).max() < 128)
+    # ASCII is valid UTF-8, and one pass over all bytes is cheaper than Arrow's check of each id.
+    is_ascii = bool(np.frombuffer(data, np.uint8).max() < 128)
     try:
         table = csv.read_csv(
             pa.BufferReader(pa.py_buffer(data)),
@@ -176,7 +176,7 @@ def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Colum
                 column_types={"query": pa.string(), "doc": pa.string(), layout.number: pa.float64()},
                 null_values=[],
                 strings_can_be_null=False,
-                check_utf8=not plain,
+                check_utf8=not is_ascii,
             ),
         )
     except pa.ArrowInvalid:
@@ -184,21 +184,21 @@ def _by_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Colum
     query, doc = concatenate(table["query"].chunks), concatenate(table["doc"].chunks)
     parts = [to_numpy(chunk, np.float64) for chunk in table[layout.number].chunks]
     number = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    if not np.isfinite(number).all() or (_holds_hash(data) and _a_comment_among(query)):
+    if not np.isfinite(number).all() or (_contains_hash_sign(data) and _any_comment(query)):
         return None
     return Columns(query, doc, number)
 
 
-def _holds_hash(data: memoryview | bytes) -> bool:
+def _contains_hash_sign(data: memoryview | bytes) -> bool:
     return bool((np.frombuffer(data, np.uint8) == ord("#")).any())
 
 
-def _a_comment_among(query: Column) -> bool:
+def _any_comment(query: Column) -> bool:
     return bool(pc.any(pc.starts_with(pc.run_end_encode(query).values, "#")).as_py())
 
 
-def _by_hand(block: Block, layout: Layout) -> Columns:
-    """Line by line, as the format is defined; the first line that breaks it is an error."""
+def _parse_lines(block: Block, layout: Layout) -> Columns:
+    """The columns, parsed line by line: the definition of the format. The first invalid line is an error."""
     queries, docs, values = [], [], []
     wanted, at = len(layout.columns), layout.columns.index(layout.number)
     for number, line in enumerate(bytes(block.data).splitlines()):
@@ -208,12 +208,12 @@ def _by_hand(block: Block, layout: Layout) -> Columns:
         where = partial(block.where, number)
         if b"\0" in line:
             raise KaratError(
-                "there is a NUL byte in this line",
+                "the line contains a NUL byte",
                 where=where(),
                 hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
             )
         if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-            raise _wrong_columns(tokens, layout, where())
+            raise _wrong_column_count(tokens, layout, where())
         queries.append(_text(tokens[0], where))
         docs.append(_text(tokens[2], where))
         values.append(_number(tokens, at, layout, where))
@@ -231,41 +231,41 @@ def _number(tokens: list[bytes], at: int, layout: Layout, where: Callable[[], st
     token = tokens[at]
     try:
         number = math.nan if b"_" in token else float(token)
-        good = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
+        valid = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
     except ValueError:
-        good = False
-    if not good:
+        valid = False
+    if not valid:
         text = token.decode(errors="replace")
         raise KaratError(
-            f"{layout.number} {shown(text)} is not a number", where=where(), hint=layout.hint + _if_json(tokens)
+            f"{layout.number} {shown(text)} is not a number", where=where(), hint=layout.hint + _json_hint(tokens)
         )
     return number
 
 
-def _if_json(tokens: list[bytes]) -> str:
-    """A hint for who gives a file of results where a truth or a run belongs."""
+def _json_hint(tokens: list[bytes]) -> str:
+    """A hint if the file looks like a results file instead of ground truth or a run."""
     if not tokens[0].startswith(b"{"):
         return ""
-    return " This looks like results of RAG, which hold their own truth: karat evaluate results.jsonl."
+    return " This looks like a results file, which contains its own ground truth: karat evaluate results.jsonl."
 
 
-def _wrong_columns(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
-    count, hint = len(tokens), layout.hint + _if_json(tokens)
+def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
+    count, hint = len(tokens), layout.hint + _json_hint(tokens)
     if layout is QRELS and count >= len(RUN.columns):
-        hint += " This looks like a run: are truth and run in the wrong order?"
+        hint += " This looks like a run: are ground truth and run in the wrong order?"
     elif layout is RUN and count == len(QRELS.columns):
-        hint += " This looks like a truth: are truth and run in the wrong order?"
-    return KaratError(f"{count} column{'s' if count != 1 else ''}", where=where, hint=hint)
+        hint += " This looks like ground truth: are ground truth and run in the wrong order?"
+    return KaratError(plural(count, "column"), where=where, hint=hint)
 
 
-def _places(source: TextFile, query: str, doc: str) -> str:
-    """The first two lines that hold this query and document: `run.trec:3 and 7`."""
+def _locate(source: TextFile, query: str, doc: str) -> str:
+    """The first two lines with this query and document: `run.trec:3 and 7`."""
     wanted = query.encode(), doc.encode()
     lines: list[int] = []
     for block in source.blocks():
         data = bytes(block.data)
-        there = data.splitlines() if wanted[1] in data else []
-        found = [at for at, line in enumerate(there) if tuple(line.split(None, 3)[:3:2]) == wanted]
+        lines_of_block = data.splitlines() if wanted[1] in data else []
+        found = [at for at, line in enumerate(lines_of_block) if tuple(line.split(None, 3)[:3:2]) == wanted]
         before = source.lines_before(block.offset) if found else 0
         lines += [before + at + 1 for at in found]
         if len(lines) > 1:
@@ -273,5 +273,5 @@ def _places(source: TextFile, query: str, doc: str) -> str:
     return source.name
 
 
-def _empty(source: TextFile, layout: Layout) -> KaratError:
+def _empty_error(source: TextFile, layout: Layout) -> KaratError:
     return KaratError(f"the {layout.kind} is empty", where=source.name, hint=layout.hint)
