@@ -631,7 +631,7 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "an empty query in TSV": ("query\tanswer\nq\ta\n\tb\n", "^the field query is missing$", ":3", "Every record needs"),
     "a query of 1.5": (GOOD + '{"query": 1.5, "answer": "a"}', "1.5 is not an id", ":2", "Ids are text"),
     "no data set": ('{"data": [1]}', "not in SQuAD's format", "", "The format is {\"data\""),
-    "a data set without answers": ('{"data": [{"paragraphs": [{"qas": [{"id": "1"}]}]}]}', "not in SQuAD's", "", "format is"),
+    "a data set without answers": ('{"data": [{"paragraphs": [{"qas": [{"id": "1"}]}]}]}', "SQuAD's", "", "format is"),
     "a data set with a question twice": (
         json.dumps({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}] * 2}]}]}),
         "question '1' was already in .*answers, question 1",

@@ -556,7 +556,7 @@ def same(found: Scores, expected: Scores) -> bool:
 
 def test_a_field_that_no_document_has_is_a_slip_of_the_pen() -> None:
     truth, run = {"q": [{"content": "a", "meta": {"s": 1}}]}, {"q": [{"content": "a"}]}
-    with pytest.raises(KaratError, match=r"the truth: the field 'meta\.x' is missing or empty in all documents"):
+    with pytest.raises(KaratError, match=r"the ground truth: the field 'meta\.x' is missing or empty in all documents"):
         evaluate(truth, run, "RR", match="meta.x")
     with pytest.raises(KaratError, match=r"dense: the field 'meta\.s' is missing or empty in all documents"):
         evaluate_runs(truth, {"dense": run}, "RR", match="meta.s")
