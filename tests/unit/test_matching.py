@@ -1284,7 +1284,7 @@ def test_an_evaluator_with_a_function_runs_and_shows_but_cannot_be_saved(
 ) -> None:
     evaluator = make(match=same_beginning)
     assert "same_beginning" in repr(evaluator)
-    with pytest.raises(KaratError, match=r"the function same_beginning cannot be saved\. Match by a name"):
+    with pytest.raises(KaratError, match=r"the function same_beginning cannot be saved\. Use the name of a matcher"):
         evaluator.to_dict()
 
 
