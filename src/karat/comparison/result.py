@@ -17,6 +17,7 @@ from karat.output.files import written
 from karat.output.tables import Table, Tabular, delimited
 from karat.registry import Measure
 from karat.scores import Scores
+from karat.scores.combining import higher_is_better
 
 if TYPE_CHECKING:
     from karat.analysis.diff import Diff
@@ -46,6 +47,12 @@ class ComparisonRow:
     wins: int | None = None
     ties: int | None = None
     losses: int | None = None
+
+    @property
+    def is_improvement(self) -> bool:
+        """Whether the system is better than the baseline, in the direction of the measure."""
+        difference = self.difference or 0.0
+        return difference > 0 if higher_is_better(self.measure) else difference < 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import math
 from karat.comparison.power import POWER, Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.errors import plural
-from karat.scores.combining import higher_is_better, known_range
+from karat.scores.combining import known_range
 from karat.stats import MAX_EXACT
 
 CORRECTED = {"holm": "Holm-corrected", "bonferroni": "Bonferroni-corrected", "bh": "Benjamini-Hochberg-corrected"}
@@ -32,16 +32,15 @@ def sentence_for(comparison: Comparison, row: ComparisonRow) -> str:
 
 
 def _result(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
-    system, baseline, measure, difference = row.system, row.baseline, row.measure, row.difference
-    if difference is None:
+    system, baseline, measure = row.system, row.baseline, row.measure
+    if row.difference is None:
         where = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"
         return f"no query has a value for {measure} in {where}"
     if not power.nonzero:
         where = {1: "the only query", 2: "both queries"}.get(power.queries, f"all {power.queries:,} queries")
         return f"{system} and {baseline} have the same {measure} on {where}"
     if comparison.significant(row):
-        system_wins = (difference > 0) == higher_is_better(measure)
-        better, worse = (system, baseline) if system_wins else (baseline, system)
+        better, worse = (system, baseline) if row.is_improvement else (baseline, system)
         details = _test_details(comparison, row, power)
         return f"{better} is significantly better than {worse} on {measure}, by {_size(row)} ({details})"
     details = _test_details(comparison, row, power) + _obstacle(comparison, row, power)

@@ -70,10 +70,10 @@ def _difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) 
 
 def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
     """The mark of a significant difference: better or worse than the baseline."""
-    if row.difference is None or not comparison.significant(row):
+    if not comparison.significant(row):
         return None
     below = f"p below {comparison.method.alpha:.2g}"
-    if (row.difference > 0) == higher_is_better(row.measure):
+    if row.is_improvement:
         return Mark("*", f"significantly better, {below}", "bold green")
     return Mark("!", f"significantly worse, {below}", "bold red")
 
@@ -174,16 +174,14 @@ def _latex_mean(comparison: Comparison, name: str, measure: str, letters: dict[s
     """The mean of a system on a measure, with the letters of the systems that differ significantly."""
     means = {row.system: row.mean for row in comparison.rows if row.measure == measure}
     known = [mean for mean in means.values() if mean is not None]
-    higher = higher_is_better(measure)
-    best = (max if higher else min)(known, default=None)
+    best = (max if higher_is_better(measure) else min)(known, default=None)
     text = latex_text(cell_text(means[name], measure))
     text = rf"\textbf{{{text}}}" if len(set(known)) > 1 and means[name] == best else text
     better: list[str] = []
     worse: list[str] = []
     for row in comparison.rows:
         if row.measure == measure and comparison.significant(row) and name in (row.system, row.baseline):
-            system_wins = ((row.difference or 0) > 0) == higher
-            wins = system_wins == (row.system == name)
+            wins = row.is_improvement == (row.system == name)
             other = row.baseline if row.system == name else row.system
             (better if wins else worse).append(letters[other or ""])
     marks = (f"^{{{','.join(sorted(better))}}}" if better else "") + (
