@@ -142,7 +142,7 @@ def lines(
         end = (place.start + place.stop) // 2 + spread(of_gold.index(row), len(of_gold), 22)
         shade = colour(row, golds)
         look = 'stroke-dasharray="5 4" stroke-opacity="0.55"' if row.repeated else ""
-        label = f"{row.reason}, again" if row.repeated else row.reason
+        label = f"{row.reason}, repeated" if row.repeated else row.reason
         width = round(6.2 * len(label) + 16)
         left = LEFT + LEFT_WIDTH + 10
         bend = (RIGHT - BENDS) // 2
