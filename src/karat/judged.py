@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,35 @@ class Judged:
     hit_gold: Ints
     gold_grade: Floats
     gold_offsets: Ints
+
+    @classmethod
+    def from_hits(
+        cls,
+        *,
+        queries: tuple[str, ...],
+        answered: Bools,
+        retrieved: Ints,
+        hit_query: Ints,
+        hit_rank: Ints,
+        hit_gold: Ints,
+        gold_grade: Floats,
+        gold_offsets: Ints,
+    ) -> Self:
+        """Assemble from hits in any order: they are sorted, and each gets the grade of its judged document."""
+        if not _are_sorted(hit_query, hit_rank, hit_gold):
+            order = np.lexsort((hit_gold, hit_rank, hit_query))
+            hit_query, hit_rank, hit_gold = hit_query[order], hit_rank[order], hit_gold[order]
+        return cls(
+            queries=queries,
+            answered=answered,
+            retrieved=retrieved,
+            hit_query=hit_query,
+            hit_rank=hit_rank,
+            hit_grade=gold_grade[hit_gold],
+            hit_gold=hit_gold,
+            gold_grade=gold_grade,
+            gold_offsets=gold_offsets,
+        )
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -211,6 +240,16 @@ class View:
             rows = by_place[start:stop]
             product[rows] = product[rows - 1] * factors[rows - 1]
         return product
+
+
+def _are_sorted(query: Ints, rank: Ints, gold: Ints) -> bool:
+    """Whether rows are sorted by query, then by rank, then by gold."""
+    same_query = query[1:] == query[:-1]
+    same_rank = same_query & (rank[1:] == rank[:-1])
+    ascending = query[1:] > query[:-1]
+    ascending |= same_query & (rank[1:] > rank[:-1])
+    ascending |= same_rank & (gold[1:] >= gold[:-1])
+    return bool(ascending.all())
 
 
 def place_in_query(query: Ints) -> Ints:

@@ -13,11 +13,10 @@ from typing import ClassVar
 from karat.errors import KaratError, shown
 from karat.evaluation.lists import match_documents, warnings
 from karat.matching.containment import is_chunk_from_original
-from karat.matching.lists import DocumentLists
 from karat.matching.matchers import Match, matcher_of
 from karat.measures import parse
 from karat.scores import Scores
-from karat.sources.list_checks import check_document_lists
+from karat.sources.list_checks import DocumentLists, check_document_lists
 
 __all__ = ["RetrievalNDCGAny", "RetrievalRecall", "RetrievalRecallAll", "is_chunk_from_original"]
 

@@ -292,13 +292,12 @@ def _judged(case: _Case, ways: Ints, best: float) -> Judged:
     grades[(offsets[:-1] + relevant)[:, None] + np.arange(len(case.grades))] = case.grades
     new = case.which[row] >= 0
     gold = offsets[way] + np.where(new, case.which[row] - start[way, 0], relevant[way] + case.gold[row])
-    return Judged(
+    return Judged.from_hits(
         queries=(case.query,) * len(ways),
         answered=np.ones(len(ways), bool),
         retrieved=np.full(len(ways), case.retrieved),
         hit_query=way,
         hit_rank=case.rank[row],
-        hit_grade=grades[gold],
         hit_gold=gold,
         gold_grade=grades,
         gold_offsets=offsets,
@@ -311,13 +310,12 @@ def _together(parts: list[Judged]) -> Judged:
         return parts[0]
     queries = np.cumsum([0, *(len(part.queries) for part in parts)]).tolist()
     golds = np.cumsum([0, *(len(part.gold_grade) for part in parts)]).tolist()
-    return Judged(
+    return Judged.from_hits(
         queries=tuple(query for part in parts for query in part.queries),
         answered=np.concatenate([part.answered for part in parts]),
         retrieved=np.concatenate([part.retrieved for part in parts]),
         hit_query=np.concatenate([part.hit_query + at for part, at in zip(parts, queries[:-1], strict=True)]),
         hit_rank=np.concatenate([part.hit_rank for part in parts]),
-        hit_grade=np.concatenate([part.hit_grade for part in parts]),
         hit_gold=np.concatenate([part.hit_gold + at for part, at in zip(parts, golds[:-1], strict=True)]),
         gold_grade=np.concatenate([part.gold_grade for part in parts]),
         gold_offsets=np.concatenate(

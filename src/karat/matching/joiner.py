@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from karat.judged import Ints
+from karat.errors import KaratError
+from karat.judged import Floats, Ints
 from karat.matching.matchers import Comparer, FunctionMatcher, Matcher, Prefix, Same
 from karat.sources.containers import RankedLists, ScoredMappings, ScoredRows, Truth
+from karat.sources.grades import grades_by_key
+from karat.sources.list_checks import DocumentLists
 
 if TYPE_CHECKING:
     from karat.matching.rows import Finder
@@ -132,7 +135,7 @@ class Joiner:
     def _by_key(self, query: int, docs: Sequence[str | None]) -> Iterator[tuple[int, int]]:
         index = self._truth.index(query)
         if not isinstance(self._match, Prefix):
-            yield from ((at, index[doc]) for at, doc in enumerate(docs) if doc in index)
+            yield from ((at, index[docs[at]]) for at in _places_of(index, docs))  # type: ignore[index]  # it is in there
             return
         separator = self._match.folded_separator
         for at, doc in enumerate(docs):
@@ -151,6 +154,94 @@ class Joiner:
             for at, which in comparing.pairs(different, self._truth.docs[golds.start : golds.stop]):
                 hits.setdefault(different[at], []).append(golds[which])
         yield from ((at, gold) for at, doc in enumerate(docs) if doc in hits for gold in hits[doc])
+
+
+class JoinedLists(NamedTuple):
+    """Hits between lists of gold and of retrieved documents: the query, the place in the list from 0, and the gold.
+
+    `gold_sizes` counts the different gold documents of each query, `sizes` its retrieved ones. `scores` are those of
+    the gold documents, if they have any, or what is wrong with them. `keyless_golds` counts gold documents without a
+    key, and `keyless` retrieved ones, in queries without a hit.
+    """
+
+    hit_query: Ints
+    hit_place: Ints
+    hit_gold: Ints
+    sizes: Ints
+    gold_sizes: Ints
+    scores: Floats | KaratError | None
+    keyless_golds: int
+    keyless: dict[str, int]
+
+
+def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, names: tuple[str, str]) -> JoinedLists:
+    """Read the gold and the retrieved documents of each query, and find the ones in the others by key.
+
+    A gold document that is listed twice counts once, with its larger score. Errors call the two inputs by `names`.
+
+    Both lists of a query are read and compared before the next query is touched, while they are in the processor's
+    cache: most of the time here is memory access. For the same reason gold documents are numbered in the order in which
+    they are found, those not found last: that needs no index of all of them.
+    """
+    gold_key, key = match.gold_key, match.key
+    hits: list[int] = []
+    hit_place: list[int] = []
+    hit_gold: list[int] = []
+    sizes: list[int] = []
+    gold_sizes: list[int] = []
+    scores_from: dict[int, list[float]] = {}
+    wrong_score: KaratError | None = None
+    keyless_golds = start = 0
+    keyless: dict[str, int] = {}
+    for at, (gold_documents, documents) in enumerate(zip(gold_lists, lists, strict=True)):
+        where = f"{names[0]}, query {at}"
+        listed = gold_key.of(gold_documents, where)
+        golds = set(listed)
+        if not golds.isdisjoint(_NO_KEYS):
+            golds -= _NO_KEYS
+            keyless_golds += sum(not doc for doc in listed)
+        docs = key.of(documents, f"{names[1]}, query {at}")
+        places = _places_of(golds, docs)
+        hit_docs = [docs[place] for place in places]
+        found = dict.fromkeys(hit_docs)
+        if len(found) == len(places):
+            hit_gold += range(start, start + len(places))
+        else:
+            number = {doc: gold for gold, doc in enumerate(found, start)}
+            hit_gold += [number[doc] for doc in hit_docs]
+        try:
+            if grades := grades_by_key(listed, gold_documents, where):
+                scores_from[start] = [grades[doc] for doc in dict.fromkeys([*found, *filter(None, listed)])]
+        except KaratError as error:
+            wrong_score = wrong_score or error
+        if not places and not all(docs):
+            keyless[str(at)] = sum(not doc for doc in docs)
+        hits.append(len(places))
+        hit_place += places
+        sizes.append(len(docs))
+        gold_sizes.append(len(golds))
+        start += len(golds)
+    scores = np.ones(start)
+    for first, scores_of_query in scores_from.items():
+        scores[first : first + len(scores_of_query)] = scores_of_query
+    return JoinedLists(
+        np.repeat(np.arange(len(hits)), hits),
+        np.asarray(hit_place, np.int64),
+        np.asarray(hit_gold, np.int64),
+        np.asarray(sizes, np.int64),
+        np.asarray(gold_sizes, np.int64),
+        wrong_score or (scores if scores_from else None),
+        keyless_golds,
+        keyless,
+    )
+
+
+_NO_KEYS = frozenset((None, ""))
+
+
+def _places_of(golds: Container[str | None], docs: Sequence[str | None]) -> list[int]:
+    """Where gold documents are in a list, counted from 0."""
+    return [at for at, doc in enumerate(docs) if doc in golds]
 
 
 def _belongs_to(doc: str | None, separator: str, golds: dict[str, int]) -> Iterator[str]:

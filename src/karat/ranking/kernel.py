@@ -14,11 +14,13 @@ import numpy as np
 from karat.documents.fields import document_keys
 from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints, Judged
-from karat.matching.joiner import Joiner
-from karat.matching.matchers import Matcher
+from karat.matching.joiner import Joiner, join_lists
+from karat.matching.matchers import Matcher, Same
 from karat.options import Duplicates, Ties
 from karat.ranking.ties import Order, ranks_by_score, ranks_in_table
+from karat.sources import read_run, read_truth
 from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
+from karat.sources.list_checks import DocumentLists
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,31 @@ def judge(truth: Truth, run: Run, rules: Rules, match: Matcher) -> tuple[Judged,
         parts.append(part)
     if not seen and (error := run.empty_error()):
         raise error
-    judged = _collected(truth, parts)
-    return judged, _noticed(judged, truth, parts)
+    return _collected(truth, parts)
+
+
+def judge_document_lists(
+    gold_lists: DocumentLists, lists: DocumentLists, match: Matcher, names: tuple[str, str]
+) -> tuple[Judged, Observations, Floats | KaratError | None]:
+    """Rank the gold documents of each query in its list of retrieved ones; errors call the two inputs by `names`.
+
+    All gold documents have grade 1; what comes last are their scores, if they have any, or what is wrong with them.
+    """
+    if not isinstance(match, Same):
+        truth = read_truth(gold_lists, key=match.gold_key, name=names[0])
+        return *judge(truth, read_run(lists, truth, key=match.key, name=names[1]), Rules(), match), truth.scores
+    joined = join_lists(gold_lists, lists, match, names)
+    judged = Judged.from_hits(
+        queries=tuple(map(str, range(len(lists)))),
+        answered=np.ones(len(lists), bool),
+        retrieved=joined.sizes,
+        hit_query=joined.hit_query,
+        hit_rank=joined.hit_place + 1,
+        hit_gold=joined.hit_gold,
+        gold_grade=np.ones(joined.gold_sizes.sum()),
+        gold_offsets=np.concatenate(([0], np.cumsum(joined.gold_sizes))),
+    )
+    return judged, Observations(keyless_golds=joined.keyless_golds, keyless=joined.keyless), joined.scores
 
 
 def _in_threads(kernel: Callable[[Batch], Part], batches: Iterator[Callable[[], Batch]]) -> Iterator[Part]:
@@ -253,28 +278,24 @@ def _without_identical(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
     return replace(batch, docs=docs, scores=flat, offsets=offsets), len(batch.scores) - len(flat)
 
 
-def _collected(truth: Truth, parts: list[Part]) -> Judged:
+def _collected(truth: Truth, parts: list[Part]) -> tuple[Judged, Observations]:
     answered = np.zeros(len(truth.queries), bool)
     retrieved = np.zeros(len(truth.queries), np.int64)
     for part in parts:
         answered[part.query] = True
         retrieved[part.query] = part.retrieved
     none = np.empty(0, np.int64)
-    query = np.concatenate([none, *(part.hit_query for part in parts)])
-    rank = np.concatenate([none, *(part.hit_rank for part in parts)])
-    gold = np.concatenate([none, *(part.hit_gold for part in parts)])
-    order = np.lexsort((gold, rank, query))
-    return Judged(
+    judged = Judged.from_hits(
         queries=truth.queries,
         answered=answered,
         retrieved=retrieved,
-        hit_query=query[order],
-        hit_rank=rank[order],
-        hit_grade=truth.grades[gold[order]],
-        hit_gold=gold[order],
+        hit_query=np.concatenate([none, *(part.hit_query for part in parts)]),
+        hit_rank=np.concatenate([none, *(part.hit_rank for part in parts)]),
+        hit_gold=np.concatenate([none, *(part.hit_gold for part in parts)]),
         gold_grade=truth.grades,
         gold_offsets=truth.offsets,
     )
+    return judged, _noticed(judged, truth, parts)
 
 
 def _noticed(judged: Judged, truth: Truth, parts: list[Part]) -> Observations:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, list_hint, shown
+
+DocumentLists = Sequence[Sequence[DocumentLike]]
+"""One list of documents per question."""
 
 
 def check_same_length(inputs: Mapping[str, Sequence[object]], *, allow_empty: bool = False) -> None:

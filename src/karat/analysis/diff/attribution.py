@@ -140,17 +140,13 @@ def _judged(
     gold: list[Ints],
 ) -> Judged:
     """A Judged with a query for each step."""
-    queries, ranks, golds = np.concatenate(query), np.concatenate(rank), np.concatenate(gold)
-    order = np.lexsort((golds, ranks, queries))
-    all_grades = np.tile(grades, len(retrieved))
-    return kind(
+    return kind.from_hits(
         queries=tuple(map(str, range(len(retrieved)))),
         answered=answered,
         retrieved=retrieved,
-        hit_query=queries[order],
-        hit_rank=ranks[order],
-        hit_grade=all_grades[golds[order]],
-        hit_gold=golds[order],
-        gold_grade=all_grades,
+        hit_query=np.concatenate(query),
+        hit_rank=np.concatenate(rank),
+        hit_gold=np.concatenate(gold),
+        gold_grade=np.tile(grades, len(retrieved)),
         gold_offsets=np.arange(len(retrieved) + 1) * len(grades),
     )

@@ -9,10 +9,10 @@ from karat.components.evaluators.documents import judge_lists
 from karat.components.serialization import SerializableComponent
 from karat.documents.fields import check_field
 from karat.errors import KaratError, shown
-from karat.matching.lists import DocumentLists
 from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
 from karat.measures import Measure, parse
 from karat.scores import Scores
+from karat.sources.list_checks import DocumentLists
 
 
 @component

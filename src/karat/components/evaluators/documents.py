@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 
 from karat.components.run_cache import cached
-from karat.evaluation.lists import match_documents, warnings
+from karat.evaluation.lists import JudgedLists, match_documents, warnings
 from karat.judged import Judged
-from karat.matching.lists import DocumentLists, Matched
 from karat.matching.matchers import Matcher
-from karat.sources.list_checks import check_document_lists
+from karat.sources.list_checks import DocumentLists, check_document_lists
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
 _log = logging.getLogger(__name__)
@@ -24,7 +23,7 @@ def judge_lists(truth: DocumentLists, run: DocumentLists, match: Matcher, graded
     return matched.graded if graded else matched.binary
 
 
-def _match(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Matched:
+def _match(truth: DocumentLists, run: DocumentLists, match: Matcher) -> JudgedLists:
     check_document_lists(dict(zip(_NAMES, (truth, run), strict=True)))
     matched = match_documents(truth, run, match, _NAMES)
     if text := warnings(matched, match):
