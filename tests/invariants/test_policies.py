@@ -40,7 +40,8 @@ MAY_IMPORT = {
     "measures": "answers errors judged registry spans",
     "stats": "judged",
     "scores": "errors judged measures options output registry stats",
-    "analysis": "answers documents errors judged matching measures output ranking registry scores sources stats",
+    "analysis": "answers documents errors judged matching measures options output ranking registry scores sources"
+    " stats",
     "evaluation": "analysis answers documents errors judged matching options output ranking registry scores sources"
     " spans",
     "comparison": "errors judged options output registry scores stats",

@@ -1,4 +1,4 @@
-"""Bounds over unjudged documents, against every way of judging them; and what has no bounds."""
+"""Bounds over unjudged documents, checked against all gradings; and the cases without bounds."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ DECLINING = "Bpref infAP RBPResidual Judged Judged@3 Unjudged@3 SpanRecall SpanI
 
 Grades = dict[str, float]
 Case = tuple[Grades, list[str], list[str]]
-"""The truth of a query, what was retrieved for it, and which of that has no judgment."""
+"""The truth of a query, the documents retrieved for it, and the unjudged ones among them."""
 
 
-def every_way(case: Case, best: float) -> list[Grades]:
-    """The definition: each way of judging the open documents as 0 or as the best grade."""
-    truth, _, open_ones = case
-    choices = product((0.0, best), repeat=len(open_ones))
-    return [{**truth, **dict(zip(open_ones, choice, strict=True))} for choice in choices]
+def all_gradings(case: Case, max_grade: float) -> list[Grades]:
+    """The definition: each unjudged document is graded 0 or the highest grade."""
+    truth, _, unjudged = case
+    choices = product((0.0, max_grade), repeat=len(unjudged))
+    return [{**truth, **dict(zip(unjudged, choice, strict=True))} for choice in choices]
 
 
-def assert_exact(cases: list[Case], best: float | None, **options: Any) -> None:
+def assert_exact(cases: list[Case], max_grade: float | None, **options: Any) -> None:
     scores = evaluate(
         {f"q{at}": truth for at, (truth, _, _) in enumerate(cases)},
         {f"q{at}": run for at, (_, run, _) in enumerate(cases)},
@@ -56,49 +56,49 @@ def assert_exact(cases: list[Case], best: float | None, **options: Any) -> None:
         **options,
     )
     largest = max([0.0, *(grade for truth, _, _ in cases for grade in truth.values())]) or 1.0
-    judged = [every_way(case, best or largest) for case in cases]
-    truths = {f"q{at}, {way}": truth for at, ways in enumerate(judged) for way, truth in enumerate(ways)}
-    runs = {f"q{at}, {way}": cases[at][1] for at, ways in enumerate(judged) for way in range(len(ways))}
-    ways = evaluate(truths, runs, MEASURES, **options)
-    starts = np.cumsum([0, *map(len, judged[:-1])])
+    gradings = [all_gradings(case, max_grade or largest) for case in cases]
+    truths = {f"q{at}, {number}": truth for at, each in enumerate(gradings) for number, truth in enumerate(each)}
+    runs = {f"q{at}, {number}": cases[at][1] for at, each in enumerate(gradings) for number in range(len(each))}
+    graded = evaluate(truths, runs, MEASURES, **options)
+    starts = np.cumsum([0, *map(len, gradings[:-1])])
     for name in scores:
-        found, column = bounds(scores, name, best), ways.column(name)
+        found, column = bounds(scores, name, max_grade), graded.column(name)
         assert found.low == pytest.approx(np.minimum.reduceat(column, starts), abs=1e-12), name
         assert found.high == pytest.approx(np.maximum.reduceat(column, starts), abs=1e-12), name
         assert (found.low <= found.value).all()
         assert (found.value <= found.high).all()
         assert found.value.tolist() == scores.column(name).tolist()
-        assert found.unjudged.tolist() == [len(open_ones) for _, _, open_ones in cases]
-        settled = found.unjudged == 0
-        assert found.low[settled].tolist() == found.value[settled].tolist() == found.high[settled].tolist()
+        assert found.unjudged.tolist() == [len(unjudged) for _, _, unjudged in cases]
+        complete = found.unjudged == 0
+        assert found.low[complete].tolist() == found.value[complete].tolist() == found.high[complete].tolist()
 
 
 @st.composite
 def one_case(draw: st.DrawFn) -> Case:
-    """A truth, a run that repeats judged documents only, and the retrieved documents without a judgment."""
+    """A truth, a run that repeats judged documents only, and the unjudged documents in it."""
     kinds = draw(st.lists(st.sampled_from([None, None, -1, 0, 1, 2, 3]), max_size=8))
     run: list[str] = []
     truth: Grades = {}
-    open_ones: list[str] = []
+    unjudged: list[str] = []
     for at, kind in enumerate(kinds):
-        if (kind is not None and kind >= 0) or len(open_ones) < 6:
+        if (kind is not None and kind >= 0) or len(unjudged) < 6:
             run.append(f"d{at}")
             if kind is not None:
                 truth[f"d{at}"] = kind
             if kind is None or kind < 0:
-                open_ones.append(f"d{at}")
-    judged = [doc for doc in run if doc not in open_ones]
+                unjudged.append(f"d{at}")
+    judged = [doc for doc in run if doc not in unjudged]
     if judged and len(run) < 8 and draw(st.booleans()):
         run.insert(draw(st.integers(0, len(run))), draw(st.sampled_from(judged)))
     for at, grade in enumerate(draw(st.lists(st.sampled_from([-1, 0, 1, 2, 3]), max_size=4))):
         truth[f"u{at}"] = grade
-    return truth, run, open_ones
+    return truth, run, unjudged
 
 
 @settings(max_examples=15)
 @given(st.lists(one_case(), min_size=1, max_size=6), st.sampled_from([None, 3, 3.5, 4]))
-def test_bounds_are_the_ends_of_every_way_of_judging(cases: list[Case], best: float | None) -> None:
-    assert_exact(cases, best)
+def test_bounds_are_the_lowest_and_highest_values_of_all_gradings(cases: list[Case], max_grade: float | None) -> None:
+    assert_exact(cases, max_grade)
 
 
 @st.composite
@@ -107,21 +107,23 @@ def one_case_of_chunks(draw: st.DrawFn) -> Case:
     golds = st.sampled_from(["gold is soft", "soft gold", "iron rusts, gold is", "silver"])
     run = draw(st.lists(chunks, max_size=6))
     truth = draw(st.dictionaries(golds, st.sampled_from([0.0, 1.0, 2.0, 3.0]), max_size=4))
-    open_ones = list(dict.fromkeys(chunk for chunk in run if not any(chunk in gold for gold in truth)))
-    once = [chunk for at, chunk in enumerate(run) if chunk not in open_ones or chunk not in run[:at]]
-    # "gold" would be a chunk of "gold is" too, were that judged.
-    assume(not {"gold", "gold is"} <= {*once} or "gold is" not in open_ones)
-    return truth, once, open_ones
+    unjudged = list(dict.fromkeys(chunk for chunk in run if not any(chunk in gold for gold in truth)))
+    once = [chunk for at, chunk in enumerate(run) if chunk not in unjudged or chunk not in run[:at]]
+    # "gold" would also be a chunk of "gold is" if that was judged.
+    assume(not {"gold", "gold is"} <= {*once} or "gold is" not in unjudged)
+    return truth, once, unjudged
 
 
 @settings(max_examples=10)
 @given(st.lists(one_case_of_chunks(), min_size=1, max_size=5))
-def test_bounds_are_exact_where_a_chunk_is_in_several_golds(cases: list[Case]) -> None:
+def test_bounds_are_exact_for_chunks_that_match_several_golds(cases: list[Case]) -> None:
     assert_exact(cases, None, match="chunk")
 
 
 @pytest.mark.parametrize("rows", [1, 7, 40])
-def test_how_many_ways_are_computed_at_once_changes_nothing(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_do_not_depend_on_how_many_gradings_are_computed_at_once(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     truth: dict[str, Grades] = {f"q{at}": {f"d{at}": 1, "d7": 2, "u": 3} for at in range(6)}
     run = {f"q{at}": [f"d{doc}" for doc in range(2 * at)] for at in range(6)}
     scores = evaluate(truth, run, "AP")
@@ -132,7 +134,7 @@ def test_how_many_ways_are_computed_at_once_changes_nothing(rows: int, monkeypat
             assert bounds(scores, name).to_dict() == at_once
 
 
-def test_a_cut_off_needs_few_ways_however_long_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cutoff_needs_few_gradings_for_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = evaluate({"q": {"d3": 1, "u": 1}}, {"q": [f"d{at}" for at in range(1000)]}, "nDCG@10")
     computed = 0
     compute = Measure.compute
@@ -147,25 +149,25 @@ def test_a_cut_off_needs_few_ways_however_long_the_run_is(monkeypatch: pytest.Mo
     assert computed == 1 + 9 + 10
 
 
-def test_every_measure_that_offers_bounds_is_tested_against_every_way() -> None:
-    offering = {each.name for each in definitions() if each.unjudged(Measure(each.name, definition=each))}
-    assert offering == {parse(name).name for name in MEASURES}
+def test_every_measure_with_bounds_is_tested_against_all_gradings() -> None:
+    with_bounds = {each.name for each in definitions() if each.unjudged(Measure(each.name, definition=each))}
+    assert with_bounds == {parse(name).name for name in MEASURES}
 
 
 @pytest.mark.parametrize("name", DECLINING)
-def test_a_measure_without_bounds_says_which_have_them(name: str) -> None:
-    with pytest.raises(KaratError, match=r"has no bounds: .* Measures that have them are P, Rprec, .*nDCG"):
+def test_a_measure_without_bounds_is_an_error_that_lists_the_measures_with_bounds(name: str) -> None:
+    with pytest.raises(KaratError, match=r"has no bounds: .* Measures with bounds: P, Rprec, .*nDCG"):
         bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "P@1"), name)
 
 
-def test_a_measure_of_ones_own_has_no_bounds_until_it_says_what_unjudged_documents_do() -> None:
+def test_a_registered_measure_has_bounds_only_if_it_declares_the_effect_of_unjudged_documents() -> None:
     def first(judged: Judged) -> Floats:
         return (judged.found(1, 1) > 0).astype(float)
 
     scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR")
-    with pytest.raises(KaratError, match="Silent has no bounds"):
-        bounds(scores, register(name="Silent")(first))
-    assert bounds(scores, register(name="Telling", unjudged=lambda _: "monotone")(first)).mean == (0.0, 1.0)
+    with pytest.raises(KaratError, match="Undeclared has no bounds"):
+        bounds(scores, register(name="Undeclared")(first))
+    assert bounds(scores, register(name="Declared", unjudged=lambda _: "monotone")(first)).mean == (0.0, 1.0)
 
 
 def test_queries_where_a_measure_is_null_are_left_out_of_the_mean() -> None:
@@ -181,7 +183,7 @@ def test_queries_where_a_measure_is_null_are_left_out_of_the_mean() -> None:
 
 @pytest.mark.parametrize("name", ["P(rel=0)@3", "AP(rel=0)", "R(rel=-1)@2", "RBP(rel=0)", "NumRel(rel=0)"])
 def test_a_threshold_that_every_judged_document_reaches_has_no_bounds(name: str) -> None:
-    with pytest.raises(KaratError, match=r"relevant as soon as it is judged.* Take a rel above 0"):
+    with pytest.raises(KaratError, match=r"every judged document reaches this threshold.* Use a rel above 0"):
         bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "RR"), name)
 
 
@@ -190,7 +192,7 @@ def test_a_relevant_document_that_is_found_late_lowers_average_precision() -> No
     assert found.per_query["q"] == pytest.approx(((1 + 2 / 3) / 2, 1.0))
 
 
-def test_documents_below_the_cut_off_lower_recall() -> None:
+def test_documents_below_the_cutoff_lower_recall() -> None:
     found = bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, "R@2"), "R@2")
     assert found.per_query == {"q": (1 / 3, 1.0)}
     assert found.unjudged.tolist() == [3]
@@ -199,13 +201,13 @@ def test_documents_below_the_cut_off_lower_recall() -> None:
 @pytest.mark.parametrize(
     ("name", "mean"), [("GMAP", (0.00001**0.5, 1.0)), ("NumRelRet", (1.0, 2.0)), ("P@1", (0.5, 1.0))]
 )
-def test_queries_are_combined_as_the_measure_is(name: str, mean: tuple[float, float]) -> None:
+def test_bounds_of_queries_are_combined_as_the_measure_defines(name: str, mean: tuple[float, float]) -> None:
     scores = evaluate({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["a"], "r": ["x"]}, name)
     assert bounds(scores, name).mean == pytest.approx(mean)
     assert bounds(scores, name).to_dict()["value"] == scores[name]
 
 
-def test_missing_and_empty_queries_have_nothing_to_judge() -> None:
+def test_missing_and_empty_queries_have_no_unjudged_documents() -> None:
     truth = {"q": {"a": 1}, "r": {"b": 1}, "s": {"c": 1}}
     run: dict[str, list[str]] = {"s": ["x"], "q": []}
     found = bounds(evaluate(truth, run, "RR"), "RR")
@@ -215,13 +217,13 @@ def test_missing_and_empty_queries_have_nothing_to_judge() -> None:
     assert skipped.mean == (0.0, 0.5)
 
 
-def test_a_skipped_query_takes_no_part_but_its_grades_are_of_the_scale() -> None:
+def test_a_skipped_query_is_left_out_but_its_grades_count_for_the_highest_grade() -> None:
     scores = evaluate({"q": {"a": 5}, "r": {"b": 1}}, {"r": ["b", "x"]}, "DCG", missing="skip")
-    assert bounds(scores, "DCG").best == 5
+    assert bounds(scores, "DCG").max_grade == 5
     assert bounds(scores, "DCG").mean == (1.0, 1 + 5 / np.log2(3))
 
 
-def test_beside_answers_the_queries_without_documents_are_left_out() -> None:
+def test_queries_with_answers_only_are_left_out() -> None:
     records = [
         {"query": "a", "truth": ["1"], "retrieved": ["x", "1"], "gold_answers": ["y"], "answer": "y"},
         {"query": "b", "gold_answers": ["y"], "answer": "n"},
@@ -231,42 +233,42 @@ def test_beside_answers_the_queries_without_documents_are_left_out() -> None:
     assert bounds(scores, "RR").per_query == {"a": (0.5, 1.0)}
 
 
-def test_graded_measures_take_the_scores_of_listed_golds_and_others_do_not() -> None:
+def test_only_graded_measures_use_the_scores_of_listed_golds() -> None:
     truth = {"q": [{"id": "a", "score": 3}, {"id": "b", "score": 0.5}]}
     scores = evaluate(truth, {"q": ["x", "a", "b"]}, ["R", "DCG"])
-    assert (bounds(scores, "R").best, bounds(scores, "DCG").best) == (1, 3)
+    assert (bounds(scores, "R").max_grade, bounds(scores, "DCG").max_grade) == (1, 3)
     assert bounds(scores, "DCG").value[0] == scores["DCG"]
     assert bounds(scores, "R").per_query == {"q": (1.0, 1.0)}
 
 
-def test_wrong_scores_of_golds_are_told_to_graded_measures_alone() -> None:
+def test_invalid_scores_of_golds_are_an_error_for_graded_measures_only() -> None:
     scores = evaluate({"q": [{"id": "a", "score": 3}, {"id": "b"}]}, {"q": ["x", "a"]}, "RR")
     assert bounds(scores, "RR").mean == (0.5, 1.0)
     with pytest.raises(KaratError, match="1 of 2 gold documents have a score"):
         bounds(scores, "nDCG")
 
 
-@pytest.mark.parametrize("best", [0, -1, math.nan, math.inf, True, "3"])
-def test_what_is_no_grade_of_a_relevant_document_is_refused(best: Any) -> None:
-    with pytest.raises(KaratError, match="is no grade of a relevant document"):
-        bounds(evaluate({"q": {"a": 1}}, {"q": ["x"]}, "P@1"), "P@1", best)
+@pytest.mark.parametrize("grade", [0, -1, math.nan, math.inf, True, "3"])
+def test_an_invalid_highest_grade_is_an_error(grade: Any) -> None:
+    with pytest.raises(KaratError, match="is not the grade of a relevant document"):
+        bounds(evaluate({"q": {"a": 1}}, {"q": ["x"]}, "P@1"), "P@1", grade)
 
 
-def test_a_best_grade_below_one_in_the_truth_is_refused() -> None:
-    with pytest.raises(KaratError, match=r"best=2 is below the largest grade in the truth, 3\. Give 3 or more"):
+def test_a_highest_grade_below_a_grade_in_the_truth_is_an_error() -> None:
+    with pytest.raises(KaratError, match=r"max_grade=2 is below the largest grade in the truth, 3\. Give 3 or more"):
         bounds(evaluate({"q": {"a": 3}}, {"q": ["x"]}, "P@1"), "P@1", 2)
 
 
-def test_a_best_grade_may_be_a_number_of_numpy() -> None:
+def test_the_highest_grade_may_be_a_numpy_number() -> None:
     four: Any = np.int64(4)
     assert bounds(evaluate({"q": {"a": 1}}, {"q": ["x"]}, "DCG"), "DCG", four).mean == (0.0, 4.0)
 
 
-def test_a_truth_without_relevant_documents_has_1_for_its_best_grade() -> None:
+def test_the_highest_grade_is_1_for_a_truth_without_relevant_documents() -> None:
     assert bounds(evaluate({"q": {"a": 0, "b": -1}}, {"q": ["b"]}, "P@1"), "P@1").mean == (0.0, 1.0)
 
 
-def test_a_best_grade_above_the_scale_of_err_is_told_by_err() -> None:
+def test_a_highest_grade_above_the_scale_of_err_is_an_error() -> None:
     scores = evaluate({"q": {"a": 1}}, {"q": ["x"]}, "ERR")
     with pytest.raises(KaratError, match=r"query q: ERR: grade 5 is above max_grade=4"):
         bounds(scores, "ERR", 5)
@@ -284,18 +286,20 @@ REPEATING: list[tuple[Mapping[str, Any], Any, str]] = [
 
 
 @pytest.mark.parametrize(("run", "match", "document"), REPEATING)
-def test_an_unjudged_document_at_several_ranks_is_named(run: Mapping[str, Any], match: Any, document: str) -> None:
+def test_an_unjudged_document_at_several_ranks_is_an_error_that_names_it(
+    run: Mapping[str, Any], match: Any, document: str
+) -> None:
     scores = evaluate({"p": {"a": 1}, "q": {"a": 1, "pool": -1}}, {"p": ["x"], **run}, "RR", match=match)
-    with pytest.raises(KaratError, match=rf"the run, query q: document {document} is not judged and stands at several"):
+    with pytest.raises(KaratError, match=rf"the run, query q: the unjudged document {document} is at several ranks"):
         bounds(scores, "RR")
 
 
-def test_chunks_of_a_judged_document_may_be_of_an_unjudged_one_too() -> None:
+def test_chunks_of_a_judged_document_may_also_match_an_unjudged_one() -> None:
     scores = evaluate({"q": {"a": 1, "a::b": -1}}, {"q": ["x", "a::b::1", "a::b::2"]}, "RR", match="prefix")
     assert bounds(scores, "RR").per_query == {"q": (0.5, 1.0)}
 
 
-def test_a_document_of_the_pool_that_is_judged_is_still_one_document() -> None:
+def test_grading_a_document_of_the_pool_does_not_add_a_gold() -> None:
     def golds(judged: Judged) -> Floats:
         return np.diff(judged.gold_offsets).astype(float)
 
@@ -303,16 +307,16 @@ def test_a_document_of_the_pool_that_is_judged_is_still_one_document() -> None:
     assert bounds(evaluate({"q": {"a": 1, "pool": -1}}, {"q": ["pool"]}, "RR"), measure).mean == (2.0, 2.0)
 
 
-def test_judged_documents_may_repeat_and_so_may_what_has_no_key() -> None:
-    nothing: list[dict[str, Any]] = [{"id": "1"}, {"id": "2", "meta": {"source": ""}}]
+def test_judged_documents_and_documents_without_a_key_may_repeat() -> None:
+    without_key: list[dict[str, Any]] = [{"id": "1"}, {"id": "2", "meta": {"source": ""}}]
     gold = {"id": "3", "meta": {"source": "a"}}
-    scores = evaluate({"q": ["a"]}, {"q": [*nothing, gold, gold]}, "P@4", match="meta.source(gold=id)")
+    scores = evaluate({"q": ["a"]}, {"q": [*without_key, gold, gold]}, "P@4", match="meta.source(gold=id)")
     found = bounds(scores, "P@4")
     assert found.unjudged.tolist() == [2]
     assert found.per_query == {"q": (0.5, 1.0)}
 
 
-def test_a_repeated_document_that_was_skipped_or_left_out_does_not_matter() -> None:
+def test_repeats_in_queries_without_truth_and_of_ignored_documents_are_allowed() -> None:
     scores = evaluate(
         {"q": {"a": 1}}, {"other": ["x", "x"], "q": ["q", "a", "q", "y"]}, "AP", ignore_identical_ids=True
     )
@@ -320,7 +324,7 @@ def test_a_repeated_document_that_was_skipped_or_left_out_does_not_matter() -> N
     assert bounds(scores, "AP").unjudged.tolist() == [1]
 
 
-def test_a_table_is_read_with_each_document_once(tmp_path: Path) -> None:
+def test_duplicates_in_a_run_file_count_once(tmp_path: Path) -> None:
     run = tmp_path / "run.trec"
     run.write_text("q Q0 x 1 3 t\nq Q0 a 2 2 t\nq Q0 x 3 1 t\n")
     scores = evaluate({"q": {"a": 1}}, run, "RR", duplicates="first")
@@ -330,21 +334,21 @@ def test_a_table_is_read_with_each_document_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ties", ["best", "worst"])
-def test_ties_that_are_broken_by_grades_have_no_bounds(ties: Any) -> None:
-    with pytest.raises(KaratError, match=rf"ties={ties} ranks documents by their grades"):
+def test_ties_broken_by_grade_have_no_bounds(ties: Any) -> None:
+    with pytest.raises(KaratError, match=rf"bounds are not defined for ties={ties}"):
         bounds(evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "x": 1.0}}, "RR", ties=ties), "RR")
 
 
-def test_scores_without_documents_behind_them_have_no_bounds() -> None:
+def test_scores_without_evidence_have_no_bounds() -> None:
     scores = evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR")
-    for numbers in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
-        with pytest.raises(KaratError, match=r"numbers alone.*Evaluate again"):
-            bounds(numbers, "RR")
-    with pytest.raises(KaratError, match="these scores are of answers"):
+    for restored in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
+        with pytest.raises(KaratError, match=r"no run data.*Evaluate again"):
+            bounds(restored, "RR")
+    with pytest.raises(KaratError, match="these are scores of answers"):
         bounds(evaluate_answers([["y"]], ["y"], "EM"), "RR")
 
 
-def test_measures_are_found_by_any_of_their_names_and_need_not_have_been_asked_for() -> None:
+def test_measures_are_found_by_any_spelling_and_need_not_have_been_evaluated() -> None:
     scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "P@1")
     assert bounds(scores, "mrr").measure == "RR"
     assert bounds(scores, parse("nDCG@10")).measure == "nDCG@10"
@@ -352,21 +356,21 @@ def test_measures_are_found_by_any_of_their_names_and_need_not_have_been_asked_f
         bounds(scores, "nDCQ@10")
 
 
-def test_bounds_are_shown_with_what_was_supposed() -> None:
+def test_bounds_are_printed_with_the_assumed_grades() -> None:
     found = bounds(evaluate({"q": {"a": 2}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["b", "y"]}, "RR"), "RR")
     assert str(found).splitlines() == [
-        "query    score    least   greatest   unjudged",
-        "─" * 45,
-        "q       0.5000   0.5000     1.0000          1",
-        "r       1.0000   1.0000     1.0000          1",
-        "all     0.7500   0.7500     1.0000          2",
-        "RR, were the 2 retrieved documents without a judgment judged as 0 or as 2",
+        "query    score   lowest   highest   unjudged",
+        "─" * 44,
+        "q       0.5000   0.5000    1.0000          1",
+        "r       1.0000   1.0000    1.0000          1",
+        "all     0.7500   0.7500    1.0000          2",
+        "RR if the 2 unjudged documents were graded 0 or 2",
     ]
     assert repr(found) == "<Bounds of RR over 2 queries: 0.7500 to 1.0000>"
     assert "<td" in found._repr_html_()
     assert found.__rich__().renderables
     assert found.to_dict() == {
-        "measure": "RR", "best": 2.0, "value": 0.75, "low": 0.75, "high": 1.0, "unjudged": 2,
+        "measure": "RR", "max_grade": 2.0, "value": 0.75, "low": 0.75, "high": 1.0, "unjudged": 2,
         "queries": [
             {"query": "q", "value": 0.5, "low": 0.5, "high": 1.0, "unjudged": 1},
             {"query": "r", "value": 1.0, "low": 1.0, "high": 1.0, "unjudged": 1},

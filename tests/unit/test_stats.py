@@ -1,4 +1,4 @@
-"""Tests of paired differences, corrections and power: against scipy, brute force and published values."""
+"""Significance tests, corrections and power, checked against scipy, brute force and published values."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ from karat.stats import significance as module
 tenths = st.integers(-10, 10).map(lambda value: value * 0.1)
 
 
-def some(n: int, mean: float = 0.05, seed: int = 7) -> Floats:
+def sample_differences(n: int, mean: float = 0.05, seed: int = 7) -> Floats:
     """Differences as of a retrieval measure: many are zero, the rest are skewed."""
     random = np.random.default_rng(seed)
     return np.where(random.random(n) < 0.3, 0.0, random.gamma(2, 0.1, n) - 0.2 + mean)
 
 
-def one(differences: Floats, permutations: int = 2000, seed: int = 1) -> float:
+def p_value(differences: Floats, permutations: int = 2000, seed: int = 1) -> float:
     return float(randomization(differences[:, None], permutations, seed)[0])
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(tenths, min_size=0, max_size=10))
-def test_a_randomisation_test_of_few_queries_counts_all_patterns_of_signs(values: list[float]) -> None:
+def test_a_randomisation_test_of_few_queries_counts_all_sign_patterns(values: list[float]) -> None:
     whole = np.round(np.array(values) * 10).astype(int)
     sums = np.array(list(product((-1, 1), repeat=len(values)))) @ whole
-    assert one(np.array(values)) == np.mean(np.abs(sums) >= abs(whole.sum()))
+    assert p_value(np.array(values)) == np.mean(np.abs(sums) >= abs(whole.sum()))
 
 
 @pytest.mark.parametrize(
     "values",
-    [[0.5, 0.25, -0.125, 0.75, 0.5, 1.0], [0.0, 0.5, 0.5, -0.5, 0.0, 0.5, 0.5, 1.0, 1.5], list(some(12))],
+    [[0.5, 0.25, -0.125, 0.75, 0.5, 1.0], [0.0, 0.5, 0.5, -0.5, 0.0, 0.5, 0.5, 1.0, 1.5], list(sample_differences(12))],
 )
-def test_a_randomisation_test_of_few_queries_is_that_of_scipy(values: list[float]) -> None:
+def test_a_randomisation_test_of_few_queries_agrees_with_scipy(values: list[float]) -> None:
     by_scipy = scipy_stats.permutation_test(
         (np.array(values), np.zeros(len(values))),
         lambda x, y, axis: np.sum(x - y, axis=axis),
@@ -63,69 +63,73 @@ def test_a_randomisation_test_of_few_queries_is_that_of_scipy(values: list[float
         vectorized=True,
         n_resamples=10_000,
     )
-    assert one(np.array(values)) == pytest.approx(by_scipy.pvalue, abs=1e-12)
+    assert p_value(np.array(values)) == pytest.approx(by_scipy.pvalue, abs=1e-12)
 
 
-def test_38_differences_are_still_counted_exactly_and_zeros_cost_nothing() -> None:
-    assert one(np.full(38, 0.1)) == 2 / 2**38
-    assert one(np.concatenate([np.zeros(500), np.full(38, -0.1)]), permutations=1) == 2 / 2**38
+def test_38_differences_besides_zeros_are_counted_exactly() -> None:
+    assert p_value(np.full(38, 0.1)) == 2 / 2**38
+    assert p_value(np.concatenate([np.zeros(500), np.full(38, -0.1)]), permutations=1) == 2 / 2**38
 
 
-def test_forty_one_differences_are_sampled_and_p_is_never_zero() -> None:
-    assert one(np.full(41, 0.1), permutations=999) == 1 / 1000
+def test_more_than_38_differences_are_sampled_and_p_is_never_zero() -> None:
+    assert p_value(np.full(41, 0.1), permutations=999) == 1 / 1000
 
 
-def test_sums_that_differ_in_rounding_alone_are_equal() -> None:
+def test_sums_that_differ_by_rounding_only_are_equal() -> None:
     # In floats 0.1 + 0.2 - 0.3 is not 0, so that a test without tolerance counts fewer patterns.
-    assert one(np.array([0.1, 0.2, -0.3])) == 1.0
-    assert one(np.tile([0.1, 0.2, -0.3], 20)) == 1.0
+    assert p_value(np.array([0.1, 0.2, -0.3])) == 1.0
+    assert p_value(np.tile([0.1, 0.2, -0.3], 20)) == 1.0
 
 
-def test_without_any_difference_p_is_one() -> None:
+def test_p_is_1_without_any_difference() -> None:
     assert randomization(np.zeros((100, 2))).tolist() == [1.0, 1.0]
     assert randomization(np.zeros((0, 2))).tolist() == [1.0, 1.0]
     assert randomization(np.zeros((3, 0))).tolist() == []
 
 
 @pytest.mark.parametrize("n", [20, 33, 38])
-def test_sampled_signs_come_near_the_exact_p(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = one(some(n))
-    monkeypatch.setattr(module, "EXACT", 0)
+def test_sampled_signs_approximate_the_exact_p(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = p_value(sample_differences(n))
+    monkeypatch.setattr(module, "MAX_EXACT", 0)
     assert 0.01 < exact < 0.99
-    assert one(some(n), 100_000) == pytest.approx(exact, abs=5 * (exact * (1 - exact) / 100_000) ** 0.5)
-    assert one(some(n), 100_000) != exact
+    assert p_value(sample_differences(n), 100_000) == pytest.approx(
+        exact, abs=5 * (exact * (1 - exact) / 100_000) ** 0.5
+    )
+    assert p_value(sample_differences(n), 100_000) != exact
 
 
-def test_many_queries_come_near_the_normal_approximation() -> None:
-    differences = some(3001, mean=0.005)
+def test_p_for_many_queries_is_close_to_the_normal_approximation() -> None:
+    differences = sample_differences(3001, mean=0.005)
     z = differences.sum() / np.sqrt((differences**2).sum())
     expected = 2 * scipy_stats.norm.sf(abs(z))
     assert 0.01 < expected < 0.99
-    assert one(differences, 40_000) == pytest.approx(expected, abs=0.012)
+    assert p_value(differences, 40_000) == pytest.approx(expected, abs=0.012)
 
 
 @pytest.mark.parametrize("n", [30, 301])
-def test_p_does_not_depend_on_which_system_is_the_first(n: int) -> None:
-    assert one(some(n)) == one(-some(n))
-    assert t_test(some(n)) == t_test(-some(n))
-    assert wilcoxon(some(n)) == wilcoxon(-some(n))
-    assert bootstrap_test(some(n), 500) == bootstrap_test(-some(n), 500)
+def test_p_does_not_depend_on_which_system_is_first(n: int) -> None:
+    assert p_value(sample_differences(n)) == p_value(-sample_differences(n))
+    assert t_test(sample_differences(n)) == t_test(-sample_differences(n))
+    assert wilcoxon(sample_differences(n)) == wilcoxon(-sample_differences(n))
+    assert bootstrap_test(sample_differences(n), 500) == bootstrap_test(-sample_differences(n), 500)
 
 
-def test_a_column_has_the_p_that_it_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    columns = np.column_stack([some(203, mean, seed) for seed, mean in enumerate((0.0, 0.02, -0.01, 0.03, 0.01))])
+def test_the_p_of_a_column_does_not_depend_on_other_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = np.column_stack(
+        [sample_differences(203, mean, seed) for seed, mean in enumerate((0.0, 0.02, -0.01, 0.03, 0.01))]
+    )
     columns[20:, 1] = 0
     together = randomization(columns, 1500, 3)
     assert len(set(together)) == 5
-    assert together.tolist() == [one(columns[:, at], 1500, 3) for at in range(5)]
+    assert together.tolist() == [p_value(columns[:, at], 1500, 3) for at in range(5)]
     monkeypatch.setattr(module, "_COLUMNS", 2)
     assert randomization(np.asfortranarray(columns), 1500, 3).tolist() == together.tolist()
 
 
-def test_how_many_queries_are_taken_at_once_changes_memory_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = one(some(1003), 1001)
+def test_p_does_not_depend_on_how_many_queries_are_processed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = p_value(sample_differences(1003), 1001)
     monkeypatch.setattr(module, "_GROUPS", 3)
-    assert one(some(1003), 1001) == whole
+    assert p_value(sample_differences(1003), 1001) == whole
 
 
 @pytest.mark.parametrize("place", [0, 7, 8, 15, 16, 49])
@@ -135,29 +139,29 @@ def test_every_query_has_its_own_sign(place: int, monkeypatch: pytest.MonkeyPatc
     differences = np.where(np.arange(50) == place, -10.0, 0.01 * (-1.0) ** np.arange(50))
     others = np.delete(differences, place).sum()
     expected = scipy_stats.binom.cdf(24 + (others > 0), 49, 0.5)
-    assert one(differences, 20_000) == pytest.approx(expected, abs=0.02)
+    assert p_value(differences, 20_000) == pytest.approx(expected, abs=0.02)
 
 
-def test_more_permutations_than_a_block_holds_all_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permutations_of_several_blocks_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BLOCK", 64)
-    assert one(np.full(60, 0.1), 1000) == 1 / 1001
-    assert one(np.tile([0.1, -0.1], 30), 1000) == 1.0
-    assert one(some(200, 0.0), 5000) == pytest.approx(t_test(some(200, 0.0)), abs=0.04)
+    assert p_value(np.full(60, 0.1), 1000) == 1 / 1001
+    assert p_value(np.tile([0.1, -0.1], 30), 1000) == 1.0
+    assert p_value(sample_differences(200, 0.0), 5000) == pytest.approx(t_test(sample_differences(200, 0.0)), abs=0.04)
 
 
-def test_the_same_seed_gives_the_same_p_and_another_seed_another() -> None:
-    assert one(some(90, 0.0), seed=1) == one(some(90, 0.0), seed=1)
-    assert one(some(90, 0.0), seed=1) != one(some(90, 0.0), seed=2)
+def test_the_same_seed_gives_the_same_p_and_another_seed_a_different_one() -> None:
+    assert p_value(sample_differences(90, 0.0), seed=1) == p_value(sample_differences(90, 0.0), seed=1)
+    assert p_value(sample_differences(90, 0.0), seed=1) != p_value(sample_differences(90, 0.0), seed=2)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 500])
-def test_the_t_test_is_that_of_scipy(n: int) -> None:
+def test_the_t_test_agrees_with_scipy(n: int) -> None:
     differences = np.random.default_rng(n).normal(0.1, 0.3, n)
     assert t_test(differences) == pytest.approx(scipy_stats.ttest_rel(differences, np.zeros(n)).pvalue, rel=1e-12)
 
 
 @pytest.mark.parametrize("test", [t_test, bootstrap_test, effect_size])
-def test_from_one_query_or_from_no_spread_nothing_is_estimated(test: object) -> None:
+def test_p_is_none_for_one_query_or_constant_differences(test: object) -> None:
     assert callable(test)
     assert test(np.array([])) is None
     assert test(np.array([0.5])) is None
@@ -166,34 +170,34 @@ def test_from_one_query_or_from_no_spread_nothing_is_estimated(test: object) -> 
     assert test(np.array([0.3 - 0.2, 0.8 - 0.7, 0.1, 0.5 - 0.4])) is None
 
 
-def test_all_zero_differences_are_no_difference() -> None:
+def test_p_is_1_if_all_differences_are_zero() -> None:
     nothing = np.zeros(8)
     assert (t_test(nothing), wilcoxon(nothing), bootstrap_test(nothing), effect_size(nothing)) == (1.0, 1.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("n", [2, 5, 9, 30, 49, 200])
 @pytest.mark.parametrize("ties", [False, True])
-def test_the_signed_rank_test_is_that_of_scipy(n: int, ties: bool) -> None:
+def test_the_signed_rank_test_agrees_with_scipy(n: int, ties: bool) -> None:
     differences = np.random.default_rng(n).normal(0.1, 0.3, n)
     differences = np.round(differences * 4) / 4 + 0.25 if ties else differences
     expected = scipy_stats.wilcoxon(differences[differences != 0]).pvalue
     assert wilcoxon(np.append(differences, [0.0, 0.0])) == pytest.approx(expected, rel=1e-12)
 
 
-def test_differences_of_one_size_but_for_rounding_share_a_rank() -> None:
+def test_sizes_that_differ_by_rounding_only_share_a_rank() -> None:
     tenths = np.array([1, 1, -1, 3, 3, -3, 2, 2, 2, 1, 4, -2, 5, 5, 6]) * 1.0
     rounded = tenths / 10 + np.tile([0, 1e-16, -1e-16], 5)
     assert len(set(np.abs(rounded))) > len(set(np.abs(tenths)))
     assert wilcoxon(rounded) == wilcoxon(tenths)
 
 
-def test_the_signed_rank_test_of_one_difference_says_nothing() -> None:
+def test_the_signed_rank_test_of_one_difference_has_p_1() -> None:
     assert wilcoxon(np.array([0.0, 0.4, 0.0])) == 1.0
     assert wilcoxon(np.array([])) is None
 
 
 def test_the_bootstrap_test_follows_its_definition() -> None:
-    differences = some(25, 0.03)
+    differences = sample_differences(25, 0.03)
     centred = differences - differences.mean()
     rows = np.random.default_rng(5).integers(0, 25, (400, 25), dtype=np.uint32)
     assert np.allclose(bootstrap_means(centred[:, None], 400, 5)[:, 0], centred[rows].mean(axis=1))
@@ -202,12 +206,12 @@ def test_the_bootstrap_test_follows_its_definition() -> None:
     assert bootstrap_test(differences, 400, 5) == (np.count_nonzero(np.abs(t) >= abs(observed)) + 1) / 401
 
 
-def test_the_bootstrap_test_of_many_queries_comes_near_the_t_test() -> None:
+def test_the_bootstrap_test_of_many_queries_is_close_to_the_t_test() -> None:
     differences = np.random.default_rng(1).normal(0.03, 0.3, 300)
     assert bootstrap_test(differences) == pytest.approx(t_test(differences), abs=0.02)
 
 
-def test_a_resample_without_spread_has_an_infinite_t_unless_its_mean_is_zero() -> None:
+def test_the_t_of_a_constant_resample_is_infinite_unless_its_mean_is_zero() -> None:
     # Of two queries, half of the resamples repeat one of them, and the others have mean 0.
     assert bootstrap_test(np.array([0.1, 0.9]), 4000) == pytest.approx(0.5, abs=0.04)
     # Of -1, 0, 1 and a mean of 0, t is 0: every resample reaches it.
@@ -222,8 +226,8 @@ def test_a_resample_without_spread_has_an_infinite_t_unless_its_mean_is_zero() -
 @pytest.mark.parametrize("n", [30, 200])
 def test_the_tukey_test_of_two_systems_agrees_with_the_randomisation_test(n: int) -> None:
     first = np.random.default_rng(n).random(n)
-    p = tukey(np.column_stack([first, first - some(n, 0.01)]), 20_000)
-    assert p[0, 1] == pytest.approx(one(some(n, 0.01), 20_000), abs=0.02)
+    p = tukey(np.column_stack([first, first - sample_differences(n, 0.01)]), 20_000)
+    assert p[0, 1] == pytest.approx(p_value(sample_differences(n, 0.01), 20_000), abs=0.02)
 
 
 def scores(n: int, systems: int) -> Floats:
@@ -241,7 +245,7 @@ def test_the_tukey_test_gives_a_symmetric_matrix_of_p(systems: int) -> None:
 
 
 @pytest.mark.parametrize("systems", [3, 4])
-def test_tables_and_shuffles_give_the_same_tukey_test(systems: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_and_shuffling_give_the_same_tukey_test(systems: int, monkeypatch: pytest.MonkeyPatch) -> None:
     by_table = tukey(scores(50, systems), 6000)
     monkeypatch.setattr(module, "_FEW_SYSTEMS", 0)
     assert tukey(scores(50, systems), 6000) == pytest.approx(by_table, abs=0.03)
@@ -259,13 +263,13 @@ def test_the_tukey_test_follows_its_definition() -> None:
         assert tukey(values, 20_000)[i, j] == pytest.approx(exact, abs=0.015)
 
 
-def test_the_tukey_test_is_more_careful_than_one_test_of_the_pair() -> None:
+def test_the_tukey_test_is_more_conservative_than_a_test_of_one_pair() -> None:
     values = scores(60, 5)
-    alone = one(values[:, 0] - values[:, 4], 5000)
+    alone = p_value(values[:, 0] - values[:, 4], 5000)
     assert tukey(values, 5000)[0, 4] > alone
 
 
-def test_the_tukey_test_does_not_count_queries_without_differences_and_ties_are_equal() -> None:
+def test_queries_without_differences_and_rounding_do_not_affect_the_tukey_test() -> None:
     values = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]] * 3)
     assert (tukey(values, 200) == 1).all()
     constant = np.full((5, 3), 0.4)
@@ -274,13 +278,13 @@ def test_the_tukey_test_does_not_count_queries_without_differences_and_ties_are_
     assert (tukey(more, 300) == tukey(scores(20, 3), 300)).all()
 
 
-def test_more_permutations_of_the_tukey_test_than_a_block_holds_all_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permutations_of_the_tukey_test_of_several_blocks_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tukey(scores(50, 3), 6000)
     monkeypatch.setattr(module, "_CELLS", 300)
     assert tukey(scores(50, 3), 6000) == pytest.approx(whole, abs=0.03)
 
 
-def test_holm_multiplies_less_from_step_to_step_and_never_falls() -> None:
+def test_holm_uses_decreasing_factors_and_is_monotone() -> None:
     assert corrected([0.01, 0.04, 0.03, 0.005], "holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert corrected([0.5, 0.9, 0.01], "holm") == pytest.approx([1.0, 1.0, 0.03])
 
@@ -289,12 +293,12 @@ def test_bonferroni_multiplies_by_the_number_of_comparisons() -> None:
     assert corrected([0.01, 0.4, 0.03], "bonferroni") == pytest.approx([0.03, 1.0, 0.09])
 
 
-def test_bh_leaves_the_largest_p_as_it_is() -> None:
+def test_bh_does_not_change_the_largest_p() -> None:
     # In floats 0.173 * 3 / 3 is less than 0.173.
     assert corrected([0.173, 0.001, 0.002], "bh") == [0.173, 0.003, 0.003]
 
 
-def test_what_was_not_tested_is_no_comparison() -> None:
+def test_none_does_not_count_as_a_comparison() -> None:
     assert corrected([None, 0.02, None, 0.01], "bonferroni") == [None, 0.04, None, 0.02]
     for method in ("holm", "bonferroni", "bh", "none"):
         assert corrected([None, 0.02], method) == [None, 0.02]
@@ -307,14 +311,14 @@ probabilities = st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.05, 0.3, 1.0]) | s
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(probabilities)
-def test_bh_is_that_of_scipy(p: list[float]) -> None:
+def test_bh_agrees_with_scipy(p: list[float]) -> None:
     assume(p)
     assert corrected(p, "bh") == pytest.approx(list(scipy_stats.false_discovery_control(p)), abs=1e-15)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(probabilities)
-def test_corrections_lie_between_the_raw_p_and_one_and_keep_the_order(p: list[float]) -> None:
+def test_corrected_p_values_are_between_the_raw_p_and_1_in_the_same_order(p: list[float]) -> None:
     by = {method: [value or 0.0 for value in corrected(p, method)] for method in ("none", "bh", "holm", "bonferroni")}
     assert by["none"] == p
     for values in by.values():
@@ -326,19 +330,19 @@ def test_corrections_lie_between_the_raw_p_and_one_and_keep_the_order(p: list[fl
 
 
 @pytest.mark.parametrize(("size", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
-def test_queries_needed_are_those_of_published_tables(size: float, n: int) -> None:
+def test_queries_needed_agrees_with_published_tables(size: float, n: int) -> None:
     assert queries_needed(size, 1.0) == n
     assert queries_needed(size / 10, 0.1) == n
 
 
-def test_power_is_that_of_published_tables() -> None:
+def test_power_agrees_with_published_tables() -> None:
     assert power_of(0.5, 1.0, 34) == pytest.approx(0.8078, abs=1e-4)
     assert power_of(-0.5, 1.0, 34) == power_of(0.5, 1.0, 34)
 
 
 @pytest.mark.parametrize("n", [2, 3, 20, 7000, 10**7])
 @pytest.mark.parametrize("alpha", [0.05, 1e-6])
-def test_without_a_difference_the_power_is_the_level(n: int, alpha: float) -> None:
+def test_the_power_without_a_difference_is_alpha(n: int, alpha: float) -> None:
     assert power_of(0.0, 0.3, n, alpha) == pytest.approx(alpha, rel=1e-6)
 
 
@@ -353,13 +357,13 @@ def test_power_is_the_share_of_simulated_tests_that_find_the_difference(size: fl
 
 @pytest.mark.parametrize("n", [2, 3, 4, 30])
 @pytest.mark.parametrize("alpha", [0.05, 1e-6])
-def test_power_goes_on_where_one_way_to_compute_it_gives_way_to_the_other(n: int, alpha: float) -> None:
+def test_power_is_continuous_where_the_method_of_computation_changes(n: int, alpha: float) -> None:
     before, after = (power_of(at / n**0.5, 1.0, n, alpha) for at in (30 - 1e-9, 30 + 1e-9))
     assert 0 < before <= after * (1 + 1e-12)
     assert after == pytest.approx(before, rel=1e-8)
 
 
-def test_a_huge_test_has_the_power_of_the_normal_distribution() -> None:
+def test_the_power_for_very_many_queries_is_that_of_the_normal_distribution() -> None:
     z = scipy_stats.norm.isf(0.025)
     expected = scipy_stats.norm.sf(z - 2.5) + scipy_stats.norm.sf(z + 2.5)
     for n in (10**7, 10**12, 10**30):
@@ -377,7 +381,7 @@ def test_the_smallest_difference_is_found_with_that_power(n: int, alpha: float, 
     assert smallest_difference(0.6, n, alpha, power) == pytest.approx(2 * smallest)
 
 
-def test_without_spread_or_a_second_query_there_is_no_smallest_difference() -> None:
+def test_the_smallest_difference_is_none_without_spread_or_a_second_query() -> None:
     assert smallest_difference(0.0, 50) is None
     assert smallest_difference(0.3, 1) is None
     assert smallest_difference(0.3, 50, alpha=0.05, power=0.05) == 0.0
@@ -385,7 +389,7 @@ def test_without_spread_or_a_second_query_there_is_no_smallest_difference() -> N
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.floats(0.01, 20), st.sampled_from([0.05, 0.01, 1e-4]), st.sampled_from([0.5, 0.8, 0.95]))
-def test_one_query_fewer_than_needed_is_too_few(size: float, alpha: float, power: float) -> None:
+def test_one_query_fewer_than_needed_has_too_little_power(size: float, alpha: float, power: float) -> None:
     n = queries_needed(size, 1.0, alpha, power)
     assert n is not None
     assert power_of(size, 1.0, n, alpha) >= power
@@ -401,13 +405,13 @@ def test_a_tiny_difference_needs_a_huge_number_of_queries() -> None:
     assert queries_needed(0.1, 0.0) is None
 
 
-def test_the_effect_size_is_the_mean_over_the_spread() -> None:
+def test_the_effect_size_is_the_mean_over_the_standard_deviation() -> None:
     assert effect_size(np.array([0.0, 1.0, 2.0])) == pytest.approx(1.0)
     assert effect_size(np.array([0.0, -1.0, -2.0])) == pytest.approx(-1.0)
     assert spread_of(np.array([0.0, 1.0, 2.0])) == pytest.approx(1.0)
 
 
-def test_statistics_that_need_no_scipy_do_not_load_it() -> None:
+def test_statistics_that_do_not_need_scipy_do_not_import_it() -> None:
     code = (
         "import sys, numpy, karat.stats as s; d = numpy.arange(9.0); s.randomization(d[:, None]); s.bootstrap_test(d);"
         "s.corrected([0.1], 'holm'); assert 'scipy' not in sys.modules;"

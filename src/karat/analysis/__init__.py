@@ -1,1 +1,1 @@
-"""What looks behind a score: evidence, explain, diff, bounds and slices."""
+"""Analyses of scores: the evidence for them, explain, diff, bounds and slices."""

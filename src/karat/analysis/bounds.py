@@ -1,15 +1,15 @@
-"""Bounds over unjudged documents: the least and the greatest value that a measure could have, were they judged.
+"""Bounds: the lowest and the highest value that a measure could have if the unjudged documents were judged.
 
-A way of judging says of each document that was retrieved and not judged whether it is of the best grade or of no worth.
-There are 2^u of them for u documents. A measure says (`unjudged`) what a relevant document does to it, and that
-leaves few ways that can be an end:
+A grading assigns to each unjudged document that was retrieved either 0 or the highest grade; for u documents there are
+2^u gradings. The definition of a measure says (`unjudged`) how a relevant document affects its value, and this leaves
+few gradings that can give the lowest or the highest value:
 
-- it never lowers the value: the ends are none of them and all of them;
-- it is one more to find as well: of the ways with m relevant documents the topmost m are worth the most and the
-  lowest m the least, whatever m is. Documents below a cut-off can only lower the value, so that at the greatest none
-  of them is relevant, and at the least all are.
+- If a relevant document never lowers the value: none of the documents relevant, and all of them.
+- If it also adds to the number of documents to find: for each m, the m topmost documents relevant give the highest
+  value of all gradings with m relevant documents, and the m lowest documents the lowest. Documents below the cutoff
+  can only lower the value: none of them is relevant at the highest value, and all of them are at the lowest.
 
-Each of these ways becomes a query of a Judged, which the measure itself computes.
+Each of these gradings becomes a query of a Judged, and the measure itself computes its value.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from karat.analysis.evidence import Evidence
-from karat.errors import KaratError, shown
+from karat.analysis.evidence import NO_RUN_DATA, Evidence
+from karat.errors import KaratError, plural, require, shown
 from karat.judged import Floats, Ints, Judged
 from karat.measures import definitions, parse
 from karat.output.tables import Cell, Table, Tabular
@@ -32,16 +32,16 @@ from karat.registry.names import format_value
 from karat.scores import Scores
 from karat.scores.summary import cell_text
 
-# How many ranks are held at once, over all the ways of judging that are computed together.
+# Ranks, over all gradings, that are computed at a time.
 _ROWS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds(Tabular):
-    """Between which values a measure lies, whatever the unjudged documents are worth; `value` takes them for nothing.
+    """The range of a measure over the possible grades of unjudged documents; `value` counts them as not relevant.
 
-    `unjudged` counts the documents of each query that were retrieved and not judged, `best` is the grade that they
-    could have.
+    `unjudged` is the number of unjudged documents that were retrieved for each query, `max_grade` the highest grade
+    that they could have.
     """
 
     measure: str
@@ -50,42 +50,41 @@ class Bounds(Tabular):
     high: Floats
     value: Floats
     unjudged: Ints
-    best: float
+    max_grade: float
 
     @property
     def mean(self) -> tuple[float, float]:
-        """The least and the greatest value over all queries, combined as the measure is."""
+        """The lowest and the highest value over all queries, combined as the measure defines."""
         return self._combined(self.low), self._combined(self.high)
 
     @property
     def per_query(self) -> dict[str, tuple[float, float]]:
-        """The least and the greatest value of each query."""
+        """The lowest and the highest value of each query."""
         return dict(zip(self.queries, zip(self.low.tolist(), self.high.tolist(), strict=True), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"measure", "best", "value", "low", "high", "unjudged", "queries": [{"query", "value", "low", ...}]}`."""
+        """`{"measure", "max_grade", "value", "low", "high", "unjudged", "queries": [{"query", "value", ...}]}`."""
         names = ("query", "value", "low", "high", "unjudged")
-        *of_queries, last = (dict(zip(names, row, strict=True)) for row in self._rows())
-        del last["query"]
-        return {"measure": self.measure, "best": self.best, **last, "queries": of_queries}
+        *queries, combined = (dict(zip(names, row, strict=True)) for row in self._rows())
+        del combined["query"]
+        return {"measure": self.measure, "max_grade": self.max_grade, **combined, "queries": queries}
 
     def table(self) -> Table:
-        """A row per query, all of them together last."""
+        """A row per query, and a last row for all queries."""
         rows = tuple(
             (Cell(query), *(Cell(cell_text(value, self.measure)) for value in values), Cell(f"{unjudged:,}"))
             for query, *values, unjudged in self._rows()
         )
-        count = int(self.unjudged.sum())
-        documents = f"{count:,} retrieved document{'' if count == 1 else 's'}"
-        note = f"{self.measure}, were the {documents} without a judgment judged as 0 or as {format_value(self.best)}"
-        return Table(("query", "score", "least", "greatest", "unjudged"), rows, (note,))
+        documents = plural(int(self.unjudged.sum()), "unjudged document")
+        note = f"{self.measure} if the {documents} were graded 0 or {format_value(self.max_grade)}"
+        return Table(("query", "score", "lowest", "highest", "unjudged"), rows, (note,))
 
     def __repr__(self) -> str:
         low, high = self.mean
-        return f"<Bounds of {self.measure} over {len(self.queries)} queries: {low:.4f} to {high:.4f}>"
+        return f"<Bounds of {self.measure} over {plural(len(self.queries), 'query')}: {low:.4f} to {high:.4f}>"
 
     def _rows(self) -> Iterator[tuple[str, float | None, float | None, float | None, int]]:
-        """Query, value, low, high and unjudged documents of each query, and of all; None where there is no value."""
+        """The id, value, low, high and number of unjudged documents of each query, then of all; None is null."""
         columns = [[*column.tolist(), self._combined(column)] for column in (self.value, self.low, self.high)]
         counts = [*self.unjudged.tolist(), int(self.unjudged.sum())]
         for query, value, low, high, count in zip([*self.queries, "all"], *columns, counts, strict=True):
@@ -96,63 +95,63 @@ class Bounds(Tabular):
         return math.nan if combined is None else combined
 
 
-def bounds(scores: Scores, measure: str | Measure, best: float | None = None) -> Bounds:
-    """The least and the greatest value of a measure over every way of judging what was retrieved and not judged.
+def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = None) -> Bounds:
+    """The lowest and the highest value of a measure over all gradings of the unjudged documents that were retrieved.
 
-    `best` is the grade of a document that turns out to be relevant: unless given, the largest in the truth, or 1
-    where that has no relevant document. Documents that were not retrieved stay as they are.
+    `max_grade` is the grade of a document that turns out to be relevant. By default it is the largest grade in the
+    truth, or 1 if the truth has no relevant document. Documents that were not retrieved are not considered.
 
     >>> from karat import evaluate
     >>> print(bounds(evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["b"]}, "RR"), "RR"))
-    query    score    least   greatest   unjudged
-    ─────────────────────────────────────────────
-    q       0.5000   0.5000     1.0000          1
-    r       1.0000   1.0000     1.0000          0
-    all     0.7500   0.7500     1.0000          1
-    RR, were the 1 retrieved document without a judgment judged as 0 or as 1
+    query    score   lowest   highest   unjudged
+    ────────────────────────────────────────────
+    q       0.5000   0.5000    1.0000          1
+    r       1.0000   1.0000    1.0000          0
+    all     0.7500   0.7500    1.0000          1
+    RR if the 1 unjudged document were graded 0 or 1
     """
-    asked = measure.check() if isinstance(measure, Measure) else parse(str(measure))
-    effect = _effect(asked)
+    measure = measure.check() if isinstance(measure, Measure) else parse(str(measure))
+    effect = _effect(measure)
     evidence = _evidence(scores)
     if evidence.rules.ties in ("best", "worst"):
         raise KaratError(
-            f"ties={evidence.rules.ties} ranks documents by their grades, so that judging one would move it",
+            f"bounds are not defined for ties={evidence.rules.ties}, which orders tied documents by grade",
             hint='Evaluate again with ties="trec" or ties="input" (--ties).',
         )
-    _refuse_repeats(evidence)
-    of_all = evidence.judged_for(asked)
-    grade = _best_grade(of_all, best)
+    _check_repeats(evidence)
+    judged = evidence.judged_for(measure)
+    grade = _max_grade(judged, max_grade)
     queries = _evaluated(scores)
-    kept = np.zeros(len(of_all.queries), bool)
+    kept = np.zeros(len(judged.queries), bool)
     kept[[evidence.truth.positions[query] for query in queries]] = True
-    judged = of_all.select(kept)
-    value = asked.compute(judged)
+    judged = judged.select(kept)
+    value = measure.compute(judged)
     low, high = value.copy(), value.copy()
-    for case, hypothetical in _hypotheticals(_cases(judged), effect, asked.cutoff, grade):
-        values = asked.compute(hypothetical)
+    for case, hypothetical in _hypotheticals(_cases(judged), effect, measure.cutoff, grade):
+        values = measure.compute(hypothetical)
         np.fmin.at(low, case, values)
         np.fmax.at(high, case, values)
-    place = {query: at for at, query in enumerate(judged.queries)}
-    order = np.array([place[query] for query in queries], np.int64)
+    position = {query: at for at, query in enumerate(judged.queries)}
+    order = np.array([position[query] for query in queries], np.int64)
     unjudged = judged.retrieved - judged.by_rank.graded(0).count()
-    return Bounds(str(asked), queries, low[order], high[order], value[order], unjudged[order], grade)
+    return Bounds(str(measure), queries, low[order], high[order], value[order], unjudged[order], grade)
 
 
 def _effect(measure: Measure) -> Effect:
-    """What a measure says of unjudged documents; an error where that is nothing."""
+    """How unjudged documents affect a measure; an error if its definition does not say."""
     definition = measure.definition
     effect = definition.unjudged(measure)
     if effect is not None:
         return effect
     if "rel" in definition.parameters and definition.unjudged(measure(rel=1)):
         raise KaratError(
-            f"{measure}: with such a threshold a document is relevant as soon as it is judged, as whatever",
-            hint="Take a rel above 0.",
+            f"{measure} has no bounds: every judged document reaches this threshold",
+            hint="Use a rel above 0.",
         )
-    able = [known.name for known in definitions() if known.unjudged(Measure(known.name, definition=known))]
+    names = [known.name for known in definitions() if known.unjudged(Measure(known.name, definition=known))]
     raise KaratError(
-        f"{measure} has no bounds: nothing is known of what unjudged documents could do to it",
-        hint=f"Measures that have them are {', '.join(able)}.",
+        f"{measure} has no bounds: the effect of unjudged documents on it is not known",
+        hint=f"Measures with bounds: {', '.join(names)}.",
     )
 
 
@@ -160,42 +159,39 @@ def _evidence(scores: Scores) -> Evidence:
     if scores.evidence is not None:
         return scores.evidence
     if scores.answers is not None:
-        raise KaratError("these scores are of answers, and bounds are of documents", hint="Evaluate the documents.")
-    raise KaratError(
-        "these scores are numbers alone, with no documents behind them to judge",
-        hint="Evaluate again: scores that were saved, or that evaluators made, do not hold their run.",
-    )
+        raise KaratError("bounds need documents, but these are scores of answers", hint="Evaluate the documents.")
+    raise KaratError("these scores contain no run data to compute bounds from", hint=NO_RUN_DATA)
 
 
 def _evaluated(scores: Scores) -> tuple[str, ...]:
-    """The queries whose documents were evaluated; beside answers there may be others, which are null."""
+    """The queries whose documents were evaluated; scores of results may have queries with answers only."""
     if scores.answers is None:
         return scores.queries
-    of_documents = [column for name, column in scores.values.items() if parse(name).definition.takes != "answers"]
-    measured = ~np.all(np.isnan(of_documents), axis=0)
+    columns = [column for name, column in scores.values.items() if parse(name).definition.takes != "answers"]
+    measured = ~np.all(np.isnan(columns), axis=0)
     return tuple(query for query, kept in zip(scores.queries, measured.tolist(), strict=True) if kept)
 
 
-def _best_grade(judged: Judged, best: float | None) -> float:
+def _max_grade(judged: Judged, given: float | None) -> float:
     largest = float(judged.gold_grade.max(initial=0.0))
-    if best is None:
+    if given is None:
         return largest or 1.0
-    if isinstance(best, bool) or not isinstance(best, Real) or not 0 < best < math.inf:
-        raise KaratError(f"best={shown(best)} is no grade of a relevant document", hint="Give a number above 0.")
-    if best < largest:
-        raise KaratError(
-            f"best={format_value(float(best))} is below the largest grade in the truth, {format_value(largest)}",
-            hint=f"Give {format_value(largest)} or more, or leave it out.",
-        )
-    return float(best)
+    valid = isinstance(given, Real) and not isinstance(given, bool) and 0 < given < math.inf
+    require(valid, f"max_grade={shown(given)} is not the grade of a relevant document", "Give a number above 0.")
+    require(
+        given >= largest,
+        f"max_grade={format_value(float(given))} is below the largest grade in the truth, {format_value(largest)}",
+        f"Give {format_value(largest)} or more, or leave it out.",
+    )
+    return float(given)
 
 
-def _refuse_repeats(evidence: Evidence) -> None:
-    """One judgment would make several ranks relevant: not the topmost documents might then be the best ones."""
+def _check_repeats(evidence: Evidence) -> None:
+    """Reject unjudged documents at several ranks: the gradings that give the lowest and highest value are unknown."""
     judged, truth = evidence.judged, evidence.truth
     found = evidence.repeated_unjudged()
     if found is None:
-        # Several chunks may belong to a gold that is in the pool and was not judged.
+        # Several chunks may match one gold that is in the pool but unjudged.
         unknown = judged.hit_grade < 0
         rank = judged.hit_query * (judged.retrieved.max(initial=0) + 1) + judged.hit_rank
         several = np.bincount(judged.hit_gold[unknown], minlength=len(truth.docs)) > 1
@@ -205,35 +201,36 @@ def _refuse_repeats(evidence: Evidence) -> None:
     if found is not None:
         query, document = found
         raise KaratError(
-            f"document {document} is not judged and stands at several ranks: bounds are for documents that come once",
+            f"the unjudged document {document} is at several ranks; bounds need unjudged documents to be listed once",
             where=f"{evidence.run.name}, query {query}",
-            hint="Leave the repeated documents out of the run, or judge them.",
+            hint="Remove the repeated documents from the run, or judge them.",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """A query: a row per judged document that was retrieved and per unjudged rank, in rank order.
+    """A query: a row for each hit of a judged document and for each unjudged rank, in rank order.
 
-    `which` counts the unjudged ranks from the top, and is -1 in rows of judged documents; `gold` says which these are.
+    `unjudged_at` numbers the unjudged ranks from the top and is -1 in rows of judged documents; `gold` is the index of
+    the judged document. `grades` are those of the judged documents, `unjudged` is the number of unjudged ranks.
     """
 
     query: str
     retrieved: int
     rank: Ints
-    which: Ints
+    unjudged_at: Ints
     gold: Ints
     grades: Floats
     unjudged: int
 
 
 def _cases(judged: Judged) -> Iterator[_Case]:
-    """The queries as they are, without what is in the pool and was not judged: a negative grade is worth nothing."""
+    """The queries, in which documents with a negative grade (in the pool, but not judged) count as unjudged."""
     starts = np.searchsorted(judged.hit_query, np.arange(len(judged.queries) + 1)).tolist()
     for at, (query, retrieved) in enumerate(zip(judged.queries, judged.retrieved.tolist(), strict=True)):
         first, last = judged.gold_offsets[at : at + 2].tolist()
         grades = judged.gold_grade[first:last]
-        # Best first, as the ideal ranking has them.
+        # Best first, as in the ideal ranking.
         order = np.argsort(-grades, kind="stable")
         place = np.empty(len(grades), np.int64)
         place[order] = np.arange(len(grades))
@@ -243,60 +240,66 @@ def _cases(judged: Judged) -> Iterator[_Case]:
         unjudged = np.ones(retrieved, bool)
         unjudged[rank - 1] = False
         ranks = np.r_[rank, np.flatnonzero(unjudged) + 1]
-        which = np.r_[np.full(len(rank), -1), np.arange(len(ranks) - len(rank))]
+        unjudged_at = np.r_[np.full(len(rank), -1), np.arange(len(ranks) - len(rank))]
         gold = np.r_[place[judged.hit_gold[hits][known] - first], np.zeros(len(ranks) - len(rank), np.int64)]
         rows = np.argsort(ranks, kind="stable")
         known_grades = grades[order][: int((grades >= 0).sum())]
-        yield _Case(query, retrieved, ranks[rows], which[rows], gold[rows], known_grades, len(ranks) - len(rank))
+        yield _Case(query, retrieved, ranks[rows], unjudged_at[rows], gold[rows], known_grades, len(ranks) - len(rank))
 
 
-def _hypotheticals(cases: Iterable[_Case], effect: Effect, k: int | None, best: float) -> Iterator[tuple[Ints, Judged]]:
-    """The ways of judging that can be an end, some at a time: the case of each, and the ways as queries."""
+def _hypotheticals(
+    cases: Iterable[_Case], effect: Effect, cutoff: int | None, max_grade: float
+) -> Iterator[tuple[Ints, Judged]]:
+    """The gradings that can give the lowest or highest value, some at a time: their cases, and them as queries."""
     parts: list[Judged] = []
     numbers: list[Ints] = []
     rows = 0
     for number, case in enumerate(cases):
         size = max(1, len(case.rank) + len(case.grades))
-        ways = _ways(case, effect, k)
+        gradings = _gradings(case, effect, cutoff)
         at_once = max(1, _ROWS // size)
-        for start in range(0, len(ways), at_once):
-            some = ways[start : start + at_once]
+        for start in range(0, len(gradings), at_once):
+            some = gradings[start : start + at_once]
             if parts and rows + len(some) * size > _ROWS:
-                yield np.concatenate(numbers), _together(parts)
+                yield np.concatenate(numbers), _concatenated(parts)
                 parts, numbers, rows = [], [], 0
-            parts.append(_judged(case, some, best))
+            parts.append(_judged(case, some, max_grade))
             numbers.append(np.full(len(some), number))
             rows += len(some) * size
     if parts:
-        yield np.concatenate(numbers), _together(parts)
+        yield np.concatenate(numbers), _concatenated(parts)
 
 
-def _ways(case: _Case, effect: Effect, k: int | None) -> Ints:
-    """From which to before which of its unjudged documents a case has relevant ones; not the way in which none is."""
+def _gradings(case: _Case, effect: Effect, cutoff: int | None) -> Ints:
+    """The gradings to compute, each as the range of unjudged documents that are relevant: from start to before stop.
+
+    The grading without relevant documents is left out: its value is that of the run itself.
+    """
     n = case.unjudged
     if not n or effect == "monotone":
         return np.array([(0, n)] if n else [], np.int64).reshape(-1, 2)
-    within = n if k is None else int(((case.which >= 0) & (case.rank <= k)).sum())
+    within = n if cutoff is None else int(((case.unjudged_at >= 0) & (case.rank <= cutoff)).sum())
     topmost = [(0, stop) for stop in range(1, min(within + 1, n))]
     lowest = [(start, n) for start in range(min(within + 1, n))]
     return np.array(topmost + lowest, np.int64)
 
 
-def _judged(case: _Case, ways: Ints, best: float) -> Judged:
-    """Each way as a query. What is made relevant is a new gold, and the new ones come first among the golds."""
-    start, stop = ways[:, :1], ways[:, 1:]
+def _judged(case: _Case, gradings: Ints, max_grade: float) -> Judged:
+    """Each grading as a query. Documents that are made relevant become new golds, before the other golds."""
+    start, stop = gradings[:, :1], gradings[:, 1:]
     relevant = (stop - start)[:, 0]
-    way, row = np.nonzero((case.which < 0) | ((case.which >= start) & (case.which < stop)))
+    grading, row = np.nonzero((case.unjudged_at < 0) | ((case.unjudged_at >= start) & (case.unjudged_at < stop)))
     offsets = np.r_[0, np.cumsum(relevant + len(case.grades))]
-    grades = np.full(offsets[-1], best)
+    grades = np.full(offsets[-1], max_grade)
     grades[(offsets[:-1] + relevant)[:, None] + np.arange(len(case.grades))] = case.grades
-    new = case.which[row] >= 0
-    gold = offsets[way] + np.where(new, case.which[row] - start[way, 0], relevant[way] + case.gold[row])
+    unjudged_at = case.unjudged_at[row]
+    new = unjudged_at >= 0
+    gold = offsets[grading] + np.where(new, unjudged_at - start[grading, 0], relevant[grading] + case.gold[row])
     return Judged.from_hits(
-        queries=(case.query,) * len(ways),
-        answered=np.ones(len(ways), bool),
-        retrieved=np.full(len(ways), case.retrieved),
-        hit_query=way,
+        queries=(case.query,) * len(gradings),
+        answered=np.ones(len(gradings), bool),
+        retrieved=np.full(len(gradings), case.retrieved),
+        hit_query=grading,
         hit_rank=case.rank[row],
         hit_gold=gold,
         gold_grade=grades,
@@ -304,8 +307,8 @@ def _judged(case: _Case, ways: Ints, best: float) -> Judged:
     )
 
 
-def _together(parts: list[Judged]) -> Judged:
-    """The queries of several Judged as those of one."""
+def _concatenated(parts: list[Judged]) -> Judged:
+    """One Judged with the queries of several."""
     if len(parts) == 1:
         return parts[0]
     queries = np.cumsum([0, *(len(part.queries) for part in parts)]).tolist()

@@ -19,6 +19,9 @@ from karat.ranking.ties import Order
 from karat.registry import Measure
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 
+# The hint for scores without evidence.
+NO_RUN_DATA = "Evaluate again: scores that were saved, or that evaluators returned, do not include the run."
+
 
 class Hit(NamedTuple):
     """A rank, the gold that the document there matched, and the reason why it matched."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from karat.analysis.evidence import Evidence, Hit
+from karat.analysis.evidence import NO_RUN_DATA, Evidence, Hit
 from karat.answers import Answers
 from karat.documents.document import Document
 from karat.documents.fields import DocumentLike, document_key
@@ -141,7 +141,7 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
     require(
         scores.evidence is not None or scores.answers is not None,
         "these scores contain no run data to explain them",
-        "Evaluate again: scores that were saved, or that evaluators returned, do not include the run.",
+        NO_RUN_DATA,
     )
     documents = () if scores.evidence is None else scores.evidence.truth.queries
     answers = () if scores.answers is None else scores.answers.queries

@@ -1,4 +1,4 @@
-"""Where a system is weak: its scores by group of queries, such as their length or a column of the user's."""
+"""Slices: scores by group of queries, such as their length or any property, to see where a system is weak."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from karat.documents.ids import all_text
 from karat.documents.words import separate_cjk_characters
-from karat.errors import KaratError, did_you_mean, list_hint, shown
+from karat.errors import KaratError, did_you_mean, list_hint, plural, require, shown
 from karat.judged import Floats, Ints
+from karat.options import check_level
 from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.registry.names import format_value
 from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
@@ -31,9 +32,9 @@ Value = str | bool | float | None
 
 _NONE, _EMPTY = "(none)", "(empty)"
 _BINS = 4
-_SINGLE = 6  # up to so many different numbers are a group each
-_MOST = 50
-_LEAST = 5  # of fewer queries a group is not called weak
+_MAX_DISTINCT = 6  # up to this many different numbers are a group each
+_MAX_GROUPS = 50
+_MIN_QUERIES = 5  # a group of fewer queries is not tested for weakness
 _HINT = (
     'Give "length", "relevant", {query: value}, a function of the query, or a list or Series of one value per query.'
 )
@@ -44,7 +45,7 @@ _WEAKEST = Mark("*", "the weakest of its column", "bold red")
 
 @dataclass(frozen=True, eq=False)
 class Slices(Tabular):
-    """Scores by group, and of all queries, of which `valueless` have no value and are in the group "(none)"."""
+    """Scores by group, and of all queries; `valueless` queries have no value to group by and are in "(none)"."""
 
     by: str
     groups: Mapping[str, Scores]
@@ -61,7 +62,7 @@ class Slices(Tabular):
         return {"by": self.by, "level": self.level, "groups": rows[:-1], "all": rows[-1]}
 
     def table(self) -> Table:
-        """A row per group, the weakest of each column marked, and all queries last."""
+        """A row per group, with the weakest of each column marked, and a last row for all queries."""
         weakest = {name: self._weakest(name) for name in self.whole}
         rows = []
         for label, scores, ends in self._rows:
@@ -76,7 +77,7 @@ class Slices(Tabular):
 
     @cached_property
     def _rows(self) -> list[tuple[str, Scores, dict[str, tuple[float, float] | tuple[None, None]]]]:
-        """Each group and all queries, with their intervals; of one value there is none."""
+        """Each group and all queries, with their intervals; a single value has no interval."""
         rows = []
         for label, scores in (*self.groups.items(), ("all", self.whole)):
             several = [name for name in scores if len(scores.queries) - scores.nulls(name) > 1]
@@ -85,7 +86,7 @@ class Slices(Tabular):
         return rows
 
     def _weakest(self, name: str) -> float | None:
-        """The weakest value of a column; none where all are the same, and of sums, which grow with their group."""
+        """The weakest value of a column; None if all are the same, and for sums, which grow with the group."""
         known = {value for scores in self.groups.values() if (value := scores.combined(name)) is not None}
         if len(known) < 2 or combination(name) == "sum":
             return None
@@ -93,33 +94,32 @@ class Slices(Tabular):
 
     @cached_property
     def _notes(self) -> tuple[str, ...]:
-        n, several = len(self.whole.queries), len(self.groups) != 1
-        said = [f"{n:,} quer{'y' if n == 1 else 'ies'} in {len(self.groups)} group{'s' if several else ''}"]
+        lines = [f"{plural(len(self.whole.queries), 'query')} in {plural(len(self.groups), 'group')}"]
         if self.level is not None:
-            said = [f"{said[0]}, with {100 * self.level:g}% confidence intervals", *self._weakness(1 - self.level)]
+            lines = [f"{lines[0]}, with {100 * self.level:g}% confidence intervals", *self._weakness(1 - self.level)]
         if self.valueless:
-            said.append(f"note: {self.valueless:,} without a value to group by, in {_NONE}.")
-        return (*said, *notes({"": self.whole}))
+            lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in {_NONE}.")
+        return (*lines, *notes({"": self.whole}))
 
     def _weakness(self, alpha: float) -> list[str]:
-        """What can be said of the first measure that is no sum: which group is weak, if that is more than chance."""
+        """Whether a group is significantly weak, by the first measure that is not a sum."""
         name = next((name for name in self.whole if combination(name) != "sum"), "")
         columns = [scores.column(name) for scores in self.groups.values()] if name else []
         columns = [before_mean(column[~np.isnan(column)], combination(name)) for column in columns]
-        found = weak_group([column if higher_is_better(name) else -column for column in columns], _LEAST)
+        found = weak_group([column if higher_is_better(name) else -column for column in columns], _MIN_QUERIES)
         if found is None:
             return []
         at, p = found
         if p > alpha:
-            return [f"{name}: no group of {_LEAST} queries or more is weaker than chance may make one (p = {p:.2g})"]
+            return [f"{name}: no group of {_MIN_QUERIES} or more queries is significantly weak (p = {p:.2g})"]
         others = np.concatenate(columns[:at] + columns[at + 1 :])
         value, against = (
             after_mean(math.fsum(of) / len(of), combination(name), len(of)) for of in (columns[at], others)
         )
         return [
-            f"weak on {name}: {self.by} {list(self.groups)[at]} with {cell_text(value, name)}"
-            f" ({len(columns[at]):,} queries), against {cell_text(against, name)} of the others"
-            f" (p = {p:.2g} that chance makes any group as weak)"
+            f"{name} is significantly weak for {self.by} {list(self.groups)[at]}: {cell_text(value, name)}"
+            f" ({len(columns[at]):,} queries), others {cell_text(against, name)}"
+            f" (p = {p:.2g}, corrected for the number of groups)"
         ]
 
 
@@ -128,15 +128,18 @@ def slices(
 ) -> Slices:
     """Scores by group of queries.
 
-    - `by`: "length" (words of the query), "relevant" (documents of grade 1 or more), a mapping or a function of query
-      to value, or one value per query: a list, an array, a Series. A pandas Series goes by its index if that holds the
-      ids of all queries, otherwise by position. Values are texts, numbers, true or false, or None.
-    - `bins`: how many ranges numbers are put in, of about as many queries each; or the edges of the ranges, as
-      `[5, 10]`. Without it up to 6 different numbers are a group each, and more become 4 ranges.
-    - `texts`: the texts of the queries for "length", in the same forms, if their ids are not the texts.
-    - `level`: of the confidence intervals; None leaves them out, which is quick for very many queries.
+    - `by`: "length" (number of words of the query), "relevant" (number of documents of grade 1 or more), a mapping or
+      a function from query id to value, or one value per query: a list, an array, a Series. A pandas Series is aligned
+      by its index if the index contains all query ids, otherwise by position. Values are texts, numbers, booleans or
+      None.
+    - `bins`: the number of ranges that numbers are grouped into, with about as many queries each; or the edges of the
+      ranges, for example `[5, 10]`. By default up to 6 different numbers are a group each, and more are grouped into 4
+      ranges.
+    - `texts`: the texts of the queries for "length", in the same forms as `by`, if the ids are not the texts.
+    - `level`: the confidence level of the intervals; None leaves them out, which is faster for very many queries.
 
-    Numbers ascend, texts come in the order they first appear in, "(none)" is last; "(empty)" is the text "".
+    Groups of numbers are in ascending order, groups of texts in order of appearance, "(none)" is last. "(empty)" is
+    the group of the empty text.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"a": 0, "b": 1}}, {"q": ["a"], "r": ["a", "b"]}, "RR")
@@ -151,15 +154,15 @@ def slices(
     """
     edges = _read_bins(bins)
     if level is not None:
-        scores.intervals(level, measures=())  # refuses a wrong level before anything is grouped
-    if texts is not None and not (isinstance(by, str) and by == "length"):
-        raise KaratError("texts are for groups by length", hint='Write by="length", or leave texts out.')
+        check_level(level)
+    by_length = isinstance(by, str) and by == "length"
+    require(texts is None or by_length, "texts are for groups by length", 'Use by="length", or leave texts out.')
     values = _values(scores, by, texts)
-    labels, of_query = _grouped(values, edges)
+    labels, group_of_query = _grouped(values, edges)
     groups = {}
-    ends = np.cumsum(np.bincount(of_query, minlength=len(labels)))
-    for label, rows in zip(labels, np.split(np.argsort(of_query, kind="stable"), ends)[:-1], strict=True):
-        # What was noticed is of all queries, and shown under the table.
+    ends = np.cumsum(np.bincount(group_of_query, minlength=len(labels)))
+    for label, rows in zip(labels, np.split(np.argsort(group_of_query, kind="stable"), ends)[:-1], strict=True):
+        # Findings concern all queries and are shown under the table.
         groups[label] = replace(scores.take(rows), findings=())
     name = by if isinstance(by, str) else getattr(by, "name", None)
     return Slices(name if isinstance(name, str) and name else "group", groups, scores, level, values.count(None))
@@ -167,22 +170,26 @@ def slices(
 
 def _values(scores: Scores, by: Any, texts: Any) -> list[Value]:
     if not isinstance(by, str):
-        return _one_each(scores.queries, by, "by")
+        return _one_value_each(scores.queries, by, "by")
     if by == "length":
         return _lengths(scores.queries, texts)
     if by == "relevant":
         return _relevant(scores)
     near = did_you_mean(by, ("length", "relevant"))
-    raise KaratError(f"by={shown(by)} is nothing to group by", hint=f"{near} {_HINT}".strip())
+    raise KaratError(f"queries cannot be grouped by {shown(by)}", hint=f"{near} {_HINT}".strip())
 
 
 def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
-    """How many words each query has: what stands between blanks; of Chinese and Japanese, each character."""
-    if texts is None and not any(len(query.split()) > 1 for query in queries):
-        hint = 'Give texts={"q1": "how soft is gold"}.'
-        raise KaratError("the queries are known by their ids alone, and have no length", hint=hint)
+    """The number of words of each query, separated by blanks; each Chinese or Japanese character is a word."""
+    require(
+        texts is not None or any(len(query.split()) > 1 for query in queries),
+        "the texts of the queries are needed to group by length, but only their ids are known",
+        'Give texts={"q1": "how soft is gold"}.',
+    )
     lengths: list[Value] = []
-    for query, text in zip(queries, queries if texts is None else _one_each(queries, texts, "texts"), strict=True):
+    for query, text in zip(
+        queries, queries if texts is None else _one_value_each(queries, texts, "texts"), strict=True
+    ):
         if not isinstance(text, str | None):
             raise KaratError(f"{shown(text)} is not the text of a query", where=f"query {query}")
         words = separate_cjk_characters(text or "").split()
@@ -192,39 +199,42 @@ def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
 
 def _relevant(scores: Scores) -> list[Value]:
     if scores.evidence is None:
-        hint = "Evaluate documents again: scores that were saved are numbers alone. Or give by={query: number}."
-        raise KaratError("these scores do not hold the judged documents", hint=hint)
+        hint = "Evaluate the documents again: saved scores contain no run data. Or give by={query: number}."
+        raise KaratError("these scores contain no judged documents", hint=hint)
     truth = scores.evidence.truth
-    up_to = np.append(0.0, np.cumsum(truth.grades >= 1))
-    counts = np.diff(up_to[truth.offsets]).tolist()
-    # Queries that have answers only are not in the truth.
+    relevant_before = np.append(0.0, np.cumsum(truth.grades >= 1))
+    counts = np.diff(relevant_before[truth.offsets]).tolist()
+    # Queries with answers only are not in the truth.
     return [counts[truth.positions[query]] if query in truth.positions else None for query in scores.queries]
 
 
-def _one_each(queries: Sequence[str], given: Any, option: str) -> list[Value]:
-    """One value per query, from whatever holds them."""
-    # The index of a pandas Series may merely count rows, which looks like the ids of a truth of lists.
+def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Value]:
+    """One value per query, from a mapping, a function, or anything like a list."""
+    # A RangeIndex of a pandas Series only numbers the rows; it would look like the ids of a truth of lists.
     if hasattr(given, "iloc") and type(given.index).__name__ != "RangeIndex":
         given = given.to_dict() if set(queries) <= set(map(str, given.index)) else given
     values = next((getattr(given, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(given, to)), given)
     if isinstance(given, Mapping):
         known = given if all_text(given) else {str(query): value for query, value in given.items()}
         if not any(query in known for query in queries):
-            raise KaratError(f"{option} knows none of the queries", hint=f"They are called {', '.join(queries[:3])}, …")
+            hint = f"The query ids are {', '.join(queries[:3])}, …"
+            raise KaratError(f"{option} has a value for none of the queries", hint=hint)
         values = [known.get(query) for query in queries]
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         if len(values) != len(queries):
             hint = "Give one value per query, in the order of scores.queries, or {query: value}."
-            raise KaratError(f"{option} has {len(values):,} values for {len(queries):,} queries", hint=hint)
+            what = f"{option} has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
+            raise KaratError(what, hint=hint)
     elif callable(given):
         values = [given(query) for query in queries]
     else:
-        raise KaratError(f"{option}={shown(given)} is no value per query", hint=f"{list_hint(given)} {_HINT}".strip())
+        hint = f"{list_hint(given)} {_HINT}".strip()
+        raise KaratError(f"{option}={shown(given)} is not a value per query", hint=hint)
     return [_plain(value, query) for query, value in zip(queries, values, strict=True)]
 
 
 def _plain(value: Any, query: str) -> Value:
-    """A value as text, truth or number; NaN and pandas' own nulls are None."""
+    """A value as text, boolean or float; NaN and the nulls of pandas are None."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str | bool):
         return value
@@ -233,68 +243,72 @@ def _plain(value: Any, query: str) -> Value:
     if isinstance(value, Real | Decimal):
         with suppress(OverflowError, ValueError):
             return None if math.isnan(float(value)) else float(value)
-    hint = "A value is a text, a number, true or false, or None; write str(...) around others."
-    raise KaratError(f"{shown(value)} is nothing to group by", where=f"query {query}", hint=hint)
+    hint = "Values are texts, numbers, booleans or None. Convert other values with str(...)."
+    raise KaratError(f"queries cannot be grouped by {shown(value)}", where=f"query {query}", hint=hint)
 
 
 def _read_bins(bins: Any) -> int | Floats | None:
-    if bins is None or (isinstance(bins, int) and not isinstance(bins, bool) and 2 <= bins <= _MOST):
+    if bins is None or (isinstance(bins, int) and not isinstance(bins, bool) and 2 <= bins <= _MAX_GROUPS):
         return bins
     with suppress(TypeError, ValueError):
         edges = np.asarray(bins, np.float64)
-        if edges.ndim == 1 and 1 <= len(edges) < _MOST and np.isfinite(edges).all() and (np.diff(edges) > 0).all():
+        countable = edges.ndim == 1 and 1 <= len(edges) < _MAX_GROUPS
+        if countable and np.isfinite(edges).all() and (np.diff(edges) > 0).all():
             return edges
-    hint = f"Give how many, from 2 to {_MOST}, or increasing edges, as bins=[5, 10, 20]."
-    raise KaratError(f"bins={shown(bins)} makes no ranges", hint=hint)
+    hint = f"Give a number of ranges from 2 to {_MAX_GROUPS}, or increasing edges, for example bins=[5, 10, 20]."
+    raise KaratError(f"bins={shown(bins)} is neither a number of ranges nor a list of edges", hint=hint)
 
 
 def _grouped(values: Sequence[Value], bins: int | Floats | None) -> tuple[list[str], Ints]:
-    """The labels of the groups, in order, and which of them each query is in."""
+    """The labels of the groups, in order, and the index of the group of each query."""
     known = [value for value in values if value is not None]
     numbers = [value for value in known if isinstance(value, float)]
     if known and len(numbers) == len(known):
-        labels, of_known = _ranges(np.array(numbers), bins)
+        labels, group_of_known = _ranges(np.array(numbers), bins)
     elif known and bins is not None:
-        raise KaratError("bins are for numbers, and here are others", hint="Leave bins out, or give numbers.")
+        raise KaratError("bins need numbers, but some values are not numbers", hint="Leave bins out, or give numbers.")
     else:
         texts = [(value or _EMPTY) if isinstance(value, str) else format_value(value) for value in known]
         labels = [label for label in dict.fromkeys(texts) if label != _NONE]
-        # True and false have an order of their own.
+        # Booleans are ordered: false, true.
         labels = sorted(labels) if all(isinstance(value, bool) for value in known) else labels
         place = {label: at for at, label in enumerate(labels)}
-        of_known = np.array([place.get(text, len(labels)) for text in texts], np.int64)
-    if len(labels) > _MOST:
-        raise KaratError(f"{len(labels):,} groups are too many", hint="Give a coarser column, or numbers and bins.")
-    of_query = np.full(len(values), len(labels))
-    of_query[[value is not None for value in values]] = of_known
-    return [*labels, *[_NONE] * bool((of_query == len(labels)).any())], of_query
+        group_of_known = np.array([place.get(text, len(labels)) for text in texts], np.int64)
+    if len(labels) > _MAX_GROUPS:
+        what = f"{len(labels):,} groups are more than {_MAX_GROUPS}"
+        raise KaratError(what, hint="Group by something coarser, or by numbers with bins.")
+    group_of_query = np.full(len(values), len(labels))
+    group_of_query[[value is not None for value in values]] = group_of_known
+    without_value = bool((group_of_query == len(labels)).any())
+    return [*labels, *([_NONE] if without_value else [])], group_of_query
 
 
 def _ranges(numbers: Floats, bins: int | Floats | None) -> tuple[list[str], Ints]:
-    """The same of numbers: between edges, or about as many in each range; equal numbers stay together."""
+    """Groups of numbers: between edges, or of about equal size; equal numbers are in one group."""
     distinct, of_number, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     if isinstance(bins, np.ndarray):
         found = np.searchsorted(bins, distinct, side="right")
-    elif len(distinct) <= (bins or _SINGLE):
+    elif len(distinct) <= (bins or _MAX_DISTINCT):
         found = np.arange(len(distinct))
     else:
-        # Those that are equal go where the middle one of them belongs.
+        # Equal numbers go to the range that the middle one of them belongs to.
         found = (2 * np.cumsum(counts) - counts) * (bins or _BINS) // (2 * len(numbers))
     ranges, first, of_distinct = np.unique(found, return_index=True, return_inverse=True)
     if isinstance(bins, np.ndarray):
-        every = _between(bins, whole=bool((np.floor(numbers) == numbers).all() and (np.floor(bins) == bins).all()))
+        integers = bool((np.floor(numbers) == numbers).all() and (np.floor(bins) == bins).all())
+        every = _edge_labels(bins, integers)
         labels = [every[at] for at in ranges.tolist()]
     else:
         lows, highs = distinct[first].tolist(), distinct[np.append(first[1:], len(distinct)) - 1].tolist()
-        text = _written(lows + highs)
+        text = _number_texts(lows + highs)
         labels = [_span(text[low], text[high]) for low, high in zip(lows, highs, strict=True)]
     return labels, of_distinct[of_number]
 
 
-def _between(edges: Floats, whole: bool) -> list[str]:
-    text = _written([*edges.tolist(), *(edges - 1).tolist()])
+def _edge_labels(edges: Floats, integers: bool) -> list[str]:
+    text = _number_texts([*edges.tolist(), *(edges - 1).tolist()])
     pairs = pairwise(edges.tolist())
-    inner = [_span(text[low], text[up - 1]) if whole else f"{text[low]} to < {text[up]}" for low, up in pairs]
+    inner = [_span(text[low], text[up - 1]) if integers else f"{text[low]} to < {text[up]}" for low, up in pairs]
     return [f"< {text[edges[0]]}", *inner, f">= {text[edges[-1]]}"]
 
 
@@ -302,8 +316,8 @@ def _span(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}" if low.startswith("-") else f"{low}–{high}"
 
 
-def _written(numbers: Sequence[float]) -> dict[float, str]:
-    """Numbers in few digits, but in so many that different ones look different."""
+def _number_texts(numbers: Sequence[float]) -> dict[float, str]:
+    """Numbers with few digits, but enough to distinguish them."""
     for digits in (4, 6, 9):
         texts = {number: format_value(number) if number.is_integer() else f"{number:.{digits}g}" for number in numbers}
         if max(map(abs, numbers)) < 10**digits and len(set(texts.values())) == len(texts):

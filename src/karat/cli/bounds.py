@@ -62,7 +62,7 @@ def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool) -> Table:
     first = next(iter(bounds.values()))
     note = (
         f"{plural(len(first.queries), 'query')}; lowest and highest: over all ways of grading the retrieved documents"
-        f" without a judgment as 0 or {format_value(first.best)}"
+        f" without a judgment as 0 or {format_value(first.max_grade)}"
     )
     return Table(header, tuple(rows), (note,), labels=2 if several else 1)
 

@@ -171,9 +171,9 @@ class Scores:
         return explain(self, str(query), k)
 
     def bounds(self, measure: str | Measure, max_grade: float | None = None) -> Bounds:
-        """The least and the greatest value that a measure could have if the unjudged documents were judged.
+        """The lowest and the highest value that a measure could have if the unjudged documents were judged.
 
-        Each retrieved document without a judgment may be graded 0 or `max_grade`, which is the largest grade of the
+        Each unjudged document that was retrieved may be graded 0 or `max_grade`, which is the largest grade of the
         truth unless given.
 
         >>> from karat import evaluate

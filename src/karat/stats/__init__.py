@@ -1,4 +1,4 @@
-"""How sure a number is, and a difference: resampling, tests, corrections and power. Only here is scipy used."""
+"""Resampling, significance tests, corrections and power. No other folder imports scipy."""
 
 from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bca_interval, bootstrap_means
 from karat.stats.corrections import corrected

@@ -1,4 +1,4 @@
-"""How sure a number is: resampling, in bounded memory and with a fixed seed."""
+"""Bootstrap resampling, in bounded memory and with a fixed seed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CELLS_AT_ONCE = 1 << 22
 
 
 def bootstrap_means(columns: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
-    """The means of resampled rows, `resamples` by columns; all columns share the resampled rows.
+    """The means of resampled rows, as an array of resamples by columns; all columns share the resampled rows.
 
-    Every resample draws as many rows as there are, with replacement.
+    Each resample draws as many rows as there are, with replacement.
     """
     n = len(columns)
     random = np.random.default_rng(seed)
@@ -36,18 +36,18 @@ def bootstrap_means(columns: Floats, resamples: int = RESAMPLES, seed: int = SEE
 def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, float]:
     """The bias-corrected and accelerated bootstrap interval of a mean (Efron 1987).
 
-    Unlike the plain percentiles it is right for skewed scores, which retrieval measures mostly are.
+    Unlike plain percentiles it accounts for skewness, which most retrieval measures have.
     """
     observed = float(values.mean())
     if np.ptp(values) == 0:
         return observed, observed
     normal = NormalDist()
-    # Resamples with the same mean differ from it by rounding, and half of them are below it.
+    # Resamples whose mean is the observed one, up to rounding, count half as below it.
     rounding = ROUNDING * float(np.abs(values).max())
     above = np.count_nonzero(means > observed + rounding)
     below = (np.count_nonzero(means < observed - rounding) + len(means) - above) / (2 * len(means))
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
-    # Scaled, so that the cube of a tiny spread is not lost; the acceleration has no unit.
+    # Scaled, so that cubes of tiny deviations do not underflow; the acceleration does not depend on the scale.
     spread = (values - observed) / np.abs(values - observed).max()
     # The jackknife's acceleration of a mean: its skewness over 6 √n.
     acceleration = float((spread**3).sum() / (6 * (spread**2).sum() ** 1.5))
@@ -55,7 +55,7 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     for tail in ((1 - level) / 2, (1 + level) / 2):
         z = bias + normal.inv_cdf(tail)
         bend = 1 - acceleration * z
-        # Past the pole of the correction there is no such quantile: the interval ends with the last resample.
+        # Past the pole of the correction no quantile is defined: the interval ends at the most extreme resample.
         ends.append(normal.cdf(bias + z / bend) if bend > 0 else float(z > 0))
     low, high = np.quantile(means, ends)
     return float(low), float(high)

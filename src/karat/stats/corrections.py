@@ -1,4 +1,4 @@
-"""Many comparisons at once: p-values corrected for how many there are."""
+"""Corrections of p-values for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def corrected(p: Sequence[float | None], method: str) -> list[float | None]:
     With m comparisons and their p-values in rising order, k = 1, …, m:
 
     - bonferroni: m p
-    - holm (Holm 1979): the largest of (m - j + 1) p_j over j <= k; keeps the same promise and finds more
-    - bh (Benjamini and Hochberg 1995): the least of (m / j) p_j over j >= k; holds the share of false findings
+    - holm (Holm 1979): the maximum of (m - j + 1) p_j over j <= k; controls the same error rate with more power
+    - bh (Benjamini and Hochberg 1995): the minimum of (m / j) p_j over j >= k; controls the false discovery rate
 
-    None, where there was nothing to test, stays None and is no comparison. No result is above 1 or below its raw p.
+    None (nothing was tested) stays None and does not count as a comparison. Results are between the raw p and 1.
 
     >>> corrected([0.01, None, 0.04, 0.03], "holm")
     [0.03, None, 0.06, 0.06]
@@ -37,7 +37,7 @@ def _bonferroni(rising: list[float]) -> list[float]:
 
 def _benjamini_hochberg(rising: list[float]) -> list[float]:
     m = len(rising)
-    # The factor first: p m / m may round to less than p.
+    # m / k is computed first, because p * m / m may round to less than p.
     falling = [value * (m / k) for k, value in enumerate(rising, 1)][::-1]
     return list(accumulate(falling, min))[::-1]
 

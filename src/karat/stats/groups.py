@@ -1,4 +1,4 @@
-"""Whether one of several groups is weak, or chance alone makes one look so."""
+"""A permutation test of whether one of several groups is weak."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ import numpy as np
 from karat.judged import Floats
 from karat.stats.bootstrap import SEED
 
-_SHUFFLES = 999
+_PERMUTATIONS = 999
 
 
 def weak_group(columns: Sequence[Floats], least: int = 5, seed: int = SEED) -> tuple[int, float] | None:
-    """Which of several groups of values is most surely below the others, and how often chance makes one as low.
+    """The index of the group that is most significantly below the others, and its p-value.
 
-    The values are dealt at random to groups of the same sizes; p is the share of deals in which any group, since there
-    are many to choose from, is as far below the others in standard errors. Groups of less than `least` values are not
-    looked at; None where there is nothing to compare.
+    The test statistic is the largest distance, in standard errors, of any group below the mean of the others. The
+    values are permuted at random over groups of the same sizes; p is the share of permutations that reach the observed
+    statistic, so that it is corrected for the number of groups. Groups of fewer than `least` values are not tested.
+    None if there is nothing to compare.
     """
     sizes = np.array([len(column) for column in columns], np.int64)
     n = int(sizes.sum())
-    asked = np.flatnonzero((sizes >= least) & (sizes < n))
-    if not len(asked) or np.ptp(values := np.concatenate(columns)) == 0 or not np.isfinite(values).all():
+    tested = np.flatnonzero((sizes >= least) & (sizes < n))
+    if not len(tested) or np.ptp(values := np.concatenate(columns)) == 0 or not np.isfinite(values).all():
         return None
     values = values - values.mean()
-    stops = np.cumsum(sizes)[asked]
-    # Of centred values, the difference of two means over its standard error is the group's sum times this.
-    scale = np.sqrt(n / (sizes[asked] * (n - sizes[asked])))
+    stops = np.cumsum(sizes)[tested]
+    # For centred values, the difference of the means in standard errors is the sum of the group times this.
+    scale = np.sqrt(n / (sizes[tested] * (n - sizes[tested])))
 
-    def below(dealt: Floats) -> Floats:
-        sums = np.append(0.0, np.cumsum(dealt))
-        return np.asarray((sums[stops - sizes[asked]] - sums[stops]) * scale)
+    def below(permuted: Floats) -> Floats:
+        sums = np.append(0.0, np.cumsum(permuted))
+        return np.asarray((sums[stops - sizes[tested]] - sums[stops]) * scale)
 
     at = int(np.argmax(below(values)))
-    # The same values summed in another order may differ in the last digits.
+    # Sums of the same values in another order may differ in the last digits.
     reached = below(values)[at] - 1e-9 * np.abs(values).max()
     random = np.random.default_rng(seed)
-    as_low = sum(bool(below(random.permutation(values)).max() >= reached) for _ in range(_SHUFFLES))
-    return int(asked[at]), (1 + as_low) / (1 + _SHUFFLES)
+    as_low = sum(bool(below(random.permutation(values)).max() >= reached) for _ in range(_PERMUTATIONS))
+    return int(tested[at]), (1 + as_low) / (1 + _PERMUTATIONS)

@@ -1,4 +1,4 @@
-"""How large a difference is, and how large one must be to be found: effect size and power of the paired t-test."""
+"""Effect size, and the power of the paired t-test."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import numpy as np
 from karat.judged import Floats
 from karat.stats.bootstrap import ROUNDING
 
-# Beyond this noncentrality scipy's noncentral t distribution is not to be trusted.
-_FAR = 30.0
-# More queries than this cannot be told as a float.
-_COUNTLESS = 2**1000
+# Above this noncentrality scipy's noncentral t distribution is not reliable.
+_MAX_NONCENTRALITY = 30.0
+# Larger numbers of queries cannot be converted to a float.
+_MAX_QUERIES = 2**1000
 
 
 def spread_of(differences: Floats) -> float:
-    """The standard deviation (n - 1) of differences; 0 where they are all the same but for rounding.
-
-    It takes two differences or more.
-    """
+    """The sample standard deviation (n - 1) of two or more differences; 0 if they differ by rounding only."""
     if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
         return 0.0
     return float(differences.std(ddof=1))
@@ -28,7 +25,7 @@ def spread_of(differences: Floats) -> float:
 def effect_size(differences: Floats) -> float | None:
     """Cohen's d of paired differences: their mean over their standard deviation.
 
-    0 where all are zero; None for fewer than two, and where they are all the same: there is no spread to compare with.
+    0 if all are zero; None for fewer than two, and if all are the same, because the standard deviation is then 0.
     """
     if len(differences) < 2:
         return None
@@ -39,9 +36,9 @@ def effect_size(differences: Floats) -> float | None:
 
 
 def power_of(difference: float, spread: float, n: int, alpha: float = 0.05) -> float:
-    """How probably the paired t-test of n queries finds a true difference at the level alpha (two-sided).
+    """The power of the two-sided paired t-test: the probability of finding a true difference with n queries.
 
-    The spread is the standard deviation of the differences. Callers see to it that it is above 0, and n above 1.
+    The spread is the standard deviation of the differences. It must be above 0, and n above 1.
 
     >>> round(power_of(0.05, spread=0.1, n=34), 4)
     0.8078
@@ -50,11 +47,11 @@ def power_of(difference: float, spread: float, n: int, alpha: float = 0.05) -> f
 
 
 def smallest_difference(spread: float, n: int, alpha: float = 0.05, power: float = 0.8) -> float | None:
-    """The true difference that a test of n queries finds with this power, at this spread of the differences.
+    """The smallest true difference that a test of n queries finds with this power.
 
-    It takes no observed difference: power computed after the fact from the difference that was seen is a known
-    fallacy, since it only says again what the p-value said (Hoenig and Heisey 2001). None where n is below 2 or
-    there is no spread. A power of alpha or less needs no difference.
+    The spread is the standard deviation of the differences. The observed difference is not used: power computed from
+    it is a function of the p-value and adds nothing (Hoenig and Heisey 2001). None if n is below 2 or the spread is 0.
+    0 if the power is alpha or less.
     """
     if n < 2 or not spread > 0:
         return None
@@ -70,10 +67,10 @@ def smallest_difference(spread: float, n: int, alpha: float = 0.05, power: float
 
 
 def queries_needed(difference: float, spread: float, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """The least number of queries, 2 or more, whose test finds this difference with this power.
+    """The smallest number of queries, at least 2, with which a test finds this difference with this power.
 
-    Callers see to it that the difference is finite and above 0. None where there is no spread, and where the
-    difference is so small that no number of queries would do.
+    The difference must be finite and above 0. None if the spread is 0, or if the difference is too small for any
+    number of queries.
 
     >>> queries_needed(0.05, spread=0.1)
     34
@@ -83,7 +80,7 @@ def queries_needed(difference: float, spread: float, alpha: float = 0.05, power:
     few, many = 1, 2
     while power_of(difference, spread, many, alpha) < power:
         few, many = many, 2 * many
-        if many > _COUNTLESS:
+        if many > _MAX_QUERIES:
             return None
     while many - few > 1:
         middle = (few + many) // 2
@@ -97,18 +94,18 @@ def _power(noncentrality: float, n: int, alpha: float) -> float:
 
     freedom = float(n - 1)
     critical = -float(stdtrit(freedom, alpha / 2))
-    if noncentrality > _FAR:
+    if noncentrality > _MAX_NONCENTRALITY:
         return _far_power(noncentrality, freedom, critical)
     below, far_below = (float(nctdtr(freedom, noncentrality, at)) for at in (critical, -critical))
-    # The tail of the other side is not a number where it is about to vanish, below 1e-9.
+    # The opposite tail is NaN if it is nearly 0, below 1e-9.
     return min(1.0, 1 - below + (0.0 if math.isnan(far_below) else far_below))
 
 
 def _far_power(noncentrality: float, freedom: float, critical: float) -> float:
-    """The same as an integral over the normal part Z of T = (Z + noncentrality) / √(χ² / freedom).
+    """The power for a large noncentrality, by integrating over the normal part Z of T = (Z + nc) / √(χ² / freedom).
 
-    |T| > t where χ² < freedom ((Z + noncentrality) / t)². Far from 0 that is smooth, and right to 15 digits, where
-    scipy's distribution gives no number: a few queries at a strict level.
+    |T| > t if χ² < freedom ((Z + nc) / t)². The integrand is smooth far from 0, and the result accurate to 15 digits
+    where scipy's distribution gives NaN: a few queries at a strict level.
     """
     from scipy.special import gammainc
 

@@ -1,4 +1,4 @@
-"""Whether a difference between systems may be chance: two-sided tests of paired differences, one per query."""
+"""Two-sided significance tests of paired differences, one per query."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from karat.judged import Floats
 from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bootstrap_means
 from karat.stats.power import spread_of
 
-# Up to so many differences all sign patterns are counted: two halves of 2^19 sums, in some hundredths of a second.
+# Up to this many differences all sign patterns are counted: two halves of 2^19 sums take a few hundredths of a second.
 MAX_EXACT = 38
-# Permutations at once. The random numbers depend on it, so it never depends on the data.
+# Permutations at a time. The random numbers depend on this, so it must not depend on the data.
 _BLOCK = 1 << 16
-# Groups of 8 queries, and columns, at once: memory alone depends on them.
+# Groups of 8 queries, and columns, at a time: they affect memory only.
 _GROUPS = 64
 _COLUMNS = 64
-# The signs that a drawn byte gives to the 8 queries of a group.
+# The signs of the 8 queries of a group, by random byte.
 _SIGNS = np.where(np.arange(256) >> np.arange(8)[:, None] & 1, 1.0, -1.0)
-# Sums of the randomised Tukey test at once. Up to so many systems, tables hold all orders of the scores of a query,
-# or of a few queries: about a thousand entries.
+# Sums of the randomised Tukey test at a time. For few systems, tables contain all orders of the scores of one query or
+# of a few queries, about a thousand entries.
 _CELLS = 1 << 18
 _FEW_SYSTEMS = 6
 _ENTRIES = 1 << 10
 
 
 def randomization(differences: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
-    """The p-value of each column by the paired randomisation test: how often do random signs give a sum as large?
+    """The p-value of each column by the paired randomisation test: the share of random signs with as large a |sum|.
 
-    A row is a query, a column a comparison; all columns share the random signs. With 38 differences or fewer that
-    are not zero, all patterns of signs are counted and p is exact. With more, p = (b + 1) / (permutations + 1),
-    where b is how many of the random patterns reach the observed |sum|.
+    A row is a query, a column a comparison; all columns share the random signs. With up to 38 differences that are
+    not zero, all sign patterns are counted and p is exact. With more, p = (b + 1) / (permutations + 1), where b is the
+    number of random patterns that reach the observed |sum|.
 
     >>> randomization(np.array([[0.1], [0.2], [0.3], [0.0]]))
     array([0.25])
@@ -55,35 +55,36 @@ def randomization(differences: Floats, permutations: int = PERMUTATIONS, seed: i
 
 
 def _exact(values: Floats) -> float:
-    """The share of all sign patterns whose |sum| is at least the observed, by meeting in the middle."""
+    """The share of all sign patterns whose |sum| reaches the observed one, by meeting in the middle."""
     least = _threshold(values)
     if least <= 0:
         return 1.0
     sizes = np.abs(values)
     left, right = _signed_sums(sizes[: len(sizes) // 2]), _signed_sums(sizes[len(sizes) // 2 :])
     above = len(left) * len(right) - int(np.searchsorted(left, least - right).sum())
-    # For each pattern the opposite one has the opposite sum.
+    # Patterns with opposite signs have opposite sums.
     return 2 * above / (len(left) * len(right))
 
 
 def _threshold(values: Floats) -> float:
-    values = np.ascontiguousarray(values)  # a strided sum rounds in another order
+    """The observed |sum|, less the rounding tolerance."""
+    values = np.ascontiguousarray(values)  # a strided sum is rounded in another order
     return float(abs(values.sum()) - ROUNDING * np.abs(values).sum())
 
 
 def _signed_sums(sizes: Floats) -> Floats:
-    """The sums under all patterns of signs, in rising order."""
+    """The sums under all sign patterns, in ascending order."""
     sums = np.zeros(1)
     for size in sizes:
-        # Two sorted runs, which a stable sort merges.
+        # A stable sort merges the two sorted halves.
         sums = np.sort(np.concatenate([sums - size, sums + size]), kind="stable")
     return sums
 
 
 def _reached(differences: Floats, columns: Sequence[int], permutations: int, seed: int) -> NDArray[np.int64]:
-    """How many random patterns of signs give each column a |sum| as large as the observed.
+    """The number of random sign patterns whose |sum| reaches the observed one, for each column.
 
-    One random byte gives 8 queries their signs, and a table of 256 entries what they then add to the sum.
+    One random byte gives the signs of 8 queries; a table of 256 entries gives what they add to the sum.
     """
     least = [_threshold(differences[:, column]) for column in columns]
     reached = np.zeros(len(columns), dtype=np.int64)
@@ -117,8 +118,8 @@ def _tables(values: Floats) -> Floats:
 def t_test(differences: Floats) -> float | None:
     """The p-value of the paired t-test.
 
-    1 where all differences are zero; None for fewer than two, and where they are all the same and not zero: t is
-    infinite then, but from no spread at all nothing can be estimated.
+    1 if all differences are zero; None for fewer than two, and if all are the same and not zero: the standard
+    deviation is then 0 and t infinite.
     """
     from scipy.special import stdtr
 
@@ -127,7 +128,7 @@ def t_test(differences: Floats) -> float | None:
 
 
 def _t(differences: Floats) -> float | None:
-    """Student's t of the mean; 0 where all differences are zero."""
+    """Student's t of the mean; 0 if all differences are zero, None if it is not defined."""
     n = len(differences)
     if n < 2:
         return None
@@ -138,9 +139,9 @@ def _t(differences: Floats) -> float | None:
 
 
 def wilcoxon(differences: Floats) -> float | None:
-    """The p-value of Wilcoxon's signed-rank test; differences of zero are left out.
+    """The p-value of Wilcoxon's signed-rank test; zeros are left out.
 
-    1 where all are zero, None where there are none at all. Differences of one size but for rounding share a rank.
+    1 if all differences are zero, None if there are no differences. Sizes that differ by rounding only share a rank.
     """
     if not len(differences):
         return None
@@ -153,9 +154,9 @@ def wilcoxon(differences: Floats) -> float | None:
 
 
 def rank_sum(differences: Floats) -> float:
-    """What Wilcoxon's test is about: the ranks of the gains, less those of the losses.
+    """The statistic of Wilcoxon's test: the sum of the ranks of gains minus that of losses.
 
-    Many small gains may outweigh a few large losses in it, and not in the mean.
+    It may be positive while the mean is negative, for many small gains and a few large losses.
 
     >>> rank_sum(np.array([0.1, 0.2, 0.3, -0.9])), np.array([0.1, 0.2, 0.3, -0.9]).mean().round(3)
     (2.0, np.float64(-0.075))
@@ -167,21 +168,24 @@ def rank_sum(differences: Floats) -> float:
 
 
 def _levels(differences: Floats) -> Floats:
-    """The differences that are not zero, by the order of their sizes: 1, −2, 2, …; the same but for rounding is one."""
+    """The signed levels of the differences that are not zero: the smallest size is level 1, the next 2, and so on.
+
+    Sizes that differ by rounding only have the same level.
+    """
     sizes = np.abs(differences)
-    nearly = ROUNDING * sizes.max(initial=0.0)
-    kept = sizes > nearly
-    rising, where = np.unique(sizes[kept], return_inverse=True)
-    steps = np.cumsum(np.diff(rising, prepend=0.0) > nearly)
-    return np.asarray(np.sign(differences[kept]) * steps[where], np.float64)
+    tolerance = ROUNDING * sizes.max(initial=0.0)
+    nonzero = sizes > tolerance
+    ascending, position = np.unique(sizes[nonzero], return_inverse=True)
+    levels = np.cumsum(np.diff(ascending, prepend=0.0) > tolerance)
+    return np.asarray(np.sign(differences[nonzero]) * levels[position], np.float64)
 
 
 def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> float | None:
     """The p-value of the studentised bootstrap test (Sakai 2006).
 
-    The differences, moved to mean 0, are resampled; p = (b + 1) / (resamples + 1), where b is how many resamples
-    reach the observed |t|. A resample without spread has an infinite t, or 0 where its mean is 0. None as for
-    the t-test; 1 where all differences are zero.
+    The differences are centred and resampled; p = (b + 1) / (resamples + 1), where b is the number of resamples that
+    reach the observed |t|. The t of a resample whose standard deviation is 0 is infinite, or 0 if its mean is 0. None
+    as for the t-test; 1 if all differences are zero.
     """
     t = _t(differences)
     if not t:
@@ -190,9 +194,9 @@ def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = 
     centred /= np.abs(centred).max()
     mean, square = bootstrap_means(np.column_stack([centred, centred**2]), resamples, seed).T
     variance = square - mean**2
-    none = variance <= ROUNDING * square
-    resampled = np.abs(mean) / np.sqrt(np.where(none, 1.0, variance) / (len(differences) - 1))
-    resampled[none] = np.where(np.abs(mean[none]) <= ROUNDING, 0.0, np.inf)
+    constant = variance <= ROUNDING * square
+    resampled = np.abs(mean) / np.sqrt(np.where(constant, 1.0, variance) / (len(differences) - 1))
+    resampled[constant] = np.where(np.abs(mean[constant]) <= ROUNDING, 0.0, np.inf)
     reached = np.count_nonzero(resampled >= abs(t) * (1 - ROUNDING))
     return (reached + 1) / (resamples + 1)
 
@@ -200,12 +204,12 @@ def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = 
 def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
     """The p-values of all pairs of systems by the randomised Tukey HSD test (Carterette 2012), as a matrix.
 
-    A row is a query, a column a system. In each permutation the scores of every query are shuffled over the
-    systems; p = (b + 1) / (permutations + 1), where b is how often the best and the worst mean are then as far
-    apart as the two systems are. So the p-values are already corrected for the number of pairs.
+    A row is a query, a column a system. In each permutation the scores of every query are shuffled over the systems;
+    p = (b + 1) / (permutations + 1), where b is the number of permutations in which the range of the means is at least
+    the observed difference of the two systems. The p-values are thereby corrected for the number of pairs.
     """
     systems = values.shape[1]
-    # Centred, a query without differences adds nothing, and sums round less.
+    # Queries without differences add nothing. Centred values have smaller rounding errors in sums.
     changed = values[np.ptp(values, axis=1) > ROUNDING * np.maximum(1, np.abs(values).max(axis=1, initial=0.0))]
     changed = changed - changed.mean(axis=1, keepdims=True)
     totals = changed.sum(axis=0)
@@ -223,7 +227,7 @@ def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) ->
 
 
 def _sums_by_table(values: Floats, count: int, random: np.random.Generator) -> Floats:
-    """Sums of shuffled rows, systems by permutations, for few systems: each group of rows has a table of its orders."""
+    """Sums of shuffled rows, systems by permutations, from a table of all orders of each group of rows."""
     systems = values.shape[1]
     order = np.array(list(orders(range(systems)))).T
     rows = max(1, int(math.log(_ENTRIES, max(2, order.shape[1]))))
@@ -233,7 +237,7 @@ def _sums_by_table(values: Floats, count: int, random: np.random.Generator) -> F
         for row in values[first : first + rows]:
             table = (table[:, :, None] + row[order][:, None, :]).reshape(systems, -1)
         drawn = random.integers(0, table.shape[1], count, dtype=np.uint16)
-        # The rows are centred: the last system has what the others lack.
+        # The rows are centred, so that the sums over all systems are 0.
         for at in range(systems - 1):
             np.take(table[at], drawn, out=part, mode="clip")
             sums[at] += part
