@@ -41,7 +41,7 @@ def evaluate_answers(
     check_choice("missing", missing, get_args(Missing))
     selected = select_measures(measures, subjects=("answers",))
     twice = isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-"
-    require(not twice, "standard input can be read once", "Use - for the truth or for the predictions.")
+    require(not twice, "standard input can be read only once", "Use - for the truth or for the predictions.")
     golds = read_gold_answers(truth, fields)
     where = source_name(predictions, name or "the predictions")
     predicted = read_predicted_answers(predictions, golds, fields, where)
