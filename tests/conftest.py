@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import karat.measures  # noqa: F401  # registers them, before any test looks
+import karat.measures  # noqa: F401  # registers all measures before any test
 from karat.registry import registry
 
-# Haystack would write a configuration into the home directory, and tell its makers of every pipeline that runs.
+# Otherwise Haystack writes a configuration into the home directory and sends telemetry.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 settings.register_profile("karat", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -21,8 +21,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "karat")
 
 
 @pytest.fixture(autouse=True)
-def _registry_as_it_was() -> Iterator[None]:
-    """What a test or an example registers is gone after it."""
+def _restore_registry() -> Iterator[None]:
+    """Remove the measures that a test or an example registered."""
     definitions, aliases = dict(registry._definitions), dict(registry._aliases)
     yield
     for live, before in ((registry._definitions, definitions), (registry._aliases, aliases)):
@@ -32,7 +32,7 @@ def _registry_as_it_was() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def conformance() -> Path:
-    """trec_eval's own test data, which stands beside the repository where it is developed."""
+    """trec_eval's own test data, which is next to the repository on development machines."""
     folder = Path(__file__).parents[2] / "shared" / "conformance" / "trec_eval"
     if not folder.is_dir():
         pytest.skip("trec_eval's test data is not beside the repository (../shared/conformance)")

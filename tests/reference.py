@@ -1,7 +1,7 @@
-"""Every retrieval measure for one query, slow and obvious: what the vectorised ones must agree with.
+"""Every retrieval measure for one query, as a slow and simple reference for the vectorised measures.
 
-Written from the published definitions alone. It shares no code with the library, so that a mistake
-has to be made twice to go unseen.
+It is written from the published definitions and shares no code with the library, so that a mistake goes unnoticed
+only if it is made twice.
 """
 
 import math
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Query:
     """One ranked list and its truth.
 
-    `ranks[i]` lists the golds (indices into `grades`) that the item at rank i+1 holds; empty if unjudged.
+    `ranks[i]` lists the golds (indices into `grades`) that the item at rank i+1 contains; empty if it is unjudged.
     `grades` has the grade of every judged document, retrieved or not.
     """
 
@@ -34,27 +34,27 @@ def reference(name: str, query: Query, **parameters: object) -> float:
 
 
 def by_gold(query: Query) -> list[float | None]:
-    """Going down the ranks, each pays the largest-graded gold in it that is not yet paid.
+    """Going down the ranks, each is credited with the gold of the highest grade in it that has no credit yet.
 
-    Which of two equal grades is paid can decide what is left for a later rank: here the lower index.
+    Of equal grades, the lower index is credited, which may change the credit of later ranks.
     """
-    paid: set[int] = set()
+    credited: set[int] = set()
     view: list[float | None] = []
     for golds in query.ranks:
         chosen: int | None = None
         for gold in sorted(golds):
-            if gold not in paid and (chosen is None or query.grades[gold] > query.grades[chosen]):
+            if gold not in credited and (chosen is None or query.grades[gold] > query.grades[chosen]):
                 chosen = gold
         if chosen is None:
             view.append(None)
         else:
-            paid.add(chosen)
+            credited.add(chosen)
             view.append(query.grades[chosen])
     return view
 
 
 def by_rank(query: Query) -> list[float | None]:
-    """Each rank has the largest grade in it, whether or not that gold was seen before."""
+    """Each rank has the highest grade in it, whether or not that gold was at an earlier rank."""
     return [max((query.grades[gold] for gold in golds), default=None) for golds in query.ranks]
 
 
@@ -171,7 +171,7 @@ def unjudged(query: Query, k: int) -> float:
     return share(count, k)
 
 
-# Where the relevant documents stand
+# Ranks of the relevant documents
 
 
 def reciprocal_rank(query: Query, k: int | None = None, rel: float = 1) -> float:
@@ -203,7 +203,7 @@ def average_precision(
 
 
 def geometric_ap(query: Query, k: int | None = None, rel: float = 1) -> float:
-    """For one query GMAP is AP; it is the mean over queries that differs."""
+    """For one query, GMAP is AP; only the mean over queries differs."""
     return average_precision(query, k=k, rel=rel)
 
 
@@ -332,7 +332,7 @@ def rank_biased_precision(query: Query, k: int | None = None, p: float = 0.8, re
 
 
 def rank_biased_residual(query: Query, p: float = 0.8) -> float:
-    """As trec_eval has it: 0 where every rank is judged, though p^n is still open there."""
+    """As in trec_eval: 0 if every rank is judged, although ranks below could still add p^n."""
     unjudged_ranks = [rank for rank, golds in enumerate(query.ranks, start=1) if not is_judged(query, golds)]
     if not unjudged_ranks:
         return 0.0

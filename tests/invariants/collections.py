@@ -13,7 +13,7 @@ GRADES = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
 
 @st.composite
 def queries_of_ids(draw: st.DrawFn) -> Query:
-    """Each rank holds at most one judged document, and each of them stands at one rank."""
+    """Queries with at most one judged document per rank, each at one rank only."""
     grades = draw(st.lists(GRADES, max_size=8))
     found = draw(st.permutations(range(len(grades))))[: draw(st.integers(0, len(grades)))]
     ranks: list[list[int]] = [[gold] for gold in found] + [[]] * draw(st.integers(0, 8))
@@ -22,7 +22,7 @@ def queries_of_ids(draw: st.DrawFn) -> Query:
 
 @st.composite
 def queries_of_chunks(draw: st.DrawFn) -> Query:
-    """A rank may hold several judged documents, and one of them may stand at several ranks."""
+    """Queries with several judged documents per rank, and judged documents at several ranks."""
     grades = draw(st.lists(GRADES, max_size=5))
     golds = st.lists(st.sampled_from(range(len(grades))), max_size=3, unique=True) if grades else st.just([])
     return Query(draw(st.lists(golds, max_size=8)), grades)
@@ -32,7 +32,7 @@ QUERIES = st.one_of(queries_of_ids(), queries_of_chunks())
 
 
 def judged_of(queries: list[Query]) -> Judged:
-    """The same queries as the library sees them."""
+    """The same queries as Judged."""
     hits = sorted(
         (at, rank, gold)
         for at, query in enumerate(queries)

@@ -1,4 +1,4 @@
-"""What every answer measure must hold, whatever it measures: a new one is tested the moment it is registered."""
+"""Properties of every answer measure: a new one is tested as soon as it is registered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from karat.answers import Answers
 from karat.measures import Measure, definitions, parse
 
-# Each measure as it comes, and with each of its parameters turned.
+# Each measure with its defaults, and with other values of each parameter.
 NAMES = """
     EM EM(normalize=true) EM(normalize=neutral)
     TokenF1 TokenF1(normalize=neutral) TokenF1(normalize=false)
@@ -23,7 +23,7 @@ NAMES = """
     RougeL SAS(model=wordllama)
 """.split()
 MEASURES = [parse(name, "answers") for name in NAMES]
-# Those of one file are put to the test together: what takes time is to think of questions.
+# The measures of one file are tested together, because generating questions takes most of the time.
 FILES = {
     file: [each for each in MEASURES if each.definition.function.__module__ == f"karat.answers.{file}"]
     for file in ("overlap", "rouge", "similarity")
@@ -46,7 +46,7 @@ WORDLESS: list[Question] = [([""], "cat")]
 
 def answers_of(questions: Sequence[Question]) -> Answers:
     queries = tuple(map(str, range(len(questions))))
-    return Answers(queries, [golds for golds, _ in questions], [said for _, said in questions])
+    return Answers(queries, [golds for golds, _ in questions], [predicted for _, predicted in questions])
 
 
 def values_of(measure: Measure, questions: Sequence[Question]) -> list[float]:
@@ -55,11 +55,11 @@ def values_of(measure: Measure, questions: Sequence[Question]) -> list[float]:
 
 
 def margin(measure: Measure) -> float:
-    """How far apart two values may be that should be the same: what counts words is exact, a model is not."""
+    """How much two values that should be equal may differ: counts of words are exact, models are not."""
     return 1e-4 if measure.name == "SAS" else 0.0
 
 
-def test_every_registered_answer_measure_is_put_to_the_test() -> None:
+def test_every_registered_answer_measure_is_tested() -> None:
     ours = [one for one in definitions() if one.takes == "answers" and one.function.__module__.startswith("karat.")]
     assert {one.name for one in ours} == {measure.name for measure in MEASURES}
     assert [each for measures in FILES.values() for each in measures] == MEASURES
@@ -81,13 +81,13 @@ def test_it_stays_between_0_and_1_and_is_never_nan(measures: list[Measure], ques
         assert (values <= 1).all(), measure
 
 
-# Half as many lists as elsewhere: each is of up to six questions, and all of them are also measured alone.
+# Half as many lists as in other tests: each has up to six questions, which are also evaluated one by one.
 @with_each_file
 @settings(max_examples=50)
 @given(questions=LISTS, order=st.randoms(use_true_random=False))
 @example(questions=WORDLESS, order=Random(1))
 @example(questions=[(["a cat"], "the cat"), (["–the cat–"], "–cat–"), (["\0"], "\0")], order=Random(1))
-def test_a_question_scores_the_same_to_the_last_bit_whatever_questions_stand_beside_it(
+def test_the_value_of_a_question_does_not_depend_on_other_questions_to_the_last_bit(
     measures: list[Measure], questions: list[Question], order: Random
 ) -> None:
     places = list(range(len(questions)))
@@ -101,37 +101,39 @@ def test_a_question_scores_the_same_to_the_last_bit_whatever_questions_stand_bes
 
 
 @with_each_file
-@given(golds=st.lists(ANSWERS, max_size=3), more=ANSWERS, said=ANSWERS, at=st.integers(0, 3))
-@example(golds=[], more="", said="cat", at=0)
+@given(golds=st.lists(ANSWERS, max_size=3), more=ANSWERS, predicted=ANSWERS, at=st.integers(0, 3))
+@example(golds=[], more="", predicted="cat", at=0)
 def test_another_gold_answer_never_lowers_the_score(
-    measures: list[Measure], golds: list[str], more: str, said: str, at: int
+    measures: list[Measure], golds: list[str], more: str, predicted: str, at: int
 ) -> None:
     with_more = [*golds[:at], more, *golds[at:]]
     for measure in measures:
-        before, after, alone = values_of(measure, [(golds, said), (with_more, said), ([more], said)])
+        before, after, alone = values_of(measure, [(golds, predicted), (with_more, predicted), ([more], predicted)])
         assert after >= before - margin(measure), measure
-        # ... and with it the score is the better of the two, not just any.
+        # ... and the score with both is the better of the two.
         assert after == pytest.approx(max(before, alone), abs=margin(measure), rel=0), measure
 
 
 @with_each_file
-@given(golds=st.lists(ANSWERS, max_size=3), said=ANSWERS, at=st.integers(0, 3))
-@example(golds=[""], said="cat " * 70, at=0)
-def test_a_gold_answer_word_for_word_scores_1(measures: list[Measure], golds: list[str], said: str, at: int) -> None:
+@given(golds=st.lists(ANSWERS, max_size=3), predicted=ANSWERS, at=st.integers(0, 3))
+@example(golds=[""], predicted="cat " * 70, at=0)
+def test_an_answer_equal_to_a_gold_answer_scores_1(
+    measures: list[Measure], golds: list[str], predicted: str, at: int
+) -> None:
     for measure in measures:
-        (value,) = values_of(measure, [([*golds[:at], said, *golds[at:]], said)])
+        (value,) = values_of(measure, [([*golds[:at], predicted, *golds[at:]], predicted)])
         assert value == (pytest.approx(1, abs=1e-6) if measure.name == "SAS" else 1), measure
 
 
 @with_each_measure
-def test_another_answer_scores_less_than_1(measure: Measure) -> None:
+def test_a_different_answer_scores_less_than_1(measure: Measure) -> None:
     other, empty = values_of(measure, [(["the red cat"], "two blue dogs"), (["cat"], "")])
     assert other < 0.9
     assert empty == 0
 
 
 @with_each_measure
-def test_no_questions_have_no_values(measure: Measure) -> None:
+def test_without_questions_there_are_no_values(measure: Measure) -> None:
     values = measure.compute(answers_of([]))
     assert values.shape == (0,)
     assert values.dtype == np.float64
@@ -140,7 +142,9 @@ def test_no_questions_have_no_values(measure: Measure) -> None:
 @with_each_file
 @given(golds=st.lists(ANSWERS, max_size=3), beside=QUESTIONS)
 @example(golds=[], beside=(["cat " * 70], ""))
-def test_no_predicted_answer_scores_0(measures: list[Measure], golds: list[str], beside: Question) -> None:
+def test_a_question_without_a_predicted_answer_scores_0(
+    measures: list[Measure], golds: list[str], beside: Question
+) -> None:
     for measure in measures:
         assert values_of(measure, [(golds, None)]) == [0], measure
         values = values_of(measure, [(["cat"], "cat"), (golds, None), (["cat"], "cat"), beside])
@@ -148,18 +152,18 @@ def test_no_predicted_answer_scores_0(measures: list[Measure], golds: list[str],
 
 
 @with_each_file
-@given(said=ANSWERS)
-def test_where_no_gold_answer_is_known_nothing_scores(measures: list[Measure], said: str) -> None:
+@given(predicted=ANSWERS)
+def test_a_question_without_a_gold_answer_scores_0(measures: list[Measure], predicted: str) -> None:
     for measure in measures:
-        assert values_of(measure, [([], said)]) == [0], measure
-        assert values_of(measure, [(["cat"], "cat"), ([], said)]) == pytest.approx([1, 0], abs=1e-6), measure
+        assert values_of(measure, [([], predicted)]) == [0], measure
+        assert values_of(measure, [(["cat"], "cat"), ([], predicted)]) == pytest.approx([1, 0], abs=1e-6), measure
 
 
 @with_each_measure
-def test_it_leaves_the_answers_as_they_were_and_gives_the_same_again(measure: Measure) -> None:
+def test_computing_does_not_change_the_answers_and_is_repeatable(measure: Measure) -> None:
     answers = answers_of([(["the cat", "a dog"], "Cat."), ([], "x"), (["x"], None)])
     first = measure.compute(answers)
     assert (answers.golds, answers.predicted) == ([["the cat", "a dog"], [], ["x"]], ["Cat.", "x", None])
     kept = first.tolist()
-    first += 1  # what is handed out is the caller's own
+    first += 1  # changing a returned array must not change later values
     assert measure.compute(answers).tolist() == kept

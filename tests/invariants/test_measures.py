@@ -1,4 +1,4 @@
-"""What every measure must hold, whatever it measures: a new one is tested the moment it is registered."""
+"""Properties of every measure: a new one is tested as soon as it is registered."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from karat.measures import Measure, definitions, parse
 from tests.invariants.collections import QUERIES, judged_of
 from tests.reference import Query, reference
 
-# Each measure as it comes, and with each of its parameters turned.
+# Each measure with its defaults, and with other values of each parameter.
 NAMES = """
     P@1 P@3 P(rel=2)@5 P@100
     R R@2 R(rel=2)@3 F F@3 F(beta=2)@3 F(rel=0.5) Success Success@1 Success(rel=2)@4 RecallAll RecallAll@3
@@ -32,18 +32,18 @@ NAMES = """
 """.split()
 MEASURES = [parse(name) for name in dict.fromkeys(name.replace(",", ", ") for name in NAMES)]
 
-# In the reference NumRelRet is what Hits is here, query by query.
+# For one query, Hits is NumRelRet.
 REFERENCE_NAMES = {"Hits": "NumRelRet"}
 
 with_each_measure = pytest.mark.parametrize("measure", MEASURES, ids=str)
 lists_of_queries = st.lists(QUERIES, min_size=1, max_size=4)
 
 
-def by_the_book(measure: Measure, query: Query) -> float:
+def reference_value(measure: Measure, query: Query) -> float:
     return reference(REFERENCE_NAMES.get(measure.name, measure.name), query, **dict(measure.settings))
 
 
-def test_every_registered_measure_is_put_to_the_test() -> None:
+def test_every_registered_measure_is_tested() -> None:
     judged = [one for one in definitions() if one.takes == "judged"]
     ours = {one.name for one in judged if one.function.__module__.startswith("karat.")}
     assert ours == {measure.name for measure in MEASURES}
@@ -51,10 +51,10 @@ def test_every_registered_measure_is_put_to_the_test() -> None:
 
 @with_each_measure
 @given(queries=lists_of_queries)
-def test_it_agrees_with_its_slow_and_obvious_definition(measure: Measure, queries: list[Query]) -> None:
+def test_it_agrees_with_its_slow_reference_implementation(measure: Measure, queries: list[Query]) -> None:
     values = measure.compute(judged_of(queries))
     for value, query in zip(values.tolist(), queries, strict=True):
-        assert math.isclose(value, by_the_book(measure, query), rel_tol=1e-9, abs_tol=1e-12)
+        assert math.isclose(value, reference_value(measure, query), rel_tol=1e-9, abs_tol=1e-12)
 
 
 @given(queries=lists_of_queries)
@@ -69,7 +69,7 @@ def test_every_measure_stays_in_its_range_and_is_never_nan(queries: list[Query])
 
 
 @given(queries=lists_of_queries, order=st.randoms(use_true_random=False))
-def test_a_query_scores_the_same_to_the_last_bit_whatever_queries_stand_beside_it(
+def test_the_value_of_a_query_does_not_depend_on_other_queries_to_the_last_bit(
     queries: list[Query], order: Random
 ) -> None:
     places = list(range(len(queries)))
@@ -92,12 +92,12 @@ def test_selecting_queries_changes_no_value(query: Query) -> None:
 
 
 @with_each_measure
-def test_no_queries_give_no_values(measure: Measure) -> None:
+def test_without_queries_there_are_no_values(measure: Measure) -> None:
     assert measure.compute(judged_of([])).tolist() == []
 
 
 @with_each_measure
-def test_a_query_without_truth_and_without_documents_counts_for_nothing(measure: Measure) -> None:
+def test_a_query_without_judged_and_retrieved_documents_scores_0(measure: Measure) -> None:
     (value,) = measure.compute(judged_of([Query([], [])])).tolist()
     assert value == (1 if measure.name == "NumQ" else 0)
 

@@ -39,9 +39,9 @@ def trec_eval(qrels: Truth, run: Run, measures: set[str], relevance_level: int =
     """
     if max((grade for grades in qrels.values() for grade in grades.values()), default=0) > 10_000:
         raise ValueError("trec_eval's time grows with the square of the largest grade: keep it to 10,000")
-    judged = {query: _bearable(grades) for query, grades in qrels.items() if grades}
+    judged = {query: _without_crash(grades) for query, grades in qrels.items() if grades}
     request = {"qrels": judged, "run": run, "measures": sorted(measures), "relevance_level": relevance_level}
-    return _ask_trec_eval(json.dumps(request))
+    return _request_trec_eval(json.dumps(request))
 
 
 def err(qrels: Truth, run: Run, k: int) -> dict[str, float]:
@@ -82,7 +82,7 @@ def rbp(qrels: dict[str, dict[str, float]], run: Run, p: float) -> dict[str, flo
 
 
 def rbp_residual(qrels: dict[str, dict[str, float]], run: Run, p: float) -> dict[str, float]:
-    """The residual of RBP: what it would gain if all that is unjudged, and all past the end, had gain 1.
+    """The residual of RBP: its increase if all unjudged documents, and all ranks past the end, had gain 1.
 
     Unlike trec_eval 10's rbp_resid, it is not 0 where every retrieved document is judged: the tail p**n remains.
     """
@@ -103,18 +103,18 @@ def _cwl_eval(qrels: dict[str, dict[str, float]], run: Run, p: float) -> dict[st
     return measured
 
 
-def _bearable(grades: dict[str, int]) -> dict[str, int]:
-    """Negative grades alone crash trec_eval. With nothing relevant, one more document at 0 changes no measure."""
+def _without_crash(grades: dict[str, int]) -> dict[str, int]:
+    """Add a document of grade 0 if all grades are negative: it changes no measure, and trec_eval does not crash."""
     return grades if max(grades.values()) >= 0 else {**grades, "a stand-in that no run has": 0}
 
 
 def _module(name: str) -> Any:
-    with warnings.catch_warnings():  # the peers' own, which are not ours to hint
+    with warnings.catch_warnings():  # warnings of the peers are not karat's
         warnings.simplefilter("ignore")
         return pytest.importorskip(name)
 
 
-def _ask_trec_eval(request: str) -> dict[str, dict[str, float]]:
+def _request_trec_eval(request: str) -> dict[str, dict[str, float]]:
     service = _trec_eval_service()
     assert service.stdin is not None
     assert service.stdout is not None

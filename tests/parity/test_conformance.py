@@ -1,4 +1,4 @@
-"""trec_eval 10's own test data gives what trec_eval 10 prints, to its four digits."""
+"""On trec_eval 10's own test data, values equal those that trec_eval 10 prints, to its four digits."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SUMMED = {"num_ret", "num_rel", "num_rel_ret", "num_q"}
 
 
 def printed(path: Path, known: set[str]) -> list[tuple[str, str, float]]:
-    """The lines of an output of trec_eval whose measures karat has: measure, query, value."""
+    """The lines of trec_eval's output for the measures that karat has: measure, query, value."""
     lines = [line.split("\t") for line in path.read_text().splitlines()]
     return [(name.strip(), query, float(value)) for name, query, value in lines if name.strip() in known]
 
 
 def have(path: Path) -> set[str]:
-    """The names in an output of trec_eval that karat knows by these names."""
+    """The names in trec_eval's output that karat accepts."""
     names = {line.split("\t")[0].strip() for line in path.read_text().splitlines()}
     known = set()
     for name in names:
@@ -42,7 +42,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("output", "truth", "run", "level"), CASES)
-def test_scores_are_those_that_trec_eval_prints(
+def test_scores_equal_those_that_trec_eval_prints(
     conformance: Path, output: str, truth: str, run: str, level: int
 ) -> None:
     known = have(conformance / output)
@@ -61,7 +61,7 @@ def test_scores_are_those_that_trec_eval_prints(
         assert ours == pytest.approx(value, abs=0.5e-4 + 1e-12), (name, query)
 
 
-def test_the_names_that_trec_eval_prints_and_karat_lacks_are_known_to_be_lacking(conformance: Path) -> None:
+def test_the_error_for_a_trec_eval_measure_that_karat_lacks_says_so(conformance: Path) -> None:
     names = {line.split("\t")[0].strip() for line in (conformance / "out.test.a").read_text().splitlines()}
     for name in names - have(conformance / "out.test.a"):
         with pytest.raises(ValueError, match="of trec_eval"):

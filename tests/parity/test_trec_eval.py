@@ -1,4 +1,4 @@
-"""Every measure that trec_eval's C code has too, query by query to 1e-9, on runs made to be difficult."""
+"""Every measure that trec_eval has agrees with its C code, query by query to 1e-9, on difficult runs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_measure_agrees_query_by_query(collection: tuple[Truth, Run], leve
 
 @settings(max_examples=50)
 @given(collection=collections(), level=st.integers(1, 3))
-def test_interpolated_precision_agrees_where_trec_eval_9_and_10_cut_at_the_same_rank(
+def test_interpolated_precision_agrees_if_trec_eval_9_and_10_cut_at_the_same_rank(
     collection: tuple[Truth, Run], level: int
 ) -> None:
     truth, run = collection
@@ -72,7 +72,7 @@ def test_interpolated_precision_agrees_where_trec_eval_9_and_10_cut_at_the_same_
 
 @settings(max_examples=25)
 @given(collection=collections())
-def test_the_geometric_mean_agrees_over_the_queries_that_both_have(collection: tuple[Truth, Run]) -> None:
+def test_the_geometric_mean_agrees_over_the_common_queries(collection: tuple[Truth, Run]) -> None:
     truth, run = collection
     logs = [values["gm_map"] for values in trec_eval(truth, run, {"gm_map"}).values()]
     if logs:

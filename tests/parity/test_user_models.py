@@ -1,4 +1,4 @@
-"""RBP as cwl-eval has it, and ERR as gdeval.pl (through ir-measures) has it."""
+"""RBP agrees with cwl-eval, and ERR with gdeval.pl (through ir-measures)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ grades = st.dictionaries(documents, st.integers(0, 4), min_size=1, max_size=10)
 
 @settings(max_examples=100)
 @given(grades=grades, run=scores, p=st.sampled_from([0.5, 0.8, 0.9, 0.95]))
-def test_rbp_agrees_with_cwl_eval_with_grades_scaled_by_the_largest(
+def test_rbp_agrees_with_cwl_eval_with_grades_divided_by_the_highest(
     grades: dict[str, int], run: dict[str, float], p: float
 ) -> None:
     largest = max(1, *grades.values())
@@ -35,11 +35,11 @@ def test_binary_rbp_agrees_with_cwl_eval(grades: dict[str, int], run: dict[str, 
 
 @settings(max_examples=50)
 @given(grades=grades, run=scores, p=st.sampled_from([0.5, 0.8, 0.95]))
-def test_the_residual_agrees_with_cwl_eval_where_anything_is_unjudged(
+def test_the_residual_agrees_with_cwl_eval_if_any_document_is_unjudged(
     grades: dict[str, int], run: dict[str, float], p: float
 ) -> None:
     if run.keys() <= grades.keys():
-        return  # trec_eval's definition, which is ours, calls the tail nothing there
+        return  # karat follows trec_eval, which then ignores the ranks below the last one
     largest = max(1, *grades.values())
     gains = {"q": {doc: grade / largest for doc, grade in grades.items()}}
     name = f"RBPResidual(p={p})"

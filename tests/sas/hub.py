@@ -1,4 +1,4 @@
-"""A small Hugging Face hub on this machine: it serves the files of folders as models, as the real one does."""
+"""A small local Hugging Face hub, which serves folders as models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @contextmanager
 def hub(models: Mapping[str, Path]) -> Iterator[tuple[str, list[str]]]:
-    """The address of the hub, and what it was asked for."""
+    """The address of the hub, and the paths requested from it."""
     asked: list[str] = []
 
     class Hub(BaseHTTPRequestHandler):
@@ -28,7 +28,7 @@ def hub(models: Mapping[str, Path]) -> Iterator[tuple[str, list[str]]]:
         def _answer(self, with_body: bool) -> None:
             path = self.path.partition("?")[0]
             asked.append(path)
-            answer = _about if path.startswith("/api/") else _file
+            answer = _model_info if path.startswith("/api/") else _file
             status, data, headers = answer(models, path)
             self._send(status, data, with_body, headers)
 
@@ -51,8 +51,8 @@ def hub(models: Mapping[str, Path]) -> Iterator[tuple[str, list[str]]]:
 Answer = tuple[int, bytes, dict[str, str]]
 
 
-def _about(models: Mapping[str, Path], path: str) -> Answer:
-    """What there is to know about a model."""
+def _model_info(models: Mapping[str, Path], path: str) -> Answer:
+    """The metadata of a model."""
     name, _, inside = path.removeprefix("/api/models/").partition("/tree/")
     if name not in models or inside:
         return 404, b"{}", {"X-Error-Code": "EntryNotFound" if name in models else "RepoNotFound"}

@@ -1,4 +1,4 @@
-"""Answer measures: cases worked by hand, SQuAD's own definitions, and what counts as a word in any language."""
+"""Answer measures: cases worked by hand, SQuAD's own definitions, and words in many languages."""
 
 from __future__ import annotations
 
@@ -32,20 +32,24 @@ with_each_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids
 
 
 def answers_of(questions: Sequence[tuple[Sequence[str], str | None]]) -> Answers:
-    """Questions, each its gold answers and the predicted one, as measures take them."""
+    """Answers from the gold answers and the predicted answer of each question."""
     return Answers(
-        tuple(map(str, range(len(questions)))), [golds for golds, _ in questions], [said for _, said in questions]
+        tuple(map(str, range(len(questions)))),
+        [golds for golds, _ in questions],
+        [predicted for _, predicted in questions],
     )
 
 
 def values_of(name: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """The values of many pairs that are computed at once."""
-    values: list[float] = parse(name, "answers").compute(answers_of([((gold,), said) for gold, said in pairs])).tolist()
+    """The values of many pairs, computed at once."""
+    values: list[float] = (
+        parse(name, "answers").compute(answers_of([((gold,), predicted) for gold, predicted in pairs])).tolist()
+    )
     return values
 
 
-# SQuAD's, worked by hand. The words that count are those left once case, ASCII punctuation, a/an/the and blanks are
-# gone: g of them in the gold answer, p in the predicted one, c in both.
+# SQuAD's definitions, worked by hand. Case, ASCII punctuation, a/an/the and white space are ignored. That leaves
+# g words in the gold answer, p in the predicted one, c in both.
 # gold, predicted, EM(normalize=true), precision c/p, recall c/g, F1 2c/(g+p)
 SQUAD_CASES: list[tuple[Gold, str, int, float, float, float]] = [
     # paris | paris: c=1 p=1 g=1
@@ -56,19 +60,19 @@ SQUAD_CASES: list[tuple[Gold, str, int, float, float, float]] = [
     ("the Eiffel Tower", "Eiffel Tower in Paris", 0, 2 / 4, 1, 4 / 6),
     # eiffel tower in paris | eiffel tower: c=2 p=2 g=4; F1 = 4/6
     ("Eiffel Tower in Paris", "the Eiffel Tower", 0, 1, 2 / 4, 4 / 6),
-    # Articles: cat | cat, wherever and however often they stand
+    # Articles are ignored wherever and however often they appear: cat | cat
     ("The cat", "a cat", 1, 1, 1, 1),
     ("an apple a day", "The apple day the", 1, 1, 1, 1),
-    # ... but theatre and another are no articles: theatre | atre
+    # ... but theatre and another are not articles: theatre | atre
     ("theatre", "atre", 0, 0, 0, 0),
     ("another", "other", 0, 0, 0, 0),
-    # Punctuation is taken out and leaves no blank: eiffeltower | eiffel tower
+    # Punctuation is deleted without leaving a space: eiffeltower | eiffel tower
     ("Eiffel-Tower", "Eiffel Tower", 0, 0, 0, 0),
     ("U.S.A.", "usa", 1, 1, 1, 1),
     ("don't", "dont", 1, 1, 1, 1),
-    # a_b is ab, and the article in it is none: ab | ab
+    # a_b becomes ab, so a is not an article in it: ab | ab
     ("a_b", "ab", 1, 1, 1, 1),
-    # It goes before articles do: t.h.e becomes an article. cat | cat
+    # Punctuation is deleted before articles, so t.h.e becomes an article: cat | cat
     ("t.h.e cat", "cat", 1, 1, 1, 1),
     # Case: new york | new york
     ("NEW york", "new YORK", 1, 1, 1, 1),
@@ -77,7 +81,7 @@ SQUAD_CASES: list[tuple[Gold, str, int, float, float, float]] = [
     ("new\x1cyork", "new\u2028york", 1, 1, 1, 1),
     # Order does not count in F1: york new | new york, c=2 p=2 g=2
     ("New York", "York New", 0, 1, 1, 1),
-    # Words as often as both have them: to be or not to be (g=6) | to be to to (p=4): to twice, be once, c=3; F1 = 6/10
+    # Repeated words: to be or not to be (g=6) | to be to to (p=4): to twice, be once, c=3; F1 = 6/10
     ("to be or not to be", "to be to to", 0, 3 / 4, 3 / 6, 6 / 10),
     # no no no (p=3) | no (g=1): c=1; F1 = 2/4
     ("no", "no, no, no", 0, 1 / 3, 1, 2 / 4),
@@ -100,20 +104,20 @@ SQUAD_CASES: list[tuple[Gold, str, int, float, float, float]] = [
     ("“the cat”", "“cat”", 0, 0, 0, 0),
     # ... and so “ cat” | “ cat” are the same
     ("“the cat”", "“a cat”", 1, 1, 1, 1),
-    # Small letters are not folded ones: straße | strasse
+    # Lower case is not case folding: straße | strasse
     ("Straße", "STRASSE", 0, 0, 0, 0),
-    # Chinese has no blanks: each of the two is one word
+    # Chinese has no spaces: each of the two texts is one word
     ("东京", "东京都", 0, 0, 0, 0),
-    # Nothing is left of either: they agree, as in SQuAD 2
+    # No words are left in either text: they match, as in SQuAD 2
     ("", "", 1, 1, 1, 1),
     ("the", "a!", 1, 1, 1, 1),
     ("", " ?! an\n", 1, 1, 1, 1),
-    # Nothing is left of one
+    # No words are left in one of them
     ("the", "cat", 0, 0, 0, 0),
     ("cat", "the", 0, 0, 0, 0),
     ("", "cat", 0, 0, 0, 0),
     ("cat", "", 0, 0, 0, 0),
-    # Several golds: the best, in each measure by itself. new york city | new york: c=2 p=3 g=2, 2/3, 1, 4/5;
+    # Several gold answers: each measure takes its best. new york city | new york: c=2 p=3 g=2, 2/3, 1, 4/5;
     # new york city | city of new york state: c=3 p=3 g=5, 1, 3/5, 6/8. Best: 1, 1, 4/5
     (["New York", "City of New York State"], "New York City", 0, 1, 1, 4 / 5),
     (["nine", "9"], "9.", 1, 1, 1, 1),
@@ -126,35 +130,35 @@ SQUAD_CASES: list[tuple[Gold, str, int, float, float, float]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("gold", "said", "em", "p", "r", "f"), SQUAD_CASES)
-def test_exact_match_and_f1_are_what_squad_s_definitions_give_by_hand(
-    gold: Gold, said: str, em: int, p: float, r: float, f: float
+@pytest.mark.parametrize(("gold", "predicted", "em", "p", "r", "f"), SQUAD_CASES)
+def test_exact_match_and_f1_equal_values_worked_by_hand_from_squads_definitions(
+    gold: Gold, predicted: str, em: int, p: float, r: float, f: float
 ) -> None:
-    assert exact_match(gold, said, normalize=True) == em
-    assert precision(gold, said) == pytest.approx(p, abs=1e-15)
-    assert recall(gold, said) == pytest.approx(r, abs=1e-15)
-    assert f1(gold, said) == pytest.approx(f, abs=1e-15)
+    assert exact_match(gold, predicted, normalize=True) == em
+    assert precision(gold, predicted) == pytest.approx(p, abs=1e-15)
+    assert recall(gold, predicted) == pytest.approx(r, abs=1e-15)
+    assert f1(gold, predicted) == pytest.approx(f, abs=1e-15)
 
 
-def test_all_the_cases_worked_by_hand_are_the_same_when_they_are_evaluated_together() -> None:
+def test_the_cases_worked_by_hand_have_the_same_values_when_evaluated_together() -> None:
     truth = {str(at): gold for at, (gold, *_) in enumerate(SQUAD_CASES)}
-    said = {str(at): case[1] for at, case in enumerate(SQUAD_CASES)}
-    scores = evaluate_answers(truth, said, "EM(normalize=true) precision recall F1")
+    predicted = {str(at): case[1] for at, case in enumerate(SQUAD_CASES)}
+    scores = evaluate_answers(truth, predicted, "EM(normalize=true) precision recall F1")
     for at, (_, _, *expected) in enumerate(SQUAD_CASES):
         found = list(scores.per_query[str(at)].values())
         assert found == pytest.approx(expected, abs=1e-15), SQUAD_CASES[at]
 
 
-# gold, predicted, and whether they are the same letter for letter, as SQuAD sees them, and in any language
+# gold, predicted, and whether they match exactly, with SQuAD's normalisation, and with the neutral one
 EXACT_CASES: list[tuple[str, str, int, int, int]] = [
     ("Paris", "Paris", 1, 1, 1),
     ("Paris", "paris", 0, 1, 1),
     ("Paris", "Paris.", 0, 1, 1),
     ("Paris", " Paris", 0, 1, 1),
-    # Articles of one language are words in another: neutral leaves them
+    # Articles of one language are words in another, so the neutral normalisation keeps them
     ("the cat", "cat", 0, 1, 0),
     ("la torre", "torre", 0, 0, 0),
-    # Marks, forms and cases beyond ASCII are neutral's alone
+    # Only the neutral normalisation handles punctuation, Unicode forms and case beyond ASCII
     ("¿La Torre?", "la torre", 0, 0, 1),
     ("it’s", "it's", 0, 0, 1),
     ("Straße", "STRASSE", 0, 0, 1),
@@ -164,7 +168,7 @@ EXACT_CASES: list[tuple[str, str, int, int, int]] = [
     ("「東京」", "東京", 0, 0, 1),
     ("東京", "東 京", 0, 0, 1),
     ("东京。", "东京", 0, 0, 1),
-    # What is another thing stays another thing
+    # Different things stay different
     ("東京", "京東", 0, 0, 0),
     ("yes 👍", "yes 👎", 0, 0, 0),
     ("yes 👍", "yes", 0, 0, 0),
@@ -182,15 +186,15 @@ EXACT_CASES: list[tuple[str, str, int, int, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "said", "plain", "squad", "neutral"), EXACT_CASES)
-def test_exact_match_forgives_what_normalize_says_and_nothing_else(
-    gold: str, said: str, plain: int, squad: int, neutral: int
+@pytest.mark.parametrize(("gold", "predicted", "plain", "squad", "neutral"), EXACT_CASES)
+def test_exact_match_ignores_exactly_the_differences_that_normalize_names(
+    gold: str, predicted: str, plain: int, squad: int, neutral: int
 ) -> None:
-    assert exact_match(gold, said) == exact_match(gold, said, normalize=False) == plain
-    assert exact_match(gold, said, normalize=True) == squad
-    assert exact_match(gold, said, normalize="neutral") == neutral
+    assert exact_match(gold, predicted) == exact_match(gold, predicted, normalize=False) == plain
+    assert exact_match(gold, predicted, normalize=True) == squad
+    assert exact_match(gold, predicted, normalize="neutral") == neutral
     names = ("EM", "EM(normalize=true)", "EM(normalize=neutral)")
-    assert [values_of(name, [(gold, said)])[0] for name in names] == [plain, squad, neutral]
+    assert [values_of(name, [(gold, predicted)])[0] for name in names] == [plain, squad, neutral]
 
 
 # gold, predicted, precision, recall, F1, worked by hand: c words in both, p in the predicted one, g in the gold one
@@ -206,28 +210,28 @@ NEUTRAL_CASES: list[tuple[str, str, float, float, float]] = [
     ("the cat", "cat", 1, 1 / 2, 2 / 3),
     # New book | book: كتاب جديد (g=2) | كتاب (p=1), c=1; F1 = 2/3
     ("كتاب جديد", "كتاب", 1, 1 / 2, 2 / 3),
-    # The vowel signs of Hindi do not cut a word: नई दिल्ली (g=2) | दिल्ली (p=1), c=1; F1 = 2/3
+    # The vowel signs of Hindi do not split a word: नई दिल्ली (g=2) | दिल्ली (p=1), c=1; F1 = 2/3
     ("नई दिल्ली", "दिल्ली।", 1, 1 / 2, 2 / 3),
-    # ... and what is left of a word without them is another word
+    # ... and a word without them is another word
     ("दिल्ली", "दल", 0, 0, 0),
     # yes 👍 | yes 👎: g=2 p=2 c=1; F1 = 2/4
     ("yes 👍", "yes 👎", 1 / 2, 1 / 2, 2 / 4),
     # 👍 👍 👍 (p=3) | 👍 (g=1): c=1; F1 = 2/4
     ("👍", "👍👍👍", 1 / 3, 1, 2 / 4),
-    # Punctuation of any script is nothing
+    # Punctuation of any script is ignored
     ("…", "", 1, 1, 1),
     ("—", "cat", 0, 0, 0),
 ]
 
 
-@pytest.mark.parametrize(("gold", "said", "p", "r", "f"), NEUTRAL_CASES)
-def test_neutral_counts_the_words_of_any_language(gold: str, said: str, p: float, r: float, f: float) -> None:
-    assert precision(gold, said, normalize="neutral") == pytest.approx(p, abs=1e-15)
-    assert recall(gold, said, normalize="neutral") == pytest.approx(r, abs=1e-15)
-    assert f1(gold, said, normalize="neutral") == pytest.approx(f, abs=1e-15)
+@pytest.mark.parametrize(("gold", "predicted", "p", "r", "f"), NEUTRAL_CASES)
+def test_neutral_counts_the_words_of_any_language(gold: str, predicted: str, p: float, r: float, f: float) -> None:
+    assert precision(gold, predicted, normalize="neutral") == pytest.approx(p, abs=1e-15)
+    assert recall(gold, predicted, normalize="neutral") == pytest.approx(r, abs=1e-15)
+    assert f1(gold, predicted, normalize="neutral") == pytest.approx(f, abs=1e-15)
 
 
-def test_without_normalisation_words_are_what_stands_between_blanks() -> None:
+def test_without_normalisation_words_are_separated_by_white_space() -> None:
     # The cat. (g=2) | the cat. the (p=3): cat. is in both, c=1; F1 = 2/5
     assert precision("The cat.", "the  cat.\nthe", normalize=False) == pytest.approx(1 / 3)
     assert recall("The cat.", "the  cat.\nthe", normalize=False) == pytest.approx(1 / 2)
@@ -236,54 +240,54 @@ def test_without_normalisation_words_are_what_stands_between_blanks() -> None:
     assert f1(" \n", "", normalize=False) == 1
 
 
-# gold, predicted, and whether it is found by SQuAD's words, by neutral ones, and letter for letter
+# gold, predicted, and whether it is found with SQuAD's normalisation, with the neutral one, and without any
 CONTAINS_CASES: list[tuple[Gold, str, int, int, int]] = [
     ("1889", "It was finished in 1889.", 1, 1, 1),
     ("March 1889", "It was finished in march, 1889.", 1, 1, 0),
-    # Whole words only, but for letters
+    # Only whole words match, except without normalisation
     ("5", "15", 0, 0, 1),
     ("5", "50", 0, 0, 1),
     ("5", "It is 5.", 1, 1, 1),
     ("cat", "concatenate", 0, 0, 1),
     ("York New", "New York New", 1, 1, 1),
-    # One after the other, in this order
+    # The words must be consecutive and in this order
     ("New York", "York New", 0, 0, 0),
     ("New York", "New old York", 0, 0, 0),
-    # Articles between them are not seen by SQuAD, and are by the others
+    # Articles between them are ignored only by SQuAD's normalisation
     ("on mat", "it sat on the mat", 1, 0, 0),
     ("the mat", "it sat on a mat", 1, 0, 0),
-    # Chinese and Japanese, in a sentence without blanks, and not the other way round
+    # Chinese and Japanese, in a sentence without spaces, and not the other way round
     ("东京", "日本的首都是东京。", 1, 1, 1),
     ("東京", "首都は「東京」です", 1, 1, 1),
     ("東京都", "首都は東京です", 0, 0, 0),
     ("3kg", "重さは3kgです", 1, 1, 1),
     ("3", "重さは13です", 0, 0, 1),
     ("दिल्ली", "वह नई दिल्ली में है", 1, 1, 1),
-    # book is in my book, but not in a word that has more letters
+    # book is in my book, but not in a longer word
     ("كتاب", "كتابي هنا", 0, 0, 1),
     ("👍", "yes 👍!", 1, 1, 1),
     ("👍", "yes 👎!", 0, 0, 0),
-    # An empty gold answer stands in an empty answer only
+    # Only an empty answer contains an empty gold answer
     ("", "", 1, 1, 1),
     ("", "cat", 0, 0, 0),
     ("cat", "", 0, 0, 0),
     ("", " ?!", 1, 1, 0),
     ("the", "a!", 1, 0, 0),
     ("the", "cat", 0, 0, 0),
-    # Any of several
+    # Any of several gold answers
     (["9", "nine"], "It has nine lives.", 1, 1, 1),
     (["8", "eight"], "It has nine lives.", 0, 0, 0),
     (["", "nine"], "It has nine lives.", 1, 1, 1),
 ]
 
 
-@pytest.mark.parametrize(("gold", "said", "squad", "neutral", "plain"), CONTAINS_CASES)
-def test_contains_finds_whole_words_in_a_row_or_letter_for_letter_any_part(
-    gold: Gold, said: str, squad: int, neutral: int, plain: int
+@pytest.mark.parametrize(("gold", "predicted", "squad", "neutral", "plain"), CONTAINS_CASES)
+def test_contains_finds_whole_words_or_without_normalisation_any_substring(
+    gold: Gold, predicted: str, squad: int, neutral: int, plain: int
 ) -> None:
-    assert contains(gold, said) == contains(gold, said, normalize=True) == squad
-    assert contains(gold, said, normalize="neutral") == neutral
-    assert contains(gold, said, normalize=False) == plain
+    assert contains(gold, predicted) == contains(gold, predicted, normalize=True) == squad
+    assert contains(gold, predicted, normalize="neutral") == neutral
+    assert contains(gold, predicted, normalize=False) == plain
 
 
 # gold, predicted, RougeL = 2·LCS / (g + p), worked by hand
@@ -300,7 +304,7 @@ ROUGE_CASES: list[Any] = [
     ("a a a", "a a", 4 / 5),
     # Articles count: the cat (2) | cat (1): 1; 2/3
     ("the cat", "cat", 2 / 3),
-    # Case and punctuation do not, and a mark parts words: it s 5 kg (4) | its 5kg (2): 0
+    # Case and punctuation do not count, and punctuation separates words: it s 5 kg (4) | its 5kg (2): 0
     ("It's 5_KG.", "it s 5 kg", 1),
     ("It's 5_kg", "its 5kg", 0),
     # eiffel tower (2) | eiffel tower in paris (4): 2; 4/6
@@ -309,7 +313,7 @@ ROUGE_CASES: list[Any] = [
     ("Überall!", "überall ist", 2 / 3),
     # 东 京 (2) | 在 东 京 都 (4): 2; 4/6
     ("东京", "在东京都", 4 / 6),
-    # Nothing but marks is a word itself: ?! | ?! and ?! | cat
+    # A text of punctuation only is one word: ?! | ?! and ?! | cat
     ("?!", "?!", 1),
     ("?!", "cat", 0),
     ("", "", 1),
@@ -323,13 +327,13 @@ ROUGE_CASES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "said", "expected"), ROUGE_CASES)
-def test_rouge_l_is_what_its_formula_gives_by_hand(gold: Gold, said: str, expected: float) -> None:
-    assert rouge_l(gold, said) == pytest.approx(expected, abs=1e-15)
+@pytest.mark.parametrize(("gold", "predicted", "expected"), ROUGE_CASES)
+def test_rouge_l_equals_values_worked_by_hand(gold: Gold, predicted: str, expected: float) -> None:
+    assert rouge_l(gold, predicted) == pytest.approx(expected, abs=1e-15)
 
 
 def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """The definition: a table with a cell for each pair of beginnings."""
+    """The definition: a table with a cell for each pair of prefixes."""
     before = [0] * (len(other) + 1)
     for word in one:
         row = [0]
@@ -339,11 +343,11 @@ def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
     return before[-1]
 
 
-def plain_rouge_l(gold: list[str], said: list[str]) -> float:
-    return 2 * longest_common(gold, said) / (len(gold) + len(said)) if gold or said else 1.0
+def plain_rouge_l(gold: list[str], predicted: list[str]) -> float:
+    return 2 * longest_common(gold, predicted) / (len(gold) + len(predicted)) if gold or predicted else 1.0
 
 
-# Around the lengths at which another way of counting takes over.
+# Lengths around those at which another algorithm takes over.
 SIZES = (1, 2, 62, 63, 64, 65, 127, 255, 256, 257, 300)
 
 
@@ -352,20 +356,20 @@ def words_by_chance(chance: Random, size: int, different: int) -> list[str]:
 
 
 @pytest.mark.parametrize("different", [2, 20, 400])
-def test_rouge_l_of_short_and_long_texts_is_that_of_the_plain_table(different: int) -> None:
+def test_rouge_l_of_short_and_long_texts_equals_the_plain_dynamic_program(different: int) -> None:
     chance = Random(different)
     texts = [
-        (words_by_chance(chance, gold, different), words_by_chance(chance, said, different))
+        (words_by_chance(chance, gold, different), words_by_chance(chance, predicted, different))
         for gold in SIZES
-        for said in SIZES
+        for predicted in SIZES
     ]
     expected = [plain_rouge_l(*pair) for pair in texts]
-    pairs = [(" ".join(gold), " ".join(said)) for gold, said in texts]
+    pairs = [(" ".join(gold), " ".join(predicted)) for gold, predicted in texts]
     assert values_of("RougeL", pairs) == pytest.approx(expected, abs=1e-15)
-    assert [rouge_l(gold, said) for gold, said in pairs] == pytest.approx(expected, abs=1e-15)
+    assert [rouge_l(gold, predicted) for gold, predicted in pairs] == pytest.approx(expected, abs=1e-15)
 
 
-def test_a_long_text_is_all_of_itself_and_half_of_twice_itself() -> None:
+def test_rouge_l_of_a_long_text_with_itself_and_with_itself_doubled() -> None:
     for size in SIZES:
         text = " ".join(f"w{at}" for at in range(size))
         assert rouge_l(text, text) == 1
@@ -375,7 +379,7 @@ def test_a_long_text_is_all_of_itself_and_half_of_twice_itself() -> None:
 
 
 @with_each_function
-def test_no_answer_matches_nothing_and_nothing_matches_where_no_gold_is_known(function: Callable[..., float]) -> None:
+def test_without_a_predicted_or_a_gold_answer_nothing_matches(function: Callable[..., float]) -> None:
     assert function("cat", None) == 0
     assert function("", None) == 0
     assert function(None, "cat") == 0
@@ -385,7 +389,7 @@ def test_no_answer_matches_nothing_and_nothing_matches_where_no_gold_is_known(fu
 
 
 @with_each_function
-def test_two_empty_answers_agree_and_an_empty_one_agrees_with_no_other(function: Callable[..., float]) -> None:
+def test_an_empty_answer_matches_only_an_empty_answer(function: Callable[..., float]) -> None:
     assert function("", "") == 1
     assert function("cat", "") == 0
     assert function(["cat", ""], "") == 1
@@ -398,25 +402,25 @@ def test_two_empty_answers_agree_and_an_empty_one_agrees_with_no_other(function:
         "RougeL",
     ],
 )
-def test_a_question_without_gold_answers_in_its_list_should_have_no_answer(name: str) -> None:
+def test_an_empty_list_of_gold_answers_means_that_the_question_has_no_answer(name: str) -> None:
     truth: dict[str, list[str]] = {"right": [], "wrong": []}
     scores = evaluate_answers(truth, {"right": "", "wrong": "cat"}, name)
     assert [scores.per_query[query][name] for query in truth] == [1, 0]
 
 
-def test_a_question_whose_gold_answer_nobody_knows_is_not_scored() -> None:
+def test_a_question_with_gold_answer_none_is_not_scored() -> None:
     scores = evaluate_answers({"known": "cat", "unknown": None}, {"known": "cat", "unknown": "cat"}, "EM")
     assert scores.per_query == {"known": {"EM": 1.0}}
 
 
 def test_a_question_without_a_predicted_answer_scores_0_or_is_left_out() -> None:
-    truth, said = {"here": "cat", "none": "", "absent": "cat"}, {"here": "cat", "none": None}
-    assert evaluate_answers(truth, said, "TokenF1").per_query == {
+    truth, predicted = {"here": "cat", "none": "", "absent": "cat"}, {"here": "cat", "none": None}
+    assert evaluate_answers(truth, predicted, "TokenF1").per_query == {
         "here": {"TokenF1": 1.0},
         "none": {"TokenF1": 0.0},
         "absent": {"TokenF1": 0.0},
     }
-    assert evaluate_answers(truth, said, "TokenF1", missing="skip").per_query == {"here": {"TokenF1": 1.0}}
+    assert evaluate_answers(truth, predicted, "TokenF1", missing="skip").per_query == {"here": {"TokenF1": 1.0}}
 
 
 @pytest.mark.parametrize(
@@ -446,13 +450,13 @@ def test_a_question_without_a_predicted_answer_scores_0_or_is_left_out() -> None
         ("sas(model=wordllama)", "SAS(model=wordllama)"),
     ],
 )
-def test_where_answers_are_evaluated_the_names_of_peers_are_answer_measures(name: str, expected: str) -> None:
+def test_for_answers_the_names_of_other_libraries_mean_answer_measures(name: str, expected: str) -> None:
     assert str(parse(name, "answers")) == expected
     if "SAS" not in expected:
         assert list(evaluate_answers({"q": "cat"}, {"q": "cat"}, [name]).means) == [expected]
 
 
-def test_where_documents_are_evaluated_f1_and_recall_are_those_of_documents() -> None:
+def test_for_documents_f1_and_recall_mean_document_measures() -> None:
     assert {parse(name).definition.takes for name in ("F1", "precision@5", "recall")} == {"judged"}
 
 
@@ -465,21 +469,23 @@ def test_a_wrong_normalisation_is_an_error_that_lists_the_choices(function: Call
 
 @pytest.mark.parametrize(("name", "function"), NORMALIZING.items())
 @pytest.mark.parametrize("normalize", [True, False, "true", "false", "neutral"])
-def test_a_function_and_its_measure_are_one_definition(
+def test_a_function_and_its_measure_give_the_same_values(
     name: str, function: Callable[..., float], normalize: bool | str
 ) -> None:
     spelled = str(normalize).lower()
-    pairs = [(gold, said) for gold, said, *_ in EXACT_CASES]
+    pairs = [(gold, predicted) for gold, predicted, *_ in EXACT_CASES]
     values = values_of(f"{name}(normalize={spelled})", pairs)
-    assert values == [function(gold, said, normalize=normalize) for gold, said in pairs]
+    assert values == [function(gold, predicted, normalize=normalize) for gold, predicted in pairs]
     assert 0 < sum(values) < len(values)
 
 
 @with_each_function
-@pytest.mark.parametrize(("gold", "said"), [("cat", 5), (["cat", 5], "cat"), (["cat", None], "cat"), ("cat", b"cat")])
-def test_what_is_not_text_is_an_error(function: Callable[..., float], gold: Any, said: Any) -> None:
+@pytest.mark.parametrize(
+    ("gold", "predicted"), [("cat", 5), (["cat", 5], "cat"), (["cat", None], "cat"), ("cat", b"cat")]
+)
+def test_an_answer_that_is_not_text_is_an_error(function: Callable[..., float], gold: Any, predicted: Any) -> None:
     with pytest.raises(KaratError, match="is not text"):
-        function(gold, said)
+        function(gold, predicted)
 
 
 def test_values_are_plain_numbers() -> None:
@@ -487,17 +493,17 @@ def test_values_are_plain_numbers() -> None:
     assert {type(function("a cat", "cat")) for function in (f1, precision, recall, rouge_l)} == {float}
 
 
-def test_many_pairs_are_counted_in_blocks_that_do_not_mix() -> None:
-    # More than are counted at a time (4,096), of which each has a word of its own, and every third one too many.
+def test_blocks_of_many_pairs_do_not_mix() -> None:
+    # More than one block (4,096 pairs). Each pair has its own word, and every third one an additional word.
     pairs = [(f"w{at} x", f"x w{at}" + " y" * (at % 3 == 0)) for at in range(10_000)]
     expected = [4 / 5 if at % 3 == 0 else 1.0 for at in range(10_000)]
     assert values_of("TokenF1", pairs) == pytest.approx(expected, abs=1e-15)
-    # Turned around, one of the two words is in order.
+    # In reverse, only one of the two words is in order.
     assert values_of("RougeL", pairs) == pytest.approx([value / 2 for value in expected], abs=1e-15)
 
 
-def test_long_answers_are_counted_in_pieces_that_do_not_mix() -> None:
-    # 3 · 2,000,000 characters are more than are counted at a time.
+def test_blocks_split_because_of_long_answers_do_not_mix() -> None:
+    # 3 · 2,000,000 characters are more than one block.
     long = "word " * 400_000
     pairs = [(long, long), ("word", long), (long, "other"), ("other", "other")]
     # 2·1 / (1 + 400,000)
@@ -505,7 +511,7 @@ def test_long_answers_are_counted_in_pieces_that_do_not_mix() -> None:
     assert values_of("EM(normalize=true)", pairs) == [1, 0, 0, 1]
 
 
-# SQuAD's evaluation script, as plainly as it can be written.
+# SQuAD's evaluation script in its simplest form.
 
 
 def squad_normalized(text: str) -> str:
@@ -513,27 +519,27 @@ def squad_normalized(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
 
 
-def squad_counts(gold: str, said: str) -> tuple[int, list[str], list[str]]:
-    gold_words, said_words = squad_normalized(gold).split(), squad_normalized(said).split()
+def squad_counts(gold: str, predicted: str) -> tuple[int, list[str], list[str]]:
+    gold_words, said_words = squad_normalized(gold).split(), squad_normalized(predicted).split()
     return sum((Counter(gold_words) & Counter(said_words)).values()), gold_words, said_words
 
 
-def squad_exact(gold: str, said: str) -> float:
-    return float(squad_normalized(gold) == squad_normalized(said))
+def squad_exact(gold: str, predicted: str) -> float:
+    return float(squad_normalized(gold) == squad_normalized(predicted))
 
 
-def squad_precision(gold: str, said: str) -> float:
-    both, gold_words, said_words = squad_counts(gold, said)
+def squad_precision(gold: str, predicted: str) -> float:
+    both, gold_words, said_words = squad_counts(gold, predicted)
     return both / len(said_words) if gold_words and said_words else float(gold_words == said_words)
 
 
-def squad_recall(gold: str, said: str) -> float:
-    both, gold_words, said_words = squad_counts(gold, said)
+def squad_recall(gold: str, predicted: str) -> float:
+    both, gold_words, said_words = squad_counts(gold, predicted)
     return both / len(gold_words) if gold_words and said_words else float(gold_words == said_words)
 
 
-def squad_f1(gold: str, said: str) -> float:
-    both, gold_words, said_words = squad_counts(gold, said)
+def squad_f1(gold: str, predicted: str) -> float:
+    both, gold_words, said_words = squad_counts(gold, predicted)
     if not gold_words or not said_words:
         return float(gold_words == said_words)
     if not both:
@@ -563,22 +569,22 @@ BATCHES = st.lists(st.tuples(ANY_TEXTS, ANY_TEXTS), min_size=1, max_size=8)
 @example(pairs=[("a\0", "\0"), ("\0 \0", "\0\0"), ("", "\0")])
 @example(pairs=[("the\n", "\na"), ("", ""), ("a\u0301", "\u0301"), ("ΑΣ", "ας"), ("Σ", "σ")])
 @example(pairs=[("a cat", "the cat"), ("–a–", "– –")])
-def test_on_any_text_the_measures_are_what_squad_defines(pairs: list[tuple[str, str]]) -> None:
+def test_on_any_text_the_measures_equal_squads_definitions(pairs: list[tuple[str, str]]) -> None:
     for name, defined in SQUAD.items():
-        expected = [defined(gold, said) for gold, said in pairs]
+        expected = [defined(gold, predicted) for gold, predicted in pairs]
         assert values_of(name, pairs) == pytest.approx(expected, abs=1e-12), name
 
 
-@given(golds=st.lists(ANY_TEXTS, min_size=1, max_size=5), said=ANY_TEXTS)
-def test_of_several_gold_answers_each_measure_takes_its_best(golds: list[str], said: str) -> None:
+@given(golds=st.lists(ANY_TEXTS, min_size=1, max_size=5), predicted=ANY_TEXTS)
+def test_each_measure_takes_its_best_value_over_several_gold_answers(golds: list[str], predicted: str) -> None:
     for name, defined in SQUAD.items():
-        expected = max(defined(gold, said) for gold in golds)
-        found = parse(name).compute(answers_of([(golds, said)]))
+        expected = max(defined(gold, predicted) for gold in golds)
+        found = parse(name).compute(answers_of([(golds, predicted)]))
         assert found.tolist() == pytest.approx([expected], abs=1e-12), name
 
 
 def rouge_words(text: str) -> list[str]:
-    """Runs of ASCII letters and digits in small letters; a text without any is taken as it is."""
+    """Runs of ASCII letters and digits in lower case; a text without any is one word."""
     return re.findall("[a-z0-9]+", text.lower()) or text.split()
 
 
@@ -587,16 +593,18 @@ ASCII_TEXTS = st.lists(
     | st.just(" "),
     max_size=12,
 ).map("".join)
-# Beyond ASCII, a text that is there makes no difference to those beside it.
-BESIDE = ("œuvre 京", "œuvre")
+# A text beyond ASCII must not change the values of the other texts.
+OTHER = ("œuvre 京", "œuvre")
 
 
 @given(pairs=st.lists(st.tuples(ASCII_TEXTS, ASCII_TEXTS), max_size=6), beyond=st.booleans())
-def test_rouge_l_is_the_plain_longest_common_subsequence_of_words(pairs: list[tuple[str, str]], beyond: bool) -> None:
-    expected = [plain_rouge_l(rouge_words(gold), rouge_words(said)) for gold, said in pairs]
-    # œuvre 京 has two words, of which œuvre is one: 2/3. Beside a word no gold answer is alone without one.
-    beside = BESIDE if beyond else ("one two", "one")
-    assert values_of("RougeL", [*pairs, beside]) == pytest.approx([*expected, 2 / 3], abs=1e-12)
+def test_rouge_l_equals_the_plain_longest_common_subsequence_of_words(
+    pairs: list[tuple[str, str]], beyond: bool
+) -> None:
+    expected = [plain_rouge_l(rouge_words(gold), rouge_words(predicted)) for gold, predicted in pairs]
+    # œuvre 京 has two words, one of which is œuvre: 2/3.
+    other = OTHER if beyond else ("one two", "one")
+    assert values_of("RougeL", [*pairs, other]) == pytest.approx([*expected, 2 / 3], abs=1e-12)
 
 
 LISTS_OF_WORDS = st.lists(st.sampled_from(["über", "x", "京", "2", "Ωμέγα"]), min_size=1, max_size=150)
@@ -604,40 +612,42 @@ LISTS_OF_WORDS = st.lists(st.sampled_from(["über", "x", "京", "2", "Ωμέγα
 
 @given(pairs=st.lists(st.tuples(LISTS_OF_WORDS, LISTS_OF_WORDS), min_size=1, max_size=4))
 def test_rouge_l_counts_words_of_all_scripts(pairs: list[tuple[list[str], list[str]]]) -> None:
-    expected = [plain_rouge_l(gold, said) for gold, said in pairs]
-    texts = [(", ".join(gold), " ".join(said).upper()) for gold, said in pairs]
+    expected = [plain_rouge_l(gold, predicted) for gold, predicted in pairs]
+    texts = [(", ".join(gold), " ".join(predicted).upper()) for gold, predicted in pairs]
     assert values_of("RougeL", texts) == pytest.approx(expected, abs=1e-12)
 
 
 PIECES = st.lists(st.sampled_from(["cat", "dog", "5", "15", "the", "a", "so", "東京"]), max_size=6)
 
 
-@given(gold=PIECES, said=PIECES)
-def test_contains_is_that_the_words_of_one_stand_in_the_other_in_a_row(gold: list[str], said: list[str]) -> None:
+@given(gold=PIECES, predicted=PIECES)
+def test_contains_means_that_the_words_of_the_gold_answer_appear_consecutively(
+    gold: list[str], predicted: list[str]
+) -> None:
     def told(words: list[str]) -> list[str]:
-        """The words that count, Japanese ones by characters."""
+        """The words that count, with each Japanese character as a word."""
         return [each for word in words if word not in ("a", "the") for each in (word if word == "東京" else [word])]
 
-    wanted, there = told(gold), told(said)
+    wanted, there = told(gold), told(predicted)
     rows = [there[at : at + len(wanted)] for at in range(len(there) + 1)]
     expected = wanted in rows if wanted else not there
-    assert contains(" ".join(gold), "; ".join(said)) == expected
+    assert contains(" ".join(gold), "; ".join(predicted)) == expected
 
 
-def test_neutral_contains_folds_case_and_form_as_any_language_allows() -> None:
+def test_neutral_contains_ignores_case_and_unicode_form() -> None:
     assert contains("Straße", "in der STRASSE", normalize="neutral") == 1
     assert contains("fine", "all is ﬁne", normalize="neutral") == 1
     assert contains("schon", "wie schön", normalize="neutral") == 0
 
 
-@given(gold=ANY_TEXTS, said=ANY_TEXTS)
-def test_plain_exact_match_and_contains_are_python_s_own(gold: str, said: str) -> None:
-    assert exact_match(gold, said) == (gold == said)
-    assert contains(gold, said, normalize=False) == (gold in said if gold else not said)
+@given(gold=ANY_TEXTS, predicted=ANY_TEXTS)
+def test_without_normalisation_exact_match_and_contains_equal_pythons_operators(gold: str, predicted: str) -> None:
+    assert exact_match(gold, predicted) == (gold == predicted)
+    assert contains(gold, predicted, normalize=False) == (gold in predicted if gold else not predicted)
 
 
 @given(pairs=BATCHES)
-def test_neutral_exact_match_ignores_case_marks_and_blanks_around_words(pairs: list[tuple[str, str]]) -> None:
+def test_neutral_exact_match_ignores_case_punctuation_and_spaces(pairs: list[tuple[str, str]]) -> None:
     golds = [gold for gold, _ in pairs]
     dressed = [(gold, f" “{gold.casefold()}”! \n") for gold in golds]
     assert values_of("EM(normalize=neutral)", dressed) == [1.0] * len(golds)
@@ -645,6 +655,6 @@ def test_neutral_exact_match_ignores_case_marks_and_blanks_around_words(pairs: l
     assert values_of("EM(normalize=neutral)", more) == [0.0] * len(golds)
 
 
-def test_a_measure_reads_back_from_its_name() -> None:
+def test_parsing_the_name_of_an_answer_measure_returns_the_measure() -> None:
     measure: Measure = parse("f1(normalize=neutral)", "answers")
     assert parse(str(measure)) == measure

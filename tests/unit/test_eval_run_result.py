@@ -1,4 +1,4 @@
-"""Results of evaluation runs: reports that lose nothing, comparisons of the right rows, and errors that say so."""
+"""EvaluationRunResult: lossless reports, comparisons of aligned rows, Scores, and errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RESULTS: dict[str, dict[str, Any]] = {
 
 
 def result(individual: list[Any] | None = None, *, score: Any = None, name: str = "mine", **inputs: Any) -> Any:
-    """A run of one metric `m`, whose score is the mean."""
+    """A run with one metric `m`, whose score is the mean."""
     individual = [0.5] * len(next(iter(inputs.values()))) if individual is None else individual
     mean = math.fsum(individual) / len(individual) if score is None else score
     return EvaluationRunResult(name, inputs, {"m": {"score": mean, "individual_scores": individual}})
@@ -76,7 +76,7 @@ def test_the_detailed_report_has_the_inputs_and_then_the_individual_scores(run: 
     assert list(report) == ["question", "contexts", "answer", "exact", "faith"]
 
 
-def test_what_else_a_result_holds_is_kept(run: EvaluationRunResult) -> None:
+def test_other_fields_of_a_result_are_kept(run: EvaluationRunResult) -> None:
     assert run.results["faith"]["results"] == [{"statements": []}] * 3
 
 
@@ -104,7 +104,7 @@ def test_pandas_is_loaded_only_for_a_data_frame() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"False"
 
 
-def test_changes_of_the_lists_given_or_of_a_report_do_not_change_the_result() -> None:
+def test_changing_the_given_lists_or_a_report_does_not_change_the_result() -> None:
     inputs: dict[str, list[str]] = {"q": ["a", "b"]}
     individual = [1.0, 0.0]
     outer: dict[str, dict[str, Any]] = {"m": {"score": 0.5, "individual_scores": individual}}
@@ -122,7 +122,7 @@ def test_changes_of_the_lists_given_or_of_a_report_do_not_change_the_result() ->
     assert run.aggregated_report() == {"metrics": ["m"], "score": [0.5]}
 
 
-def test_what_is_given_is_not_changed(run: EvaluationRunResult) -> None:
+def test_the_inputs_and_results_are_not_modified(run: EvaluationRunResult) -> None:
     documents = [Document("a"), Document("b", id="7")]
     inputs = {"q": ["x", "y"], "docs": [documents, []]}
     run, other = (result([1, 0.5], name=name, **inputs) for name in ("one", "two"))
@@ -133,7 +133,7 @@ def test_what_is_given_is_not_changed(run: EvaluationRunResult) -> None:
     assert run.inputs["docs"][0] is documents
 
 
-def test_numbers_of_other_kinds_are_scores_and_become_plain_ones() -> None:
+def test_scores_of_other_number_types_become_python_numbers() -> None:
     cases: list[tuple[list[Any], list[Any]]] = [
         ([True, False], [1, 0]),
         ([np.bool_(True), np.int64(0)], [1, 0]),
@@ -146,13 +146,13 @@ def test_numbers_of_other_kinds_are_scores_and_become_plain_ones() -> None:
         assert list(map(type, report["m"])) == list(map(type, plain))
 
 
-def test_the_repr_tells_name_rows_and_scores(run: EvaluationRunResult) -> None:
+def test_the_repr_shows_name_rows_and_scores(run: EvaluationRunResult) -> None:
     assert repr(run) == "<EvaluationRunResult 'mine' of 3 rows: exact=0.6667, faith=0.6250>"
     assert repr(EvaluationRunResult("x", {"q": [1]}, {})) == "<EvaluationRunResult 'x' of 1 row: no metrics>"
     assert "m=null" in repr(result([None], score=math.nan, q=[1]))
 
 
-# What is no result
+# Invalid results
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_the_repr_tells_name_rows_and_scores(run: EvaluationRunResult) -> None:
         ({"q": ["a", "b"], "docs": ["c"]}, "different lengths: 'q' has 2 rows, 'docs' has 1 row"),
     ],
 )
-def test_inputs_that_are_no_lists_of_one_length_are_an_error(inputs: Any, complaint: str) -> None:
+def test_inputs_that_are_not_lists_of_the_same_length_are_an_error(inputs: Any, complaint: str) -> None:
     with pytest.raises(KaratError, match=complaint) as caught:
         EvaluationRunResult("mine", inputs, {})
     assert caught.value.where == "run 'mine'"
@@ -197,14 +197,14 @@ def test_inputs_that_are_no_lists_of_one_length_are_an_error(inputs: Any, compla
         ({"score": -math.inf, "individual_scores": [1, 0]}, "the score -inf"),
     ],
 )
-def test_a_result_that_is_none_is_an_error(given_result: Any, complaint: str) -> None:
+def test_an_invalid_result_is_an_error(given_result: Any, complaint: str) -> None:
     with pytest.raises(KaratError, match=complaint) as caught:
         EvaluationRunResult("mine", {"q": ["a", "b"]}, {"m": given_result})
     assert caught.value.where == "run 'mine', result 'm'"
     assert caught.value.hint
 
 
-def test_names_that_are_no_text_and_results_that_are_no_mapping_are_errors() -> None:
+def test_names_that_are_not_strings_and_results_that_are_not_a_mapping_are_errors() -> None:
     individual = {"score": 1, "individual_scores": [1]}
     for name, results, complaint in [
         (7, {}, "run_name=7 is not a string"),
@@ -216,7 +216,7 @@ def test_names_that_are_no_text_and_results_that_are_no_mapping_are_errors() -> 
             EvaluationRunResult(name, {"q": ["a"]}, results)  # type: ignore[arg-type]
 
 
-def test_a_score_may_be_null_where_there_is_nothing_to_be_the_mean_of() -> None:
+def test_a_score_may_be_null_if_no_individual_score_is_known() -> None:
     for score in (None, math.nan):
         run = EvaluationRunResult("x", {"q": ["a"]}, {"m": {"score": score, "individual_scores": [None]}})
         assert run.scores().findings == ()
@@ -233,7 +233,7 @@ def test_a_run_may_have_no_rows_and_no_metrics() -> None:
 # Files
 
 
-def test_a_written_report_comes_back_from_its_file(run: EvaluationRunResult, tmp_path: Path) -> None:
+def test_a_report_can_be_read_back_from_its_file(run: EvaluationRunResult, tmp_path: Path) -> None:
     path = tmp_path / "report.csv"
     assert run.detailed_report("csv", str(path)) == f"Data successfully written to {path}"
     header, first, second, third = read(path)
@@ -252,7 +252,7 @@ class Foreign:
     blob: bytes | None = None
 
 
-def test_cells_are_text_as_it_is_numbers_to_the_last_digit_and_json_for_what_has_parts(tmp_path: Path) -> None:
+def test_cells_are_unchanged_text_exact_numbers_and_json_for_nested_values(tmp_path: Path) -> None:
     loop: list[Any] = []
     loop.append(loop)
     cells = {
@@ -272,7 +272,7 @@ def test_cells_are_text_as_it_is_numbers_to_the_last_digit_and_json_for_what_has
     assert written[-3:] == ["[1, 2]", json.dumps({"content": "x" * 500}), "[[...]]"]
 
 
-def test_half_a_surrogate_pair_is_written_as_its_escape(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_written_as_an_escape(tmp_path: Path) -> None:
     path = tmp_path / "report.csv"
     result(q=["a\ud800b"], docs=[[Document("\udfff")]]).detailed_report("csv", path)
     text, documents, _ = read(path)[1]
@@ -315,7 +315,7 @@ def test_a_write_that_fails_is_an_error_and_leaves_the_old_file(run: EvaluationR
     assert list(tmp_path.iterdir()) == [old]
 
 
-def test_csv_needs_a_file_and_formats_are_json_csv_and_df(run: EvaluationRunResult) -> None:
+def test_csv_needs_a_file_and_the_formats_are_json_csv_and_df(run: EvaluationRunResult) -> None:
     other = result(name="other", **INPUTS)
     reports: list[Any] = [
         run.aggregated_report,
@@ -326,9 +326,7 @@ def test_csv_needs_a_file_and_formats_are_json_csv_and_df(run: EvaluationRunResu
         for csv_file in (None, "", 7):
             with pytest.raises(KaratError, match=r"is not a path. Write csv_file="):
                 report(output_format="csv", csv_file=csv_file)
-        with pytest.raises(
-            KaratError, match=r"unknown output_format 'CSVs'. Did you mean csv\? Choose json, csv or df"
-        ):
+        with pytest.raises(KaratError, match=r"unknown output_format 'CSVs'. Did you mean csv\? Choose"):
             report(output_format="CSVs")
         with pytest.raises(KaratError, match=r"unknown output_format None\. Choose json"):
             report(output_format=None)
@@ -345,7 +343,7 @@ def test_a_comparison_names_scores_by_run_and_shows_shared_inputs_once() -> None
     assert list(report) == ["q", "docs", "one_m", "two_m"]
 
 
-def test_kept_columns_are_shown_of_both_runs() -> None:
+def test_keep_columns_are_shown_for_both_runs() -> None:
     one = result([1, 0], name="one", q=["a", "b"], answer=["x", "y"])
     two = result([0, 1], name="two", q=["b", "a"], answer=["z", "x"])
     report = compare(one, two, ["answer"])
@@ -359,7 +357,7 @@ def test_kept_columns_are_shown_of_both_runs() -> None:
     assert list(report) == ["q", "one_answer", "one_m", "two_answer", "two_m"]
 
 
-def test_columns_that_differ_or_that_one_run_lacks_are_named_by_their_run() -> None:
+def test_columns_that_differ_or_are_in_one_run_only_have_the_run_in_their_name() -> None:
     one = result(name="one", q=["a", "b"], answer=["x", "y"], lang=["en", "en"])
     two = result(name="two", q=["b", "a"], answer=["z", "x"], time=[7, 9])
     report = compare(one, two)
@@ -369,7 +367,7 @@ def test_columns_that_differ_or_that_one_run_lacks_are_named_by_their_run() -> N
     assert not {"answer", "lang", "time", "two_lang", "one_time"} & set(report)
 
 
-def test_a_comparison_may_be_a_file_or_a_data_frame(tmp_path: Path) -> None:
+def test_a_comparison_can_be_a_file_or_a_data_frame(tmp_path: Path) -> None:
     one, two = (result([1, 0], name=name, q=["a", "b"]) for name in ("one", "two"))
     path = tmp_path / "both.csv"
     assert one.comparative_detailed_report(two, output_format="csv", csv_file=path).endswith("both.csv")
@@ -379,7 +377,7 @@ def test_a_comparison_may_be_a_file_or_a_data_frame(tmp_path: Path) -> None:
 
 
 class Unhashable:
-    """Equal by its contents, as a model of pydantic is."""
+    """Equal by its contents, like a pydantic model."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -400,7 +398,7 @@ def anything() -> dict[str, list[Any]]:
     }  # fmt: skip
 
 
-def test_rows_are_aligned_whatever_their_inputs_are_made_of() -> None:
+def test_rows_are_aligned_by_inputs_of_any_type() -> None:
     size = len(anything()["anything"])
     order = random.Random(3).sample(range(size), size)
     one = result([*range(size)], name="one", **anything())
@@ -410,14 +408,14 @@ def test_rows_are_aligned_whatever_their_inputs_are_made_of() -> None:
     assert list(report) == ["anything", "one_m", "two_m"]
 
 
-def test_documents_are_compared_by_their_fields_with_ids_given_or_derived() -> None:
+def test_documents_are_compared_by_their_fields_and_their_given_or_derived_ids() -> None:
     plain = Document("a", meta={"x": 1, "y": [2]})
     assert hashable(plain) == hashable(Document("a", id=plain.id, meta={"y": [2], "x": 1}))
     others = [Document("a"), Document("a", score=1), Document("a", id="7")]
     assert len({hashable(document) for document in (plain, *others)}) == 4
 
 
-def test_what_holds_itself_or_derives_no_id_is_compared_all_the_same() -> None:
+def test_values_that_contain_themselves_and_documents_without_an_id_can_be_compared() -> None:
     loop: dict[str, Any] = {}
     loop["self"] = loop
     assert hashable(loop) == hashable(loop) != hashable({"self": 1})
@@ -443,7 +441,7 @@ cells = st.one_of(
 @settings(max_examples=100)
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8), st.data())
 def test_the_order_of_the_other_run_never_changes_a_comparison(rows: list[Any], data: st.DataObject) -> None:
-    # Equal rows have equal scores here: which of them is paired with which cannot be told.
+    # Equal rows have equal scores here, so it does not matter how they are paired.
     keys = [hashable(row) for row in rows]
     first = [keys.index(key) for key in keys]
     inputs = {"a": [row[0] for row in rows], "b": [row[1] for row in rows]}
@@ -455,7 +453,7 @@ def test_the_order_of_the_other_run_never_changes_a_comparison(rows: list[Any], 
     assert repr(compare(one, moved)) == repr(plain)
 
 
-def test_equal_rows_are_paired_in_order_of_occurrence() -> None:
+def test_equal_rows_are_paired_in_order() -> None:
     one = result([1, 2, 3], name="one", q=["a", "b", "a"])
     two = result([10, 30, 20], name="two", q=["a", "a", "b"])
     assert compare(one, two)["two_m"] == [10, 20, 30]
@@ -471,7 +469,7 @@ def test_rows_can_be_identified_by_the_columns_named_with_on() -> None:
     assert compare(one, two, on=["same"])["two_m"] == [20, 10]
 
 
-def test_a_column_of_the_key_that_is_kept_is_shown_of_both() -> None:
+def test_an_on_column_in_keep_columns_is_shown_for_both_runs() -> None:
     one, two = (result(name=name, q=["a"]) for name in ("one", "two"))
     assert (
         compare(one, two, ["q"])
@@ -509,13 +507,13 @@ def test_rows_that_cannot_be_aligned_are_an_error(
     assert caught.value.hint
 
 
-def test_rows_that_cannot_be_told_apart_are_paired_where_that_was_asked_for() -> None:
+def test_equal_rows_are_paired_in_order_if_on_is_given() -> None:
     one = result([1, 2], name="one", q=["a", "a"], p=[1, 2])
     two = result([3, 4], name="two", q=["a", "a"], p=[1, 3])
     assert compare(one, two, on=["q"])["two_m"] == compare(one, two, ["p"])["two_m"] == [3, 4]
 
 
-def test_only_two_runs_of_different_names_can_be_compared(run: EvaluationRunResult) -> None:
+def test_only_runs_with_different_names_can_be_compared(run: EvaluationRunResult) -> None:
     with pytest.raises(KaratError, match="both runs are named 'mine'"):
         compare(run, EvaluationRunResult("mine", INPUTS, RESULTS))
     for other in (None, {"run_name": "x"}, run.scores()):
@@ -523,7 +521,7 @@ def test_only_two_runs_of_different_names_can_be_compared(run: EvaluationRunResu
             compare(run, other)
 
 
-def test_columns_that_would_have_one_name_are_an_error() -> None:
+def test_two_columns_with_the_same_name_are_an_error() -> None:
     metric = {"score": 1, "individual_scores": [1]}
     one = EvaluationRunResult("a", {"q": ["x"]}, {"b_c": metric})
     two = EvaluationRunResult("a_b", {"q": ["x"]}, {"c": metric})
@@ -534,7 +532,7 @@ def test_columns_that_would_have_one_name_are_an_error() -> None:
         compare(result(name="a", **clash), result(name="b", **clash))
 
 
-def test_ten_thousand_rows_of_documents_are_aligned_at_once() -> None:
+def test_ten_thousand_rows_of_documents_are_aligned_quickly() -> None:
     size = 10_000
     docs = [[Document(f"text {at} {rank}", meta={"page": rank}) for rank in range(2)] for at in range(size)]
     order = random.Random(5).sample(range(size), size)
@@ -549,7 +547,7 @@ def test_ten_thousand_rows_of_documents_are_aligned_at_once() -> None:
 # Scores
 
 
-def test_scores_have_a_column_per_metric_and_nulls_for_what_could_not_be_judged(run: EvaluationRunResult) -> None:
+def test_scores_have_a_column_per_metric_and_null_for_rows_that_could_not_be_judged(run: EvaluationRunResult) -> None:
     scores = run.scores()
     assert (scores.name, scores.measures, scores.findings) == ("mine", ("exact", "faith"), ())
     assert scores.queries == tuple(INPUTS["question"])
@@ -559,7 +557,7 @@ def test_scores_have_a_column_per_metric_and_nulls_for_what_could_not_be_judged(
 
 
 @given(st.lists(st.floats(-1e6, 1e6) | st.none(), min_size=1))
-def test_the_means_of_scores_are_exact_sums_by_their_number(individual: list[float | None]) -> None:
+def test_the_means_of_scores_are_exact(individual: list[float | None]) -> None:
     known = [value for value in individual if value is not None]
     mean = math.fsum(known) / len(known) if known else None
     run = EvaluationRunResult("x", {"q": individual}, {"m": {"score": mean, "individual_scores": individual}})
@@ -567,13 +565,13 @@ def test_the_means_of_scores_are_exact_sums_by_their_number(individual: list[flo
     assert run.scores().findings == ()
 
 
-def test_queries_are_the_first_column_of_unique_texts_or_else_positions() -> None:
+def test_query_ids_are_the_first_column_of_unique_texts_or_else_row_numbers() -> None:
     inputs: dict[str, Any] = {"n": [1, 2], "same": ["x", "x"], "mixed": ["a", 1], "q": ["b", "a"], "later": ["c", "d"]}
     assert result(**inputs).scores().queries == ("b", "a")
     assert result(n=[1, 2], same=["x", "x"]).scores().queries == ("0", "1")
 
 
-def test_queries_can_be_named_by_a_column_of_unique_texts_or_whole_numbers() -> None:
+def test_query_ids_can_be_taken_from_a_column_of_unique_texts_or_integers() -> None:
     run = result(n=[7, 8], same=["x", "x"], q=["b", "a"], mixed=["7", 7], half=[0.5, 1.5])
     assert run.scores(query="n").queries == ("7", "8")
     assert run.scores("q").queries == ("b", "a")
@@ -605,7 +603,7 @@ def test_a_score_that_is_not_the_mean_is_a_finding(score: float, individual: lis
     assert result([0.1] * 3, score=sum([0.1] * 3) / 3, q=["a", "b", "c"]).scores().findings == ()
 
 
-def test_a_metric_named_like_a_measure_that_is_summed_is_held_to_the_sum() -> None:
+def test_the_score_of_a_metric_named_like_a_summed_measure_must_be_the_sum() -> None:
     for score, codes in [(5, []), (2.5, ["score-is-not-the-mean"])]:
         each = {"NumRet": {"score": score, "individual_scores": [2, 3]}}
         scores = EvaluationRunResult("x", {"q": ["a", "b"]}, each).scores()

@@ -1,4 +1,4 @@
-"""Answers, alone or beside the documents of the same results: what is measured, left out, counted and refused."""
+"""Evaluating answers, alone or with documents: measures, missing answers, findings and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Record = dict[str, Any]
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
 CHECK_IDS = "Check that the question ids are spelled the same way in both inputs, and are in the same field."
 AS_TEXT = "Answers are text: put it in quotes, or convert it with str(...)."
-SAID: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
+PREDICTIONS: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
 
 def error_of(call: Any, *args: Any, **options: Any) -> KaratError:
@@ -32,46 +32,48 @@ def error_of(call: Any, *args: Any, **options: Any) -> KaratError:
     return caught.value
 
 
-def noticed(scores: Scores) -> dict[str, Finding]:
+def findings_by_code(scores: Scores) -> dict[str, Finding]:
     return {finding.code: finding for finding in scores.findings}
 
 
 # evaluate_answers
 
 
-def test_the_measures_are_exact_match_word_f1_rouge_and_containment_unless_others_are_named() -> None:
-    scores = evaluate_answers(TRUTH, SAID)
+def test_the_default_measures_are_exact_match_word_f1_rouge_l_and_contains() -> None:
+    scores = evaluate_answers(TRUTH, PREDICTIONS)
     assert scores.measures == DEFAULT_ANSWER_MEASURES == ("EM(normalize=true)", "TokenF1", "RougeL", "Contains")
     assert list(scores.per_query["q2"].values()) == [1.0, 1.0, 1.0, 1.0]
     assert list(scores.per_query["q1"].values()) == [0.0, 2 / 3, 4 / 7, 1.0]
 
 
-def test_the_questions_stand_in_the_order_of_the_truth() -> None:
-    assert evaluate_answers(TRUTH, SAID).queries == ("q2", "q1", "später")
-    assert evaluate_answers(dict(reversed(TRUTH.items())), SAID).queries == ("später", "q1", "q2")
+def test_questions_are_in_the_order_of_the_truth() -> None:
+    assert evaluate_answers(TRUTH, PREDICTIONS).queries == ("q2", "q1", "später")
+    assert evaluate_answers(dict(reversed(TRUTH.items())), PREDICTIONS).queries == ("später", "q1", "q2")
 
 
-def test_measures_are_named_in_one_text_in_a_list_or_as_objects() -> None:
+def test_measures_are_given_as_one_text_a_list_or_objects() -> None:
     expected = {"EM": 0.0, "TokenF1": (1 + 2 / 3) / 3}
     for measures in ("EM, F1", ["EM", "TokenF1", "f1"], [EM, TokenF1], (each for each in ("em", TokenF1))):
-        assert evaluate_answers(TRUTH, SAID, measures).means == pytest.approx(expected)
-    assert evaluate_answers(TRUTH, SAID, TokenF1).measures == ("TokenF1",)
+        assert evaluate_answers(TRUTH, PREDICTIONS, measures).means == pytest.approx(expected)
+    assert evaluate_answers(TRUTH, PREDICTIONS, TokenF1).measures == ("TokenF1",)
 
 
-@pytest.mark.parametrize("said", [SAID, {query: text for query, text in SAID.items() if text is not None}])
-def test_a_question_without_an_answer_scores_zero_and_is_noticed(said: Mapping[str, str | None]) -> None:
-    scores = evaluate_answers(TRUTH, said)
+@pytest.mark.parametrize(
+    "predictions", [PREDICTIONS, {query: text for query, text in PREDICTIONS.items() if text is not None}]
+)
+def test_a_question_without_an_answer_scores_0_and_is_a_finding(predictions: Mapping[str, str | None]) -> None:
+    scores = evaluate_answers(TRUTH, predictions)
     assert set(scores.per_query["später"].values()) == {0.0}
-    found = noticed(scores)["missing-answers"]
+    found = findings_by_code(scores)["missing-answers"]
     assert (found.count, found.queries) == (1, ("später",))
     assert found.message == "1 question without an answer (scored 0): später"
     assert 'missing="skip"' in found.hint
 
 
-def test_a_question_without_an_answer_is_left_out_on_demand_and_still_noticed() -> None:
-    scores = evaluate_answers(TRUTH, SAID, "TokenF1", missing="skip")
+def test_with_missing_skip_a_question_without_an_answer_is_left_out_and_still_a_finding() -> None:
+    scores = evaluate_answers(TRUTH, PREDICTIONS, "TokenF1", missing="skip")
     assert scores.per_query == {"q2": {"TokenF1": 1.0}, "q1": {"TokenF1": 2 / 3}}
-    found = noticed(scores)["missing-answers"]
+    found = findings_by_code(scores)["missing-answers"]
     assert (found.count, found.queries) == (1, ("später",))
     assert found.message == "1 question without an answer (left out): später"
     assert scores["TokenF1"] == pytest.approx(5 / 6)
@@ -79,58 +81,58 @@ def test_a_question_without_an_answer_is_left_out_on_demand_and_still_noticed() 
     assert scores.answers.queries == ("q2", "q1")
 
 
-def test_no_answer_at_all_scores_zero_and_asks_whether_the_ids_are_written_alike() -> None:
+def test_if_no_question_has_an_answer_the_hint_is_to_compare_ids() -> None:
     scores = evaluate_answers({"1": "a", "2": "b"}, {"q1": "a", "q2": "b"})
     assert set(scores.means.values()) == {0.0}
-    assert noticed(scores)["missing-answers"].hint == CHECK_IDS
+    assert findings_by_code(scores)["missing-answers"].hint == CHECK_IDS
 
 
 @pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
-def test_to_leave_out_every_question_is_an_error(name: str, where: str) -> None:
+def test_leaving_out_every_question_is_an_error(name: str, where: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
     assert (error.what, error.where) == ("no question of the truth has an answer", where)
     assert error.hint == CHECK_IDS
 
 
-def test_what_nobody_knows_the_answer_of_is_ignored_and_noticed() -> None:
-    scores = evaluate_answers(TRUTH, {**SAID, "unknown": "y"})
+def test_questions_without_a_gold_answer_are_ignored_and_a_finding() -> None:
+    scores = evaluate_answers(TRUTH, {**PREDICTIONS, "unknown": "y"})
     assert "unknown" not in scores.queries
     assert "other" not in scores.queries
-    found = noticed(scores)["unknown-answers"]
+    found = findings_by_code(scores)["unknown-answers"]
     assert (found.count, found.queries) == (2, ("unknown", "other"))
     assert found.message == "2 questions without a gold answer (ignored): unknown, other"
 
 
-def test_a_truth_of_nothing_but_none_is_an_error() -> None:
+def test_a_truth_with_only_none_is_an_error() -> None:
     error = error_of(evaluate_answers, {"q": None}, {"q": "a"})
     assert (error.what, error.where) == ("no question has a gold answer", "the ground truth")
     assert error.hint == "Give at least one that is not None."
 
 
-def test_nothing_is_noticed_where_all_is_well() -> None:
+def test_complete_data_has_no_findings() -> None:
     assert evaluate_answers({"q": "a"}, {"q": "b"}).findings == ()
 
 
 def test_findings_are_shown_with_the_scores() -> None:
-    text = str(evaluate_answers(TRUTH, SAID))
+    text = str(evaluate_answers(TRUTH, PREDICTIONS))
     assert "3 queries" in text
     assert "note: 1 question without an answer (scored 0): später." in text
     assert "note: 2 questions without a gold answer (ignored): unknown, other." in text
 
 
-def test_two_empty_answers_agree_and_none_agrees_with_nothing() -> None:
+def test_two_empty_answers_match_and_none_matches_nothing() -> None:
     truth = {"empty": "", "none": [], "said": "", "not said": "", "full": "x"}
     scores = evaluate_answers(truth, {"empty": "", "none": "", "said": "x", "not said": None, "full": ""})
     for measure in DEFAULT_ANSWER_MEASURES:
         assert scores.column(measure).tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]
 
 
-def test_of_several_gold_answers_the_best_counts_for_each_measure() -> None:
+def test_the_best_of_several_gold_answers_counts_for_each_measure() -> None:
     scores = evaluate_answers({"q": ["red", "green apple", "x y z"]}, {"q": "green apple pie"}, "TokenF1, TokenRecall")
     assert scores.per_query == {"q": {"TokenF1": 0.8, "TokenRecall": 1.0}}
 
 
-def test_true_and_false_are_written_in_any_case_in_the_names_of_measures() -> None:
+def test_true_and_false_may_be_in_any_case_in_measure_names() -> None:
     assert evaluate_answers({"q": "a"}, {"q": "A"}, "EM(normalize=True), EM(normalize=TRUE)").means == {
         "EM(normalize=true)": 1.0
     }
@@ -150,34 +152,35 @@ def test_the_functions_take_the_same_gold_answers_as_evaluate_answers(golds: Any
 
 
 @pytest.mark.parametrize("golds", [[], (), set(), {"text": []}])
-def test_no_gold_answer_is_the_empty_one_to_the_functions_too(golds: Any) -> None:
+def test_an_empty_list_of_gold_answers_is_the_empty_answer_for_the_functions_too(golds: Any) -> None:
     assert answers.f1(golds, "") == answers.exact_match(golds, "") == 1
     assert answers.f1(golds, "x") == answers.exact_match(golds, "x") == answers.f1(None, "") == 0
 
 
 @pytest.mark.parametrize("missing", ["nope", None, "ZERO"])
-def test_an_unknown_way_with_missing_answers_is_an_error(missing: Any) -> None:
+def test_an_unknown_missing_option_is_an_error(missing: Any) -> None:
     assert (
-        error_of(evaluate_answers, TRUTH, SAID, missing=missing).what == f"missing={missing!r} is not one of zero, skip"
+        error_of(evaluate_answers, TRUTH, PREDICTIONS, missing=missing).what
+        == f"missing={missing!r} is not one of zero, skip"
     )
 
 
-def test_no_measure_and_an_unknown_measure_are_errors() -> None:
-    assert error_of(evaluate_answers, TRUTH, SAID, []).what == "no measures were given"
-    error = error_of(evaluate_answers, TRUTH, SAID, "EMM")
+def test_an_empty_list_of_measures_and_an_unknown_measure_are_errors() -> None:
+    assert error_of(evaluate_answers, TRUTH, PREDICTIONS, []).what == "no measures were given"
+    error = error_of(evaluate_answers, TRUTH, PREDICTIONS, "EMM")
     assert error.what == "unknown measure 'EMM'"
     assert (error.hint or "").startswith("Did you mean EM?")
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP", "F", "SpanIoU", karat.measures.RR])
-def test_measures_of_documents_are_refused_and_evaluate_is_named(measure: Any) -> None:
-    error = error_of(evaluate_answers, TRUTH, SAID, ["EM", measure])
+def test_measures_of_documents_are_rejected_with_a_hint_to_evaluate(measure: Any) -> None:
+    error = error_of(evaluate_answers, TRUTH, PREDICTIONS, ["EM", measure])
     assert error.what.endswith("is a measure of documents")
     assert error.hint == "Use evaluate (`karat evaluate`)."
 
 
 @pytest.mark.parametrize("measure", ["EM", "TokenF1", "em(normalize=true)", "Contains", EM])
-def test_evaluate_refuses_measures_of_answers_and_names_evaluate_answers(measure: Any) -> None:
+def test_evaluate_rejects_measures_of_answers_with_a_hint_to_evaluate_answers(measure: Any) -> None:
     error = error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, ["RR", measure])
     assert error.what.endswith("is a measure of answers")
     assert "evaluate_answers (`karat answers`)" in (error.hint or "")
@@ -187,16 +190,16 @@ def test_evaluate_refuses_measures_of_answers_and_names_evaluate_answers(measure
     ("name", "of_documents", "of_answers"),
     [("F1", "F", "TokenF1"), ("f1", "F", "TokenF1"), ("recall", "R", "TokenRecall"), ("Recall", "R", "TokenRecall")],
 )
-def test_a_name_of_two_measures_is_the_one_of_what_is_evaluated(name: str, of_documents: str, of_answers: str) -> None:
+def test_an_ambiguous_name_means_the_measure_that_fits_the_data(name: str, of_documents: str, of_answers: str) -> None:
     assert evaluate({"q": ["a"]}, {"q": ["a"]}, name).measures == (of_documents,)
     assert evaluate_answers({"q": "a"}, {"q": "a"}, name).measures == (of_answers,)
 
 
-# The scores of answers are scores like others.
+# Scores of answers have all features of Scores.
 
 
 def test_a_column_is_found_by_any_name_of_its_measure() -> None:
-    scores = evaluate_answers(TRUTH, SAID)
+    scores = evaluate_answers(TRUTH, PREDICTIONS)
     assert scores["F1"] == scores["TokenF1"] == scores[TokenF1] == pytest.approx(5 / 9)
     assert scores["EM(normalize=true)"] == scores["exact_match(normalize=true)"] == pytest.approx(1 / 3)
     assert "F1" in scores
@@ -207,7 +210,7 @@ def test_a_column_is_found_by_any_name_of_its_measure() -> None:
     assert "EM(normalize=true), TokenF1" in (error.hint or "")
 
 
-def test_an_interval_surrounds_the_mean_and_is_the_same_every_time() -> None:
+def test_an_interval_contains_the_mean_and_is_reproducible() -> None:
     truth = {str(at): "a" for at in range(40)}
     scores = evaluate_answers(truth, {str(at): "a" if at % 4 else "b" for at in range(40)}, "EM")
     low, high = scores.interval("EM")
@@ -217,7 +220,7 @@ def test_an_interval_surrounds_the_mean_and_is_the_same_every_time() -> None:
 
 @pytest.mark.parametrize("suffix", ["json", "parquet"])
 def test_scores_of_answers_are_saved_and_loaded(suffix: str, tmp_path: Path) -> None:
-    scores = evaluate_answers(TRUTH, SAID, name="gpt")
+    scores = evaluate_answers(TRUTH, PREDICTIONS, name="gpt")
     path = tmp_path / f"scores.{suffix}"
     scores.to_json(path) if suffix == "json" else scores.to_parquet(path)
     loaded = Scores.load(path)
@@ -230,19 +233,19 @@ def test_scores_of_answers_are_saved_and_loaded(suffix: str, tmp_path: Path) -> 
 
 
 def test_scores_of_answers_become_data_frames() -> None:
-    scores = evaluate_answers(TRUTH, SAID, "EM, F1")
+    scores = evaluate_answers(TRUTH, PREDICTIONS, "EM, F1")
     frame = scores.to_pandas()
     assert frame["query"].tolist() == ["q2", "q1", "später"]
     assert frame["TokenF1"].tolist() == scores.to_polars()["TokenF1"].to_list() == [1.0, 2 / 3, 0.0]
 
 
-def test_the_name_is_that_of_the_scores() -> None:
-    assert evaluate_answers(TRUTH, SAID).name == ""
-    assert evaluate_answers(TRUTH, SAID, name="gpt").name == "gpt"
+def test_the_given_name_is_the_name_of_the_scores() -> None:
+    assert evaluate_answers(TRUTH, PREDICTIONS).name == ""
+    assert evaluate_answers(TRUTH, PREDICTIONS, name="gpt").name == "gpt"
 
 
-def test_the_answers_stand_behind_the_scores_until_they_are_let_go_or_pickled() -> None:
-    scores = evaluate_answers(TRUTH, SAID)
+def test_scores_keep_the_answers_unless_saved_without_evidence_or_pickled() -> None:
+    scores = evaluate_answers(TRUTH, PREDICTIONS)
     assert scores.answers is not None
     assert scores.answers.queries == ("q2", "q1", "später")
     assert list(scores.answers.golds) == [("9", "nine"), ("the Eiffel Tower",), ("1889",)]
@@ -254,7 +257,7 @@ def test_the_answers_stand_behind_the_scores_until_they_are_let_go_or_pickled() 
     assert scores.answers is not None
 
 
-# Results that hold documents, answers or both.
+# Results with documents, answers or both.
 
 DOCUMENTS: Record = {"query": "q", "truth": ["a"], "retrieved": ["x", "a"]}
 ANSWERS: Record = {"query": "q", "gold_answers": ["the cat", "a dog"], "answer": "dog!"}
@@ -269,7 +272,7 @@ MIXED: list[Record] = [
 ]
 
 
-def test_results_with_both_are_measured_by_the_measures_of_both() -> None:
+def test_results_with_documents_and_answers_get_the_default_measures_of_both() -> None:
     scores = evaluate_results([BOTH])
     assert scores.measures == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
     assert scores["RR"] == 0.5
@@ -277,26 +280,26 @@ def test_results_with_both_are_measured_by_the_measures_of_both() -> None:
     assert scores.findings == evaluate({"q": ["a"]}, {"q": ["x", "a"]}).findings
 
 
-def test_results_with_answers_alone_are_measured_by_the_measures_of_answers() -> None:
+def test_results_with_answers_only_get_the_default_measures_of_answers() -> None:
     scores = evaluate_results([ANSWERS])
     assert scores.measures == DEFAULT_ANSWER_MEASURES
     assert scores.per_query == evaluate_answers({"q": ANSWERS["gold_answers"]}, {"q": "dog!"}).per_query
 
 
 @pytest.mark.parametrize("answer", ["text", {"text": "an object"}, ["a", "list"], 7, True])
-def test_results_with_documents_alone_are_measured_as_ever_whatever_the_answer_looks_like(answer: Any) -> None:
+def test_results_with_documents_only_get_the_default_measures_of_documents(answer: Any) -> None:
     alone, scores = evaluate_results([DOCUMENTS]), evaluate_results([{**DOCUMENTS, "answer": answer}])
     assert scores.measures == alone.measures == DEFAULT_MEASURES
     assert scores.per_query == alone.per_query
 
 
-def test_an_answer_that_is_no_text_does_not_matter_where_measures_of_documents_are_named() -> None:
+def test_an_answer_that_is_not_text_does_not_matter_if_only_measures_of_documents_are_named() -> None:
     assert evaluate_results([{**BOTH, "answer": {"text": "x"}, "gold_answers": 7}], "RR")["RR"] == 0.5
 
 
 INSIDE = 'Name the text in it: --field {0}={0}.{1} (in Python fields={{"{0}": "{0}.{1}"}}).'
 UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
-    # the field; what is said, the end of the place, and the hint
+    # the field; the message, the end of the place, and the hint
     "a number": ({"answer": 7}, "7 is not text", "answer", AS_TEXT),
     "an object without a text": ({"answer": {"a": 1}}, "{'a': 1} is not text", "answer", AS_TEXT),
     "an object": ({"answer": {"text": "a"}}, "{'text': 'a'} is not text", "answer", INSIDE.format("answer", "text")),
@@ -310,21 +313,21 @@ UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
 
 @pytest.mark.parametrize("name", UNREADABLE)
 @pytest.mark.parametrize("measures", ["EM", ["RR", "EM"]])
-def test_an_answer_that_is_no_text_is_an_error_where_a_measure_of_answers_is_named(name: str, measures: Any) -> None:
+def test_an_answer_that_is_not_text_is_an_error_if_a_measure_of_answers_is_named(name: str, measures: Any) -> None:
     field, what, where, hint = UNREADABLE[name]
     error = error_of(evaluate_results, [{**BOTH, "query": "first"}, {**BOTH, **field}], measures)
     assert (error.what, error.where, error.hint) == (what, f"the results[1], {where}", hint)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_an_answer_that_is_no_text_is_an_error_where_answers_are_all_there_is(name: str) -> None:
+def test_an_answer_that_is_not_text_is_an_error_if_there_are_no_documents(name: str) -> None:
     field, what, where, hint = UNREADABLE[name]
     error = error_of(evaluate_results, [{**ANSWERS, "query": "first"}, {**ANSWERS, **field}])
     assert (error.what, error.where, error.hint) == (what, f"the results[1], {where}", hint)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_an_answer_that_is_no_text_is_noticed_and_documents_are_scored_where_no_measure_is_named(name: str) -> None:
+def test_an_answer_that_is_not_text_is_a_finding_if_no_measure_is_named(name: str) -> None:
     field, what, where, hint = UNREADABLE[name]
     scores = evaluate_results([{**BOTH, "query": "first"}, {**BOTH, **field}])
     alone = evaluate_results([{**DOCUMENTS, "query": "first"}, DOCUMENTS])
@@ -334,38 +337,40 @@ def test_an_answer_that_is_no_text_is_noticed_and_documents_are_scored_where_no_
     assert scores.findings == (*alone.findings, unscored)
 
 
-def test_answers_without_gold_answers_are_noticed_unless_measures_are_named() -> None:
+def test_answers_without_gold_answers_are_a_finding_unless_measures_are_named() -> None:
     records = [{**DOCUMENTS, "answer": "x"}, {**DOCUMENTS, "query": "r", "answer": None}]
     records.append({**DOCUMENTS, "query": "s", "answer": ""})
-    found = noticed(evaluate_results(records))["unscored"]
+    found = findings_by_code(evaluate_results(records))["unscored"]
     assert found.count == 2
     assert found.message == "answer of 2 queries not scored: no line has a field gold_answers"
     assert "--field gold_answers=..." in found.hint
-    assert "unscored" not in noticed(evaluate_results(records, "RR"))
-    assert "unscored" not in noticed(evaluate_results([DOCUMENTS]))
-    assert "unscored" not in noticed(evaluate_results([BOTH]))
+    assert "unscored" not in findings_by_code(evaluate_results(records, "RR"))
+    assert "unscored" not in findings_by_code(evaluate_results([DOCUMENTS]))
+    assert "unscored" not in findings_by_code(evaluate_results([BOTH]))
 
 
 @pytest.mark.parametrize(("there", "lacking"), [("truth", "retrieved"), ("retrieved", "truth")])
-def test_half_of_the_documents_beside_answers_is_noticed(there: str, lacking: str) -> None:
+def test_a_truth_without_retrieved_documents_is_a_finding_next_to_answers(there: str, lacking: str) -> None:
     record = {name: value for name, value in BOTH.items() if name != lacking}
     scores = evaluate_results([record])
     assert scores.measures == DEFAULT_ANSWER_MEASURES
-    assert noticed(scores)["unscored"].message == f"{there} of 1 query not scored: no line has a field {lacking}"
+    assert (
+        findings_by_code(scores)["unscored"].message == f"{there} of 1 query not scored: no line has a field {lacking}"
+    )
 
 
 @pytest.mark.parametrize("name", ["F1@5", "recall@5", "precision@3"])
-def test_where_answers_are_evaluated_their_measures_are_meant(name: str) -> None:
-    assert "takes no cut-off" in error_of(evaluate_answers, TRUTH, SAID, name).what
+def test_names_given_for_answers_mean_answer_measures(name: str) -> None:
+    assert "takes no cut-off" in error_of(evaluate_answers, TRUTH, PREDICTIONS, name).what
 
 
-def test_where_documents_are_evaluated_their_measures_are_meant() -> None:
+def test_names_given_for_documents_mean_document_measures() -> None:
     assert "P needs a cut-off" in error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, "precision").what
     assert "no parameter 'normalize'" in error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, "F1(normalize=false)").what
 
 
 @pytest.mark.parametrize("name", ["ground_truth", "reference", "gold_answer", "expected_output"])
-def test_to_name_a_measure_of_answers_without_gold_answers_is_an_error_that_names_a_likely_field(name: str) -> None:
+def test_a_measure_of_answers_without_gold_answers_is_an_error_that_suggests_a_field(name: str) -> None:
     asked: list[Any] = ["EM", ["RR", EM]]
     for measures in asked:
         error = error_of(evaluate_results, [{**DOCUMENTS, "answer": "x", name: "y"}], measures)
@@ -375,7 +380,7 @@ def test_to_name_a_measure_of_answers_without_gold_answers_is_an_error_that_name
         assert evaluate_results([{**DOCUMENTS, "answer": "x", name: "y"}], measures, fields=fields)["EM"] == 0.0
 
 
-def test_to_name_a_measure_of_answers_without_answers_is_an_error_that_names_a_likely_field() -> None:
+def test_a_measure_of_answers_without_answers_is_an_error_that_suggests_a_field() -> None:
     error = error_of(evaluate_results, [{**DOCUMENTS, "gold_answers": "x", "response": {"text": "y"}}], "EM")
     assert error.what == "no line has a field 'answer'"
     assert 'fields={"answer": "response"}' in (error.hint or "")
@@ -383,7 +388,7 @@ def test_to_name_a_measure_of_answers_without_answers_is_an_error_that_names_a_l
     assert evaluate_results(records, "EM", fields={"answer": "response.text"})["EM"] == 1.0
 
 
-def test_to_name_a_measure_of_documents_without_documents_is_an_error() -> None:
+def test_a_measure_of_documents_without_documents_is_an_error() -> None:
     for measures in ("RR", ["EM", "RR"]):
         error = error_of(evaluate_results, [{**ANSWERS, "documents": ["a"], "truth": ["a"]}], measures)
         assert error.what == "no line has a field 'retrieved'"
@@ -400,7 +405,7 @@ def test_to_name_a_measure_of_documents_without_documents_is_an_error() -> None:
         ({"query": "q", "retrieved": ["a"]}, "truth"),
     ],
 )
-def test_results_of_which_nothing_can_be_measured_are_an_error_that_names_what_is_missing(
+def test_results_with_nothing_to_evaluate_are_an_error_that_names_the_missing_field(
     record: Record, lacking: str
 ) -> None:
     error = error_of(evaluate_results, [record])
@@ -408,7 +413,7 @@ def test_results_of_which_nothing_can_be_measured_are_an_error_that_names_what_i
     assert f"--field {lacking}=..." in (error.hint or "")
 
 
-def test_f1_is_that_of_what_is_there() -> None:
+def test_f1_means_the_measure_that_fits_the_results() -> None:
     assert evaluate_results([DOCUMENTS], "F1").means == {"F": pytest.approx(2 / 3)}
     assert evaluate_results([ANSWERS], "F1").means == {"TokenF1": 1.0}
     assert evaluate_results([ANSWERS], "F1, EM").measures == ("TokenF1", "EM")
@@ -416,18 +421,18 @@ def test_f1_is_that_of_what_is_there() -> None:
 
 
 @pytest.mark.parametrize("measures", ["F1", "RR, F1", "f1", ["F1", "EM"]])
-def test_f1_is_an_error_where_documents_and_answers_are_there(measures: Any) -> None:
+def test_f1_is_an_error_if_results_have_documents_and_answers(measures: Any) -> None:
     error = error_of(evaluate_results, [BOTH], measures)
     assert error.what.lower() == "f1 is ambiguous: it can mean f of documents or tokenf1 of answers"
     assert error.hint == "Write F or TokenF1."
 
 
-def test_f1_is_no_question_where_its_parameters_say_which() -> None:
+def test_f1_is_not_ambiguous_if_its_parameters_fit_only_one_measure() -> None:
     assert evaluate_results([BOTH], "F1@1, F1(normalize=false)").measures == ("F@1", "TokenF1(normalize=false)")
     assert evaluate_results([BOTH], ["F", "TokenF1"]).means == {"F": pytest.approx(2 / 3), "TokenF1": 1.0}
 
 
-def test_a_query_without_a_truth_has_no_value_for_documents_and_one_without_gold_answers_none_for_answers() -> None:
+def test_a_query_has_null_for_the_measures_that_it_lacks_the_data_for() -> None:
     scores = evaluate_results(MIXED, ["EM", "RR"])
     assert scores.per_query == {
         "both": {"EM": 1.0, "RR": 1.0},
@@ -441,7 +446,7 @@ def test_a_query_without_a_truth_has_no_value_for_documents_and_one_without_gold
     assert scores["RR"] == 0.5
 
 
-def test_what_has_no_value_is_shown_and_goes_out_as_null(tmp_path: Path) -> None:
+def test_missing_values_are_shown_and_exported_as_null(tmp_path: Path) -> None:
     scores = evaluate_results(MIXED, ["EM", "RR"])
     assert [line for line in str(scores).splitlines() if "without a value" in line] == [
         "note: 1 query without a value for EM, RR, left out."
@@ -455,7 +460,7 @@ def test_what_has_no_value_is_shown_and_goes_out_as_null(tmp_path: Path) -> None
     assert scores.to_polars()["RR"].null_count() == 1
 
 
-def test_measures_that_leave_out_as_many_share_a_note_and_others_have_their_own() -> None:
+def test_measures_without_a_value_for_equally_many_queries_share_a_note() -> None:
     records = [*MIXED[:3], {**MIXED[2], "query": "more documents"}]
     notes = [line for line in str(evaluate_results(records, ["EM", "RR", "TokenF1"])).splitlines() if "value" in line]
     assert sorted(notes) == [
@@ -465,39 +470,39 @@ def test_measures_that_leave_out_as_many_share_a_note_and_others_have_their_own(
 
 
 @pytest.mark.parametrize("measures", [None, "RR", "EM", ["EM", "RR"]])
-def test_queries_with_nothing_else_are_noticed_whatever_is_measured(measures: Any, tmp_path: Path) -> None:
+def test_records_with_only_a_query_are_a_finding_whatever_is_evaluated(measures: Any, tmp_path: Path) -> None:
     records = [{"query": "a"}, BOTH, {"query": "b", "comment": "x"}]
     path = tmp_path / "results.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     for source in (records, path):
         scores = evaluate_results(source, measures)
         assert scores.queries == ("q",)
-        found = noticed(scores)["empty-lines"]
+        found = findings_by_code(scores)["empty-lines"]
         assert found.message == "2 queries with nothing to evaluate (ignored): a, b"
         assert (found.count, found.queries) == (2, ("a", "b"))
-    assert "empty-lines" not in noticed(evaluate_results([BOTH], measures))
+    assert "empty-lines" not in findings_by_code(evaluate_results([BOTH], measures))
 
 
-def test_one_query_with_nothing_else_is_noticed_in_the_singular() -> None:
-    assert noticed(evaluate_results(MIXED))["empty-lines"].message == (
+def test_the_finding_about_one_empty_record_is_in_the_singular() -> None:
+    assert findings_by_code(evaluate_results(MIXED))["empty-lines"].message == (
         "1 query with nothing to evaluate (ignored): nothing"
     )
 
 
-def test_an_interval_is_that_of_the_queries_that_have_a_value() -> None:
+def test_an_interval_is_over_the_queries_that_have_a_value() -> None:
     scores = evaluate_results(MIXED, ["EM", "RR"])
     alone = evaluate_results(MIXED, "EM")
     assert scores.interval("EM") == alone.interval("EM")
     assert scores.intervals() == {"EM": alone.interval("EM"), "RR": evaluate_results(MIXED, "RR").interval("RR")}
 
 
-def test_what_is_missing_is_noticed_of_documents_and_of_answers() -> None:
-    found = noticed(evaluate_results(MIXED, ["EM", "RR"]))
+def test_missing_documents_and_missing_answers_are_findings() -> None:
+    found = findings_by_code(evaluate_results(MIXED, ["EM", "RR"]))
     assert found["missing-queries"].queries == found["missing-answers"].queries == ("neither was found",)
     assert found["unknown-queries"].queries == found["unknown-answers"].queries == ("no truth",)
 
 
-def test_what_is_missing_is_left_out_of_both_on_demand() -> None:
+def test_with_missing_skip_queries_are_left_out_of_documents_and_answers() -> None:
     scores = evaluate_results([*MIXED, {**BOTH, "query": "half", "answer": None}], ["EM", "RR"], missing="skip")
     assert scores.per_query == {
         "both": {"EM": 1.0, "RR": 1.0},
@@ -505,48 +510,48 @@ def test_what_is_missing_is_left_out_of_both_on_demand() -> None:
         "documents": {"EM": None, "RR": 0.5},
         "half": {"EM": None, "RR": 0.5},
     }
-    found = noticed(scores)
+    found = findings_by_code(scores)
     assert found["missing-queries"].queries == ("neither was found",)
     assert found["missing-answers"].queries == ("neither was found", "half")
     assert "(left out)" in found["missing-answers"].message
 
 
-def test_to_leave_out_every_answer_is_an_error() -> None:
+def test_leaving_out_every_answer_is_an_error() -> None:
     records = [{"query": "q", "gold_answers": "a"}, {"query": "r", "answer": "a"}]
     error = error_of(evaluate_results, records, missing="skip")
     assert (error.what, error.where) == ("no question of the truth has an answer", "the results")
 
 
-def test_the_columns_stand_in_the_order_asked_for_and_each_once() -> None:
+def test_columns_are_in_the_given_order_without_repetitions() -> None:
     measures = ["TokenF1", "RR", "EM", "AP", "RR", "token_f1"]
     assert evaluate_results([BOTH], measures).measures == ("TokenF1", "RR", "EM", "AP")
 
 
-def test_the_threshold_of_relevance_does_not_touch_answers() -> None:
+def test_rel_does_not_apply_to_answer_measures() -> None:
     assert evaluate_results([BOTH], ["EM", "AP"], rel=2).measures == ("EM", "AP(rel=2)")
 
 
-def test_the_rows_stand_in_the_order_of_the_results() -> None:
+def test_rows_are_in_the_order_of_the_results() -> None:
     records = [MIXED[2], MIXED[1], MIXED[0]]
     assert evaluate_results(records, ["EM", "RR"]).queries == ("documents", "answers", "both")
 
 
-def test_results_in_a_file_are_measured_like_those_in_a_list(tmp_path: Path) -> None:
+def test_results_in_a_file_are_evaluated_like_those_in_a_list(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in MIXED), "utf-8")
     assert evaluate_results(path).per_query == evaluate_results(MIXED).per_query
     assert evaluate_results(path).findings == evaluate_results(MIXED).findings
 
 
-def test_an_answer_in_a_file_that_is_no_text_is_an_error_or_a_note_that_names_its_line(tmp_path: Path) -> None:
+def test_an_answer_in_a_file_that_is_not_text_is_an_error_or_a_finding_that_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps(BOTH) + "\n" + json.dumps({**BOTH, "query": "r", "answer": 1889}) + "\n", "utf-8")
     assert error_of(evaluate_results, path, "EM").where == f"{path}:2, answer"
-    found = noticed(evaluate_results(path))["unscored"]
+    found = findings_by_code(evaluate_results(path))["unscored"]
     assert found.message == f"answers not scored: {path}:2, answer: 1889 is not text"
 
 
-def test_documents_and_answers_stand_behind_the_scores_until_they_are_let_go_or_pickled() -> None:
+def test_scores_keep_documents_and_answers_unless_saved_without_evidence_or_pickled() -> None:
     scores = evaluate_results(MIXED, ["EM", "RR"])
     assert scores.evidence is not None
     assert scores.answers is not None
@@ -578,26 +583,26 @@ RECORD = st.fixed_dictionaries(
 
 
 @given(st.lists(RECORD, min_size=1, max_size=8), st.sampled_from(["zero", "skip"]), st.booleans())
-def test_results_are_the_documents_of_evaluate_beside_the_answers_of_evaluate_answers(
+def test_evaluate_results_equals_evaluate_and_evaluate_answers_merged(
     fields: list[Record], missing: Literal["zero", "skip"], answers_first: bool
 ) -> None:
     records = [{"query": f"q{at}", **record} for at, record in enumerate(fields)]
-    truth, run, golds, said = (
+    truth, run, golds, predictions = (
         {record["query"]: record[role] for record in records if role in record}
         for role in ("truth", "retrieved", "gold_answers", "answer")
     )
     if missing == "skip":
-        assume(truth.keys() & run.keys() and golds.keys() & said.keys())
-    assume(truth and run and golds and said)
+        assume(truth.keys() & run.keys() and golds.keys() & predictions.keys())
+    assume(truth and run and golds and predictions)
     of_documents, of_answers = ["RR", "AP", "nDCG@2"], ["EM", "TokenF1", "Contains"]
     measures = [*of_answers, *of_documents] if answers_first else [*of_documents, *of_answers]
     together = evaluate_results(records, measures, missing=missing)
     documents = evaluate(truth, run, of_documents, missing=missing)
-    answered = evaluate_answers(golds, said, of_answers, missing=missing)
+    answered = evaluate_answers(golds, predictions, of_answers, missing=missing)
     assert together.measures == tuple(measures)
     assert together.means == {**documents.means, **answered.means}
     empty_lines = [record["query"] for record in records if len(record) == 1]
-    ignored = noticed(together).get("empty-lines")
+    ignored = findings_by_code(together).get("empty-lines")
     assert (list(ignored.queries) if ignored else []) == empty_lines
     assert together.findings == (*documents.findings, *answered.findings, *([ignored] if ignored else []))
     rows = {*documents.queries, *answered.queries}

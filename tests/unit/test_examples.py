@@ -1,4 +1,4 @@
-"""Every example in a docstring runs and prints what it says."""
+"""Every example in a docstring runs and prints what the docstring shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(karat.__path__,
 
 
 @pytest.mark.parametrize("name", ["karat", *MODULES])
-def test_the_examples_of_a_module_print_what_they_say(name: str) -> None:
+def test_the_examples_of_a_module_print_what_their_docstring_shows(name: str) -> None:
     module = importlib.import_module(name)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, globs={**vars(module), **NAMES}):
         result = doctest.DocTestRunner().run(test)
@@ -25,7 +25,7 @@ def test_the_examples_of_a_module_print_what_they_say(name: str) -> None:
 
 
 @pytest.mark.parametrize("definition", definitions(), ids=lambda definition: definition.name)
-def test_every_measure_explains_itself_with_an_example_that_runs(definition: Definition) -> None:
+def test_every_measure_has_documentation_with_an_example(definition: Definition) -> None:
     assert definition.summary
     assert definition.formula
     assert definition.reference

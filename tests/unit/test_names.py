@@ -1,4 +1,4 @@
-"""The grammar of names: what is written reads back as itself, and what is wrong is answered with what is near."""
+"""The grammar of names: a written name parses to the same measure, and a wrong one is an error with suggestions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from karat.registry.parameters import Parameter
 
 
 def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
-    """Any value that a parameter takes."""
+    """Any valid value of a parameter."""
     if parameter.choices:
         return st.sampled_from(parameter.choices)
     low, high = parameter.help.low, parameter.help.high
@@ -35,7 +35,7 @@ def measures(draw: st.DrawFn) -> Measure:
 
 
 @given(measures())
-def test_the_text_of_a_measure_reads_back_as_the_measure(measure: Measure) -> None:
+def test_parsing_the_name_of_a_measure_returns_the_measure(measure: Measure) -> None:
     try:
         measure.check()
     except KaratError:
@@ -47,9 +47,9 @@ def test_the_text_of_a_measure_reads_back_as_the_measure(measure: Measure) -> No
     assert hash(parse(str(measure))) == hash(measure)
 
 
-def test_a_name_is_taken_apart_into_name_parameters_and_cutoff() -> None:
-    apart = ParsedName("nDCG", {"gain": "exp", "discount": "jk"}, "10")
-    assert parse_name(" nDCG ( gain = exp , discount='jk' ) @ 10 ") == apart
+def test_a_name_is_split_into_name_parameters_and_cutoff() -> None:
+    parts = ParsedName("nDCG", {"gain": "exp", "discount": "jk"}, "10")
+    assert parse_name(" nDCG ( gain = exp , discount='jk' ) @ 10 ") == parts
     assert parse_name("AP()") == ParsedName("AP", {}, None)
 
 
@@ -57,7 +57,7 @@ def test_a_name_is_taken_apart_into_name_parameters_and_cutoff() -> None:
     "text", ["", " ", "nDCG@", "nDCG(", "nDCG)", "@10", "nDCG@10@5", "AP(rel)", "AP(rel=)", "AP(=2)", "AP(rel=2,)",
              "a b", "AP(rel=1, rel=2)", "AP(rel=(1))", "nDCG@10 x", "\x00"]
 )  # fmt: skip
-def test_what_is_no_name_is_an_error_that_shows_how_names_are_written(text: str) -> None:
+def test_an_invalid_name_is_an_error_that_shows_the_grammar(text: str) -> None:
     with pytest.raises(KaratError, match=r"nDCG@10|unknown measure"):
         parse(text)
 
@@ -71,7 +71,7 @@ def test_any_text_is_a_measure_or_a_clear_error(text: str) -> None:
     assert parse(str(measure)) == measure
 
 
-def test_defaults_are_left_out_of_the_text_and_numbers_are_written_short() -> None:
+def test_names_omit_defaults_and_write_numbers_in_their_short_form() -> None:
     assert str(parse("AP(rel=1, norm=relevant)@100")) == "AP@100"
     assert str(parse("AP(rel=2.0)")) == "AP(rel=2)"
     assert str(parse("P(rel=1.5)@5")) == "P(rel=1.5)@5"
@@ -79,12 +79,12 @@ def test_defaults_are_left_out_of_the_text_and_numbers_are_written_short() -> No
     assert str(parse("RBP(p=8e-1)")) == "RBP"
 
 
-def test_parameters_stand_in_the_order_declared_however_they_were_given() -> None:
+def test_parameters_are_in_declaration_order_however_they_were_given() -> None:
     assert parse("nDCG(discount=jk, gain=exp)@5") == parse("nDCG(gain=exp, discount=jk)@5")
     assert str(parse("nDCG(discount=jk, gain=exp)@5")) == "nDCG(gain=exp, discount=jk)@5"
 
 
-def test_python_writes_measures_as_names_do() -> None:
+def test_measures_built_in_python_equal_those_parsed_from_names() -> None:
     assert nDCG @ 10 == parse("nDCG@10")
     assert AP(rel=2) @ 100 == parse("AP(rel=2)@100")
     assert AP(rel=2)(norm="found") == parse("AP(rel=2, norm=found)")
@@ -96,6 +96,6 @@ def test_names_in_one_string_are_split_outside_of_parentheses() -> None:
     assert split_names("") == []
 
 
-def test_near_names_are_found_whatever_their_case() -> None:
+def test_similar_names_are_found_ignoring_case() -> None:
     assert nearest("NDGC", ["nDCG", "AP", "Bpref"]) == ["nDCG"]
     assert nearest("zzz", ["nDCG", "AP"]) == []

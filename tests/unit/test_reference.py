@@ -1,4 +1,4 @@
-"""The reference itself: worked by hand, and against what trec_eval really printed."""
+"""The reference implementation, checked by hand and against the output of trec_eval."""
 
 import re
 from math import log2
@@ -10,14 +10,14 @@ from tests.reference import MEASURES, Query, by_gold, by_rank, lround, reference
 
 CONFORMANCE = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "trec_eval"
 
-# Documents by id: rank 1 grade 2, rank 2 unjudged, rank 3 grade 0, rank 4 grade 1; a fourth, of grade 1,
-# is never found. So R = 3, relevant at ranks 1 and 4, one judged non-relevant.
+# Documents by id: rank 1 grade 2, rank 2 unjudged, rank 3 grade 0, rank 4 grade 1; a fourth judged document,
+# of grade 1, is not retrieved. So R = 3, relevant at ranks 1 and 4, one judged non-relevant.
 PLAIN = Query(ranks=[[0], [], [1], [2]], grades=[2, 0, 1, 1])
 
-# Chunks: rank 1 holds golds 0 (grade 1) and 1 (grade 3), rank 2 repeats gold 1, rank 3 holds gold 0 again,
-# rank 4 holds nothing. Gold 2 is never found.
-#   by gold: rank 1 pays gold 1 (3), rank 2 has nothing unpaid, rank 3 pays gold 0 (1)  -> 3 - 1 -
-#   by rank: the largest grade of each                                                  -> 3 3 1 -
+# Chunks: rank 1 contains golds 0 (grade 1) and 1 (grade 3), rank 2 repeats gold 1, rank 3 repeats gold 0,
+# rank 4 contains none. Gold 2 is not retrieved.
+#   by gold: rank 1 is credited with gold 1 (3), rank 2 with none, rank 3 with gold 0 (1) -> 3 - 1 -
+#   by rank: the highest grade of each                                                    -> 3 3 1 -
 CHUNKS = Query(ranks=[[0, 1], [1], [0], []], grades=[1, 3, 1])
 
 # In the pool but not judged (grade -1) at rank 2, outside the pool at rank 3, then non-relevant, relevant.
@@ -35,8 +35,8 @@ def test_views() -> None:
     assert by_rank(CHUNKS) == [3, 3, 1, None]
 
 
-def test_by_gold_pays_the_lower_index_of_equal_grades() -> None:
-    # Gold 0 is paid at rank 1, so a repeat of 0 gets nothing and a repeat of 1 is still worth something.
+def test_by_gold_credits_the_lower_index_of_equal_grades() -> None:
+    # Rank 1 is credited with gold 0, so a repeat of gold 0 gets no credit, but a repeat of gold 1 does.
     assert by_gold(Query(ranks=[[1, 0], [0]], grades=[1, 1])) == [1, None]
     assert by_gold(Query(ranks=[[1, 0], [1]], grades=[1, 1])) == [1, 1]
 
@@ -59,7 +59,7 @@ def test_precision_and_recall() -> None:
     check("P", PLAIN, 1 / 3, k=3)
     check("P", PLAIN, 2 / 10, k=10)  # over k, also past the end of the list
     check("P", PLAIN, 1 / 4, k=4, rel=2)
-    check("P", CHUNKS, 3 / 3, k=3)  # ranks 1, 2 and 3 hold something relevant; the repeat counts
+    check("P", CHUNKS, 3 / 3, k=3)  # ranks 1, 2 and 3 have a relevant gold; the repeat counts
     check("R", PLAIN, 2 / 3)
     check("R", PLAIN, 1 / 3, k=3)
     check("R", CHUNKS, 2 / 3, k=1)  # rank 1 alone covers two of the three golds
@@ -85,7 +85,7 @@ def test_sets() -> None:
     check("SetR", PLAIN, 2 / 3)
     check("SetAP", PLAIN, 2**2 / (4 * 3))
     check("SetP", CHUNKS, 3 / 4)
-    check("SetAP", CHUNKS, 2**2 / (4 * 3))  # two golds paid, not three ranks
+    check("SetAP", CHUNKS, 2**2 / (4 * 3))  # two golds are credited, not three ranks
     check("Rprec", PLAIN, 1 / 3)  # R = 3; one relevant in the top 3
     check("Rprec", Query(ranks=[[0]], grades=[1, 1]), 1 / 2)  # past the end of the list
     check("Rprec", CHUNKS, 3 / 3)
@@ -122,7 +122,7 @@ def test_average_precision() -> None:
     check("AP", PLAIN, both / 3, k=10, norm="min")
     check("AP", PLAIN, both / 3, norm="min")
     check("AP", PLAIN, 1, rel=2)
-    check("AP", CHUNKS, (1 / 1 + 2 / 3) / 3)  # golds paid at ranks 1 and 3
+    check("AP", CHUNKS, (1 / 1 + 2 / 3) / 3)  # golds credited at ranks 1 and 3
     check("AP", CHUNKS, (1 / 1 + 2 / 2 + 3 / 3) / 3, norm="found", credit="rank")
     check("AP", CHUNKS, (1 / 1 + 2 / 2) / 2, k=2, norm="found", credit="rank")
 
@@ -134,8 +134,8 @@ def test_interpolated_precision() -> None:
     check("IPrec", PLAIN, 1, recall=0.4)  # lround(1.2) = 1
     check("IPrec", PLAIN, 1 / 2, recall=0.5)  # lround(1.5) = 2
     check("IPrec", PLAIN, 0, recall=1)
-    check("IPrec", CHUNKS, 2 / 3, recall=0.6)  # lround(1.8) = 2 golds, paid by rank 3
-    # The maximum may lie further down: precision 0, 1/2, 2/3.
+    check("IPrec", CHUNKS, 2 / 3, recall=0.6)  # lround(1.8) = 2 golds, found by rank 3
+    # The maximum may be at a lower rank: precision 0, 1/2, 2/3.
     check("IPrec", Query(ranks=[[], [0], [1]], grades=[1, 1]), 2 / 3, recall=0.5)
 
 
@@ -152,21 +152,21 @@ def test_bpref() -> None:
     check("Bpref", PLAIN, (1 + 0) / 3)
     # R = 2, N = 3: relevant below one non-relevant, then below two more: 1 - 1/2, then 1 - min(3, 2)/2.
     check("Bpref", Query(ranks=[[0], [1], [2], [3], [4]], grades=[0, 1, 0, 0, 1]), (1 / 2 + 0) / 2)
-    check("Bpref", POOL, (1 + 0) / 2)  # the pooled one is not a judged non-relevant one
-    check("Bpref", CHUNKS, (1 + 1) / 3)  # two golds paid, nothing non-relevant
+    check("Bpref", POOL, (1 + 0) / 2)  # the pooled document is not judged non-relevant
+    check("Bpref", CHUNKS, (1 + 1) / 3)  # two golds credited, none non-relevant
 
 
 def test_inferred_ap() -> None:
     # R = 2. Position 0: 1. Position 4: above it 1 relevant, 1 non-relevant, 1 pooled, 1 outside the pool.
     chance = (1 + 0.00001) / (2 + 0.00002)
     check("infAP", POOL, (1 + 1 / 5 + 4 / 5 * 3 / 4 * chance) / 2)
-    # Only relevant ones: 1 and 1/2 + 1/2 * 1 * (1 + e)/(1 + 2e).
+    # Only relevant documents: 1 and 1/2 + 1/2 * 1 * (1 + e)/(1 + 2e).
     check(
         "infAP",
         Query(ranks=[[0], [1]], grades=[1, 1]),
         (1 + 1 / 2 + 1 / 2 * (1 + 0.00001) / (1 + 0.00002)) / 2,
     )
-    # Rank 2 repeats a gold, so it is no second one: at position 2, one of the two above is in the pool.
+    # Rank 2 repeats a gold, which counts once: at position 2, one of the two above is in the pool.
     check("infAP", CHUNKS, (1 + 1 / 3 + 2 / 3 * 1 / 2 * (1 + 0.00001) / (1 + 0.00002)) / 3)
 
 
@@ -178,7 +178,7 @@ def test_dcg() -> None:
     check("DCG", PLAIN, 2 + 1 / log2(4), discount="jk")
     check("DCG", Query(ranks=[[0], [1]], grades=[1, 3]), 1 + 3 / log2(2), discount="jk")
     check("DCG", PLAIN, 2, rel=2)
-    check("DCG", POOL, 1 + 1 / log2(6))  # grade -1 gains nothing
+    check("DCG", POOL, 1 + 1 / log2(6))  # grade -1 has no gain
     check("DCG", CHUNKS, 3 + 1 / log2(4))
     check("DCG", CHUNKS, 3 + 3 / log2(3) + 1 / log2(4), credit="rank")
 
@@ -206,11 +206,11 @@ def test_ndcg() -> None:
 
 
 def test_rank_biased_precision() -> None:
-    check("RBP", PLAIN, 0.2 * (2 / 2 + 1 / 2 * 0.8**3))  # grades divided by the largest, 2
+    check("RBP", PLAIN, 0.2 * (2 / 2 + 1 / 2 * 0.8**3))  # grades divided by the highest, 2
     check("RBP", PLAIN, 0.5 * (1 + 0.5**3), p=0.5, rel=1)
     check("RBP", PLAIN, 0.2 * 1, rel=2)
-    check("RBP", Query(ranks=[[0]], grades=[0.5]), 0.2 * 0.5)  # the largest does not exceed 1
-    check("RBP", Query(ranks=[[0]], grades=[1, 4]), 0.2 * 1 / 4)  # the largest of the truth, found or not
+    check("RBP", Query(ranks=[[0]], grades=[0.5]), 0.2 * 0.5)  # the highest grade does not exceed 1
+    check("RBP", Query(ranks=[[0]], grades=[1, 4]), 0.2 * 1 / 4)  # the highest grade of the truth, retrieved or not
     check("RBP", CHUNKS, 0.2 * (3 / 3 + 1 / 3 * 0.8**2))
 
 
@@ -224,7 +224,7 @@ def test_expected_reciprocal_rank() -> None:
     first, second = 3 / 16, 1 / 16  # (2^2 - 1)/2^4 and (2^1 - 1)/2^4
     check("ERR", PLAIN, first + (1 - first) * second / 4)
     check("ERR", PLAIN, first, k=3)
-    check("ERR", CHUNKS, 7 / 16 + (1 - 7 / 16) * second / 3)  # rank 2 repeats a gold and stops nobody
+    check("ERR", CHUNKS, 7 / 16 + (1 - 7 / 16) * second / 3)  # rank 2 repeats a gold, so no reader stops there
     check("ERR", PLAIN, 3 / 4 + (1 / 4) * (1 / 4) / 4, max_grade=2)
     with pytest.raises(ValueError, match="max_grade"):
         reference("ERR", PLAIN, max_grade=1)
@@ -239,7 +239,7 @@ def test_nothing_found_scores_zero(name: str, query: Query) -> None:
     assert reference(name, query, **needed.get(name, {})) == 0
 
 
-def test_what_is_not_allowed() -> None:
+def test_conflicting_parameters_are_an_error() -> None:
     for parameters in ({"credit": "rank"}, {"norm": "x"}, {"credit": "x"}):
         with pytest.raises(ValueError, match=r"credit|norm"):
             reference("AP", PLAIN, **parameters)
@@ -250,8 +250,8 @@ def test_what_is_not_allowed() -> None:
         reference("P", PLAIN, k=1, beta=1)
 
 
-# trec_eval's printed output. A case is its output, its two inputs, -l and -M. Its rbp reads variables that
-# it never sets, but every value that it printed here is the defined one, so rbp is compared too.
+# trec_eval's printed output. A case is its output, its two inputs, -l and -M. Its rbp reads uninitialised
+# variables, but all values printed here are correct, so rbp is compared too.
 
 CASES = {
     "out.test.aq": ("qrels.test", "results.test", 1, None),
@@ -294,7 +294,7 @@ OTHERS = re.compile(
 
 
 def ours(name: str) -> tuple[str, dict[str, object]] | None:
-    """Our measure for a name that trec_eval prints; None where we have none."""
+    """The measure for a name that trec_eval prints, or None if karat does not have it."""
     if name in PLAINLY_NAMED:
         probability: dict[str, object] = {"p": 0.9} if name.startswith("rbp") else {}
         return PLAINLY_NAMED[name], probability
@@ -319,7 +319,7 @@ def read_queries(truth: str, run: str, at_most: int | None) -> dict[str, Query]:
     queries = {}
     for query, of_docs in grades.items():
         index = {doc: i for i, doc in enumerate(of_docs)}
-        # Both descending: of equal scores the later id comes first.
+        # Both descending: of equal scores, the larger id is first.
         ranked = sorted(scored.get(query, []), reverse=True)[:at_most]
         ranks = [[index[doc]] if doc in index else [] for _, doc in ranked]
         queries[query] = Query(ranks, list(of_docs.values()))

@@ -1,4 +1,4 @@
-"""Measures by name: ours, the peers' and the user's own."""
+"""Finding measures by name: karat's, those of other libraries, and the user's own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PEERS = {
 
 
 @pytest.mark.parametrize(("theirs", "ours"), PEERS.items())
-def test_the_names_of_the_peers_are_accepted_as_they_are(theirs: str, ours: str) -> None:
+def test_the_measure_names_of_other_libraries_are_accepted(theirs: str, ours: str) -> None:
     assert str(parse(theirs)) == ours
 
 
@@ -80,7 +80,7 @@ def test_the_names_of_the_peers_are_accepted_as_they_are(theirs: str, ours: str)
         ("AP(rel=inf)", "a number"),
     ],
 )
-def test_a_wrong_name_is_an_error_that_says_what_would_be_right(name: str, answer: str) -> None:
+def test_a_wrong_name_is_an_error_with_a_hint(name: str, answer: str) -> None:
     with pytest.raises(KaratError) as caught:
         parse(name)
     assert answer in str(caught.value)
@@ -89,7 +89,7 @@ def test_a_wrong_name_is_an_error_that_says_what_would_be_right(name: str, answe
 def test_a_users_measure_is_found_by_its_name_with_its_parameters() -> None:
     @register
     def FirstIsGood(judged: Judged, *, rel: float = 1) -> Any:
-        """1 where the first document is relevant."""
+        """1 if the first document is relevant, else 0."""
         return judged.found(1, rel) > 0
 
     scores = evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "b"]}, ["FirstIsGood", "FirstIsGood(rel=2)"])
@@ -97,7 +97,7 @@ def test_a_users_measure_is_found_by_its_name_with_its_parameters() -> None:
     assert FirstIsGood(rel=2) == parse("FirstIsGood(rel=2)")
 
 
-def test_a_users_measure_may_be_declared_again_as_a_notebook_does_but_not_take_a_name_that_is_taken() -> None:
+def test_a_users_measure_can_be_redefined_but_cannot_take_the_name_of_another_measure() -> None:
     def declare(value: float) -> None:
         @register
         def Again(judged: Judged) -> Any:
@@ -114,7 +114,7 @@ def test_a_users_measure_may_be_declared_again_as_a_notebook_does_but_not_take_a
 
 
 @pytest.mark.parametrize("name", ["query", "a b", "a@b", "a(b)", "<lambda>", ""])
-def test_a_name_that_could_not_be_written_is_refused(name: str) -> None:
+def test_a_name_that_does_not_fit_the_grammar_is_rejected(name: str) -> None:
     with pytest.raises(KaratError):
         register(name=name or " ")(lambda judged: np.zeros(len(judged.queries)))
 
@@ -128,7 +128,7 @@ def test_a_measure_must_return_one_value_per_query() -> None:
         evaluate({"q": {"a": 1}, "r": {"a": 1}}, {}, ["TooFew"])
 
 
-def test_the_parameters_of_a_measure_must_be_named() -> None:
+def test_the_parameters_of_a_measure_must_be_keyword_only() -> None:
     with pytest.raises(KaratError, match=r"Put a \*"):
 
         @register
@@ -147,12 +147,12 @@ def test_a_users_measure_may_return_null_for_a_query() -> None:
     assert "1 query without a value for Unknown" in str(scores)
 
 
-def test_an_err_grade_above_the_scale_is_an_error_that_says_where() -> None:
+def test_a_grade_above_the_scale_of_err_is_an_error_that_names_the_query() -> None:
     with pytest.raises(KaratError, match=r"query r: .*grade 5 is above max_grade=4.*ERR\(max_grade=5\)"):
         evaluate({"q": {"a": 1}, "r": {"a": 5}}, {"q": ["a"]}, ["ERR"])
 
 
-def test_a_users_text_parameter_can_be_written_in_a_name_or_is_refused() -> None:
+def test_a_users_text_parameter_can_be_written_in_a_name_or_is_rejected() -> None:
     @register
     def Tagged(judged: Judged, *, tag: str = "x", k: int | None = 10, on: bool = False) -> Any:
         return np.full(len(judged.queries), -1 if k is None else k)
@@ -169,10 +169,10 @@ def test_a_users_text_parameter_can_be_written_in_a_name_or_is_refused() -> None
     assert parse("Tagged(k=none)") == Tagged(k=None)
     assert evaluate({"q": {"a": 1}}, {}, [Tagged(k=None)])["Tagged(k=none)"] == -1
     with pytest.raises(KaratError, match="already"):
-        register(Tagged)  # type: ignore[arg-type]  # that is the point
+        register(Tagged)  # type: ignore[arg-type]  # the type error is what is tested
 
 
-def test_a_threshold_for_all_measures_leaves_those_alone_that_say_their_own() -> None:
+def test_rel_applies_to_all_measures_except_those_that_set_their_own() -> None:
     names = ["AP(rel=1)", "AP", "nDCG@10", "map-l3"]
     assert evaluate({"q": {"a": 1}}, {"q": ["a"]}, names, rel=2).measures == ("AP", "AP(rel=2)", "nDCG@10", "AP(rel=3)")
     both = karat.evaluate_runs({"q": {"a": 1}}, {"one": {"q": ["a"]}}, names, rel=2)
@@ -186,7 +186,7 @@ def test_grades_too_large_to_be_summed_are_an_error_and_large_ones_are_not() -> 
 
 
 @pytest.mark.parametrize("first", ["evaluate_runs", "Scores", "parse", "measures", "KaratError"])
-def test_evaluate_is_the_function_whatever_is_asked_for_before_it(first: str) -> None:
+def test_karat_evaluate_is_the_function_whatever_was_imported_before(first: str) -> None:
     asked = "print(callable(karat.evaluate), karat.measures.__name__)"
     code = f"import karat; karat.{first}; import karat.evaluation; {asked}"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
