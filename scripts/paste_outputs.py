@@ -32,6 +32,8 @@ DEMO = ROOT / "src" / "karat" / "demo"
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 NOT_RUN = "not-run"
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```\n(?:(\n```text\n).*?^```\n)?", re.DOTALL | re.MULTILINE)
+CHANGE_OUTPUT = ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS")
+"""Environment variables that would change what karat prints."""
 SHOWN_FOLDER = "site-packages/karat/demo"
 
 
@@ -73,8 +75,9 @@ def with_outputs_of_commands(content: str, demo: Path) -> str:
 
 def run(command: list[str], folder: Path, stderr: int) -> subprocess.CompletedProcess[str]:
     """Run a command with its output in a pipe, and without colour."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "GITHUB_ACTIONS")}
-    environment |= {
+    environment = {name: value for name, value in os.environ.items() if name not in CHANGE_OUTPUT} | {
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUTF8": "1",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where the karat command is
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "PYTHONUNBUFFERED": "1",  # standard output and standard error in the order in which they were written
