@@ -1,4 +1,4 @@
-"""Small pieces: what only happens in large files, in small ones."""
+"""Read small files in small blocks, to test what otherwise only happens with large files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karat.sources import text_file
 
 @contextmanager
 def block_size(size: int) -> Iterator[None]:
-    """Cut every file in pieces of about so many bytes."""
+    """Read every file in blocks of about this many bytes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_file, "BLOCK_SIZE", size)
         yield

@@ -1,4 +1,4 @@
-"""Document, and what identifies a document of any kind."""
+"""Document, and the fields and keys of documents of any framework."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DOCUMENTS = st.builds(
 )
 
 
-def test_a_document_keeps_what_it_is_given() -> None:
+def test_a_document_stores_the_fields_it_is_given() -> None:
     document = Document(content="Paris", id="p1", meta={"page": 7}, score=0.5)
     assert (document.content, document.id, document.meta, document.score) == ("Paris", "p1", {"page": 7}, 0.5)
 
@@ -51,11 +51,11 @@ def test_the_order_of_meta_does_not_change_the_id() -> None:
     assert Document("x", meta={"a": 1, "b": 2}).id == Document("x", meta={"b": 2, "a": 1}).id
 
 
-def test_what_cannot_be_hashed_as_utf_8_has_an_id_all_the_same() -> None:
+def test_a_content_with_a_lone_surrogate_still_has_an_id() -> None:
     assert Document(content="\ud800").id != Document(content="\ud801").id
 
 
-def test_meta_that_holds_itself_gives_no_id_and_says_so() -> None:
+def test_meta_that_contains_itself_cannot_have_a_derived_id() -> None:
     meta: dict[str, Any] = {}
     meta["again"] = meta
     with pytest.raises(KaratError, match="Give an id"):
@@ -72,12 +72,12 @@ def test_meta_that_holds_itself_gives_no_id_and_says_so() -> None:
         ({"score": np.array([1.0, 2.0])}, "the score of a document must be a number"),
     ],
 )
-def test_a_field_of_another_type_is_refused(fields: dict[str, Any], match: str) -> None:
+def test_a_field_of_the_wrong_type_is_rejected(fields: dict[str, Any], match: str) -> None:
     with pytest.raises(KaratError, match=match):
         Document(**fields)
 
 
-def test_only_the_content_is_given_without_its_name() -> None:
+def test_only_content_is_a_positional_argument() -> None:
     assert Document("Paris").content == "Paris"
     with pytest.raises(TypeError):
         Document("d1", "Paris")  # type: ignore[call-arg]
@@ -93,7 +93,7 @@ def test_fields_can_be_set_and_a_derived_id_follows_them() -> None:
     assert document.id == "d1"
 
 
-def test_each_document_has_metadata_of_its_own() -> None:
+def test_documents_do_not_share_metadata() -> None:
     one, other = Document("a"), Document("a")
     one.meta["page"] = 1
     assert other.meta == {}
@@ -109,28 +109,28 @@ def test_documents_are_equal_if_all_four_fields_are() -> None:
 
 
 @given(document=DOCUMENTS, flatten=st.booleans())
-def test_a_document_survives_being_a_dictionary(document: Document, flatten: bool) -> None:
+def test_a_document_survives_a_round_trip_through_a_dictionary(document: Document, flatten: bool) -> None:
     assert Document.from_dict(document.to_dict(flatten=flatten)) == document
 
 
 @given(document=DOCUMENTS)
-def test_a_document_survives_being_copied_and_pickled(document: Document) -> None:
+def test_a_document_can_be_copied_and_pickled(document: Document) -> None:
     assert copy.deepcopy(document) == document
     assert pickle.loads(pickle.dumps(document)) == document
 
 
-def test_what_is_no_field_of_a_dictionary_is_metadata() -> None:
+def test_keys_of_a_dictionary_that_are_not_fields_become_metadata() -> None:
     document = Document.from_dict({"content": "a", "page": 7, "meta": {"file": "x"}, "embedding": None})
     assert document == Document("a", meta={"file": "x", "page": 7})
 
 
 @pytest.mark.parametrize("data", [None, "text", 5, {"meta": 5}, {"content": 5}])
-def test_what_is_no_document_is_refused_when_read_from_a_dictionary(data: Any) -> None:
+def test_a_value_that_is_not_a_document_is_rejected_by_from_dict(data: Any) -> None:
     with pytest.raises(KaratError):
         Document.from_dict(data)
 
 
-def test_a_document_prints_what_it_was_given_and_not_its_derived_id() -> None:
+def test_the_repr_of_a_document_shows_the_given_fields_and_no_derived_id() -> None:
     assert repr(Document("Paris", score=1.0)) == "Document(content='Paris', score=1.0)"
     assert len(repr(Document("x" * 10_000))) < 200
 
@@ -141,7 +141,7 @@ def test_documents_are_compared_by_content_id_or_metadata(field: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["contents", "meta", "meta.", "meta..a", ".meta", "", "score", None, 5])
-def test_other_fields_are_refused(field: Any) -> None:
+def test_documents_cannot_be_compared_by_other_fields(field: Any) -> None:
     with pytest.raises(KaratError, match="documents cannot be compared by the field"):
         check_field(field)
 
@@ -171,16 +171,16 @@ def test_the_id_of_any_kind_of_document_is_found(name: str) -> None:
     assert document_key({name: "p1"}, "id", "here") == "p1"
 
 
-def test_a_document_without_an_id_is_known_by_its_content() -> None:
+def test_a_document_without_an_id_is_matched_by_its_content() -> None:
     assert document_key(SimpleNamespace(id=None, page_content="Paris"), "id", "here") == "Paris"
 
 
-def test_fields_of_metadata_are_found_at_any_depth_and_under_both_names() -> None:
+def test_metadata_is_found_at_any_depth_and_under_both_names() -> None:
     assert document_key({"meta": {"a": {"b": "x"}}}, "meta.a.b", "here") == "x"
     assert document_key(SimpleNamespace(metadata={"a": {"b": "x"}}), "meta.a.b", "here") == "x"
 
 
-def test_the_names_inside_of_metadata_are_taken_as_they_are() -> None:
+def test_aliases_of_fields_do_not_apply_inside_metadata() -> None:
     assert document_key(Document("x", meta={"text": "y"}), "meta.content", "here") is None
     assert document_key(Document("x", meta={"title": "y"}), "meta.title.upper", "here") is None
 
@@ -197,22 +197,22 @@ def test_the_names_inside_of_metadata_are_taken_as_they_are() -> None:
         (datetime.date(2024, 5, 1), "2024-05-01"),
     ],
 )
-def test_a_number_matches_its_digits_and_other_values_their_text(value: object, text: str) -> None:
+def test_a_number_matches_its_digits_and_other_values_match_their_text(value: object, text: str) -> None:
     assert document_key(Document("x", meta={"field": value}), "meta.field", "here") == text
 
 
 @pytest.mark.parametrize("value", [None, "", float("nan")])
-def test_what_is_empty_matches_nothing(value: object) -> None:
+def test_an_empty_value_matches_nothing(value: object) -> None:
     assert document_key(Document("x", meta={"field": value}), "meta.field", "here") is None
 
 
 @pytest.mark.parametrize("value", [["a"], {"a": 1}, b"a", object(), ("a",), np.arange(2000)])
-def test_what_is_neither_text_nor_number_cannot_be_matched_by(value: object) -> None:
+def test_documents_cannot_be_matched_by_a_value_that_is_neither_text_nor_a_number(value: object) -> None:
     with pytest.raises(KaratError, match=r"here: the meta\.field of a document is .*, which is neither"):
         document_key(Document("x", meta={"field": value}), "meta.field", "here")
 
 
-def test_haystack_s_import_of_document_works() -> None:
+def test_document_can_be_imported_as_in_haystack() -> None:
     from karat.dataclasses import Document as Same
 
     assert Same is Document
@@ -224,7 +224,7 @@ def test_metadata_named_like_a_field_of_another_framework_stays_metadata() -> No
         assert Document.from_dict(document.to_dict(flatten=True)) == document
 
 
-def test_a_path_leads_to_metadata_and_never_to_attributes() -> None:
+def test_a_dotted_field_reads_metadata_and_never_attributes() -> None:
     document = Document("a", meta={"x": 1})
     assert (
         document_keys([document], "meta.__doc__", "here")
@@ -238,40 +238,40 @@ def test_missing_values_match_nothing(value: object) -> None:
     assert document_key(Document("a", meta={"p": value}), "meta.p", "here") is None
 
 
-def test_content_goes_before_what_a_method_returns() -> None:
+def test_the_content_attribute_takes_precedence_over_a_method() -> None:
     both = SimpleNamespace(content="raw", get_content=lambda: "rich")
     assert document_keys([both, both], "content", "here") == ["raw", "raw"]
     assert document_keys([both, "x"], "content", "here") == ["raw", "x"]
 
 
-def test_a_number_too_large_for_a_float_is_compared_as_it_is() -> None:
+def test_a_number_too_large_for_a_float_is_compared_exactly() -> None:
     assert document_key(Document("a", meta={"p": Fraction(10**400, 3)}), "meta.p", "here") == f"{10**400}/3"
 
 
-def test_a_field_of_metadata_written_otherwise_is_suggested() -> None:
+def test_a_misspelt_metadata_field_is_corrected_in_the_hint() -> None:
     with pytest.raises(KaratError, match=r"Did you mean meta\.page\?"):
         check_field("metadata.page")
 
 
-@pytest.mark.parametrize("thing", [object(), 5.5, True, {"a": 1}, ["a"]])
-def test_what_is_no_document_is_refused(thing: object) -> None:
+@pytest.mark.parametrize("value", [object(), 5.5, True, {"a": 1}, ["a"]])
+def test_a_value_that_is_not_a_document_is_rejected(value: object) -> None:
     with pytest.raises(KaratError, match="is not a document"):
-        document_key(thing, "content", "here")
+        document_key(value, "content", "here")
 
 
-def test_a_pair_of_document_and_score_is_taken_apart_by_the_caller() -> None:
+def test_a_pair_of_document_and_score_is_an_error_with_a_hint() -> None:
     with pytest.raises(KaratError, match="Take it out of the pair"):
         document_key((Document("a"), 0.5), "content", "here")
 
 
 @given(documents=st.lists(DOCUMENTS | st.text() | st.none() | st.builds(lambda text: {"content": text}, st.text())))
-def test_many_keys_are_the_keys_of_each(documents: list[Any]) -> None:
+def test_the_keys_of_a_list_are_the_keys_of_each_document(documents: list[Any]) -> None:
     for field in ("content", "id", "meta.a"):
         together = document_keys(documents, field, "here")
         assert [each or None for each in together] == [document_key(each, field, "here") for each in documents]
 
 
-def test_scores_are_read_where_there_are_any() -> None:
+def test_scores_are_read_from_documents_that_have_them() -> None:
     assert document_scores([Document("a", score=0.5), Document("b")], "here") == [0.5, None]
     assert document_scores(["a", {"content": "b", "score": 2}], "here") == [None, 2]
     with pytest.raises(KaratError, match="here: score 'high' is not a number"):

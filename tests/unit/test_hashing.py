@@ -1,4 +1,4 @@
-"""Hashes of rows: equal for equal rows, different for different ones, wherever in memory they stand."""
+"""Hashes of rows: equal for equal rows and different for different rows, at any position in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 def table(rows: list[tuple[str, str]]) -> ScoredRows:
-    """Rows of query and document, each row a stretch of its own unless the query goes on."""
+    """A table of queries and documents, with one segment per stretch of equal queries."""
     starts = [at for at, row in enumerate(rows) if at == 0 or row[0] != rows[at - 1][0]]
     offsets = np.array([*starts, len(rows)], np.int64)
     docs = text_column([doc for _, doc in rows])
@@ -24,7 +24,7 @@ def table(rows: list[tuple[str, str]]) -> ScoredRows:
 
 
 @given(st.lists(ids, max_size=20))
-def test_texts_have_one_hash_exactly_if_they_are_one_text(values: list[str]) -> None:
+def test_texts_have_equal_hashes_only_if_they_are_equal(values: list[str]) -> None:
     hashes = text_hashes(text_column(values)).tolist()
     assert len(set(hashes)) == len(set(values))
     assert dict(zip(values, hashes, strict=True)) == {
@@ -33,12 +33,12 @@ def test_texts_have_one_hash_exactly_if_they_are_one_text(values: list[str]) -> 
 
 
 @given(st.lists(ids, min_size=1, max_size=20), st.data())
-def test_a_slice_of_a_column_has_the_hashes_of_its_texts(values: list[str], data: st.DataObject) -> None:
+def test_a_slice_of_a_column_has_the_same_hashes_as_its_texts(values: list[str], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(values) - 1))
     assert text_hashes(text_column(values)[start:]).tolist() == text_hashes(text_column(values)).tolist()[start:]
 
 
-def test_queries_and_documents_that_share_their_ids_do_not_collide() -> None:
+def test_queries_and_documents_with_the_same_ids_do_not_collide() -> None:
     names = text_column([str(number) for number in range(400)])
     queries, docs = query_hashes(names), text_hashes(names)
     grid = pair_hashes(np.repeat(queries, 400), np.tile(docs, 400))
@@ -49,11 +49,11 @@ pairs_of_ids = st.tuples(st.sampled_from(["q", "r", "qq"]), st.sampled_from(["a"
 
 
 @given(st.lists(pairs_of_ids, max_size=25).map(lambda rows: sorted(rows, key=lambda row: row[0])))
-def test_repeats_are_the_rows_of_a_query_that_hold_one_document_more_than_once(rows: list[tuple[str, str]]) -> None:
+def test_repeated_rows_are_the_rows_with_the_same_query_and_document(rows: list[tuple[str, str]]) -> None:
     expected = [at for at, row in enumerate(rows) if rows.count(row) > 1]
     assert repeated_rows(table(rows), row_hashes(table(rows))).tolist() == expected
 
 
-def test_hashes_that_collide_are_told_apart_as_texts() -> None:
+def test_rows_with_colliding_hashes_are_compared_as_text() -> None:
     rows = table([("q", "a"), ("q", "b"), ("q", "a")])
     assert repeated_rows(rows, np.zeros(3, np.uint64)).tolist() == [0, 2]

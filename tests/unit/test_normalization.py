@@ -1,4 +1,4 @@
-"""Folding: what each fold takes away, that it takes nothing else, and how folds are named."""
+"""Normalization: what each step changes, what it leaves alone, and how the option is written."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from karat.documents.normalization import FOLDS, Folds, format_folds, normalized
 
 SUBSETS: list[Folds] = [chosen for size in range(len(FOLDS) + 1) for chosen in combinations(FOLDS, size)]
 ANY_FOLDS = st.sampled_from(SUBSETS)
-# What one fold makes of it is what another one folds, or what it looks like is not what it is.
+# Characters that one step turns into input of another, and look-alikes.
 TRICKY = "ǰŉẞßſKÅΐΰİıſtﬁ①½…‥“”—–¿¡´¨\u00a0\u2003\u3000\u2028\u0085\x1c\u200b\u0301\u0345ͅᾳᾼǅ㎏℃アｱﾞガ한글\ud800\U0001f600"
 TEXTS = st.one_of(st.text(), st.text(alphabet=TRICKY + "aA .,\n\t"), st.text(alphabet=st.characters(max_codepoint=127)))
 
 
-def slowly(text: str, folds: Folds) -> str:
-    """The definition: one fold after the other, again and again until nothing changes."""
+def slow_definition(text: str, folds: Folds) -> str:
+    """The definition: apply all steps, and repeat until nothing changes."""
     while True:
         folded = text
         if "unicode" in folds:
@@ -43,21 +43,21 @@ def slowly(text: str, folds: Folds) -> str:
 
 
 @given(text=TEXTS, folds=ANY_FOLDS)
-def test_folding_is_one_fold_after_the_other_until_nothing_changes(text: str, folds: Folds) -> None:
-    assert normalized(text, folds) == slowly(text, folds)
+def test_normalizing_applies_all_steps_until_nothing_changes(text: str, folds: Folds) -> None:
+    assert normalized(text, folds) == slow_definition(text, folds)
 
 
 @given(text=TEXTS, folds=ANY_FOLDS)
 @example(text="J̌", folds=("unicode", "case"))
 @example(text="\u00b4 a", folds=("unicode", "space"))
 @example(text="a\u2025 .b", folds=FOLDS)
-def test_folding_again_changes_nothing(text: str, folds: Folds) -> None:
+def test_normalizing_twice_changes_nothing(text: str, folds: Folds) -> None:
     once = normalized(text, folds)
     assert normalized(once, folds) == once
 
 
 @given(text=TEXTS)
-def test_each_fold_leaves_nothing_of_what_it_folds(text: str) -> None:
+def test_each_step_removes_every_difference_it_is_for(text: str) -> None:
     assert unicodedata.is_normalized("NFKC", normalized(text, ("unicode",)))
     assert (lowered := normalized(text, ("case",))) == lowered.casefold()
     bare = normalized(text, ("punctuation",))
@@ -67,7 +67,7 @@ def test_each_fold_leaves_nothing_of_what_it_folds(text: str) -> None:
 
 
 @given(text=TEXTS, folds=ANY_FOLDS)
-def test_a_fold_is_not_asked_for_in_vain_nor_done_unasked(text: str, folds: Folds) -> None:
+def test_steps_that_are_not_requested_are_not_applied(text: str, folds: Folds) -> None:
     folded = normalized(text, folds)
     if "case" not in folds and "unicode" not in folds:
         assert set(folded) <= {*text, " "}
@@ -98,7 +98,7 @@ def test_a_fold_is_not_asked_for_in_vain_nor_done_unasked(text: str, folds: Fold
         ("space", "Case, Kept.", "Case, Kept."),
     ],
 )
-def test_what_each_fold_alone_does(fold: str, text: str, folded: str) -> None:
+def test_each_step_alone_gives_the_expected_text(fold: str, text: str, folded: str) -> None:
     assert normalized(text, parse_folds(fold)) == folded
 
 
@@ -115,27 +115,27 @@ def test_what_each_fold_alone_does(fold: str, text: str, folded: str) -> None:
         ("none", " As\tit is. ", " As\tit is. "),
     ],
 )
-def test_what_folds_do_together(folds: str, text: str, folded: str) -> None:
+def test_several_steps_together_give_the_expected_text(folds: str, text: str, folded: str) -> None:
     assert normalized(text, parse_folds(folds)) == folded
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("J̌", "ǰ"), ("ΐ", "Ϊ́"), ("İ", "i̇"), ("K", "k"), ("ſ", "S"), ("ﬀ", "FF"), ("ẞ", "ss")]
 )
-def test_letters_that_are_one_in_either_case_are_one_when_folded(one: str, other: str) -> None:
+def test_letters_with_equal_upper_or_lower_case_are_equal_after_case_folding(one: str, other: str) -> None:
     assert normalized(one, ("unicode", "case")) == normalized(other, ("unicode", "case"))
 
 
-def test_a_long_text_is_folded_in_no_time() -> None:
+def test_a_long_text_is_normalized_quickly() -> None:
     text = "“Ein ﬁ, Straße.”\n" * 60_000
     assert normalized(text, FOLDS) == " ".join(["ein fi strasse"] * 60_000)
 
 
-# How folds are named.
+# How the option is written.
 
 
 @given(folds=ANY_FOLDS)
-def test_folds_read_back_from_their_text(folds: Folds) -> None:
+def test_parsing_a_formatted_option_gives_the_same_steps(folds: Folds) -> None:
     assert parse_folds(format_folds(folds)) == folds
     assert parse_folds(list(reversed(folds))) == folds
     assert parse_folds(" + ".join(reversed(folds))) == folds
@@ -149,11 +149,11 @@ def test_folds_read_back_from_their_text(folds: Folds) -> None:
         ("case", ("case",)), (["space", "case", "space"], ("case", "space")), ({"case"}, ("case",)),
     ],
 )  # fmt: skip
-def test_folds_are_given_in_any_way(given_: Any, folds: Folds) -> None:
+def test_the_option_may_be_text_a_list_or_a_boolean(given_: Any, folds: Folds) -> None:
     assert parse_folds(given_) == folds
 
 
-def test_all_and_none_are_said_in_a_word() -> None:
+def test_all_and_none_are_formatted_as_one_word() -> None:
     assert format_folds(FOLDS) == "all"
     assert format_folds(()) == "none"
     assert format_folds(("case", "space")) == "case+space"
@@ -172,7 +172,7 @@ def test_all_and_none_are_said_in_a_word() -> None:
         ("NFKC", "Use any of"),
     ],
 )
-def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, hint: str) -> None:
+def test_an_unknown_step_is_an_error_that_lists_the_known_ones(given_: Any, hint: str) -> None:
     with pytest.raises(KaratError, match="is not a normalization") as raised:
         parse_folds(given_)
     assert hint in str(raised.value)
@@ -182,7 +182,7 @@ def test_what_is_no_fold_is_refused_with_those_there_are(given_: Any, hint: str)
     ("fold", "one", "other"),
     [("unicode", "① ", "1 "), ("case", "Fine", "fINE"), ("punctuation", "f-ine", "fine."), ("space", "a  b", "a\nb")],
 )
-def test_a_fold_makes_a_hit_where_it_is_asked_for_only(fold: str, one: str, other: str) -> None:
+def test_a_difference_is_ignored_only_if_its_step_is_requested(fold: str, one: str, other: str) -> None:
     for folds in SUBSETS:
         match = f"content(normalize={format_folds(folds)})"
         assert evaluate([[one]], [[other]], "R", match=match)["R"] == (fold in folds)

@@ -1,4 +1,4 @@
-"""Gold answers and predicted ones: the same from every form that holds them, or one clear error."""
+"""Gold answers and predicted answers are the same from every source and format, or one clear error."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCORED = {
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a file; its path."""
+    """A function that writes a file and returns its path."""
 
     def write(data: str | bytes, name: str = "answers") -> str:
         path = tmp_path / name
@@ -74,7 +74,7 @@ def gold_rows() -> list[tuple[str, str]]:
 
 
 def in_a_table(golds: Mapping[str, Sequence[str] | None]) -> GoldAnswers:
-    """What is left of gold answers in CSV: there, nothing cannot be told from an empty text, and is nothing."""
+    """Gold answers as they are read from CSV, where an empty text is the same as no answer."""
     return {query: tuple(text for text in texts or () if text) or None for query, texts in golds.items()}
 
 
@@ -88,7 +88,7 @@ def predicted(source: Any, fields: Mapping[str, str] | None = None) -> Predicted
     return read_predicted_answers(source, GOLD, fields)
 
 
-# The same answers in every form that Python holds.
+# The same answers from every Python type.
 
 GOLDS_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "a mapping": lambda: GOLD,
@@ -122,7 +122,7 @@ GOLDS_IN_PYTHON: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("form", GOLDS_IN_PYTHON)
-def test_gold_answers_are_the_same_in_every_form_of_python(form: str) -> None:
+def test_gold_answers_are_the_same_from_every_python_type(form: str) -> None:
     golds = read_gold_answers(GOLDS_IN_PYTHON[form]())
     assert list(golds.items()) == list(GOLD.items())
     assert evaluate_answers(GOLDS_IN_PYTHON[form](), PREDICTED, MEASURES).per_query == SCORED
@@ -142,19 +142,19 @@ PREDICTIONS_IN_PYTHON: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("form", PREDICTIONS_IN_PYTHON)
-def test_predictions_are_the_same_in_every_form_of_python(form: str) -> None:
+def test_predictions_are_the_same_from_every_python_type(form: str) -> None:
     assert predicted(PREDICTIONS_IN_PYTHON[form]()) == PREDICTED
     assert evaluate_answers(GOLD, PREDICTIONS_IN_PYTHON[form](), MEASURES).per_query == SCORED
 
 
-def test_a_relation_of_duckdb_is_a_table() -> None:
+def test_a_duckdb_relation_is_read_as_a_table() -> None:
     connection = duckdb.connect()
     connection.execute("create table answers (query text, answer text)")
     connection.executemany("insert into answers values (?, ?)", gold_rows())
     assert read_gold_answers(connection.sql("select * from answers")) == GOLD
 
 
-def test_the_questions_of_lists_are_counted_from_zero_and_matched_by_position() -> None:
+def test_questions_of_lists_are_numbered_from_zero_and_matched_by_position() -> None:
     golds = [list(texts) for texts in GOLD.values()]
     assert read_gold_answers(golds) == dict(zip("0123", GOLD.values(), strict=True))
     scores = evaluate_answers(golds, list(PREDICTED.values()), MEASURES)
@@ -169,7 +169,7 @@ def test_a_list_is_matched_with_the_questions_of_a_mapping_by_position() -> None
     }
 
 
-def test_predictions_may_come_in_another_order_than_the_questions() -> None:
+def test_predictions_may_be_in_another_order_than_the_questions() -> None:
     turned = dict(reversed(PREDICTED.items()))
     scores = evaluate_answers(GOLD, turned, MEASURES)
     assert scores.queries == tuple(GOLD)
@@ -184,12 +184,12 @@ def test_the_gold_answers_of_a_set_are_sorted_and_those_of_a_list_stay_in_order(
     }
 
 
-def test_a_gold_answer_that_is_listed_twice_is_one() -> None:
+def test_a_gold_answer_that_is_listed_twice_counts_once() -> None:
     assert read_gold_answers({"q": ["b", "a", "b"]}) == {"q": ("b", "a")}
 
 
 @pytest.mark.parametrize("nothing", [[], (), set(), {"text": []}, {"text": [], "answer_start": []}, "", [""]])
-def test_no_gold_answer_at_all_means_that_the_right_answer_is_empty(nothing: Any) -> None:
+def test_an_empty_list_of_gold_answers_means_that_the_right_answer_is_empty(nothing: Any) -> None:
     assert read_gold_answers({"q": nothing}) == {"q": ("",)}
 
 
@@ -207,30 +207,30 @@ NULLS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("form", NULLS)
-def test_null_is_no_gold_answer_known_and_no_answer_predicted(form: str) -> None:
+def test_null_means_that_no_gold_answer_is_known_or_no_answer_predicted(form: str) -> None:
     names = {"0": "q", "1": "r"} if form == "a list" else {}
     golds = {names.get(query, query): texts for query, texts in read_gold_answers(NULLS[form]).items()}
     assert golds == {"q": ("a",), "r": None}
     assert read_predicted_answers(NULLS[form], {"q": ("a",), "r": ("b",)}) == {"q": "a", "r": None}
 
 
-def test_a_column_of_lists_may_have_a_null_and_an_empty_list_and_they_differ() -> None:
+def test_null_and_an_empty_list_in_a_column_of_lists_differ() -> None:
     frame = pl.DataFrame({"query": ["q", "r", "s"], "gold_answers": [["a", "b"], None, []]})
     assert read_gold_answers(frame) == {"q": ("a", "b"), "r": None, "s": ("",)}
 
 
-def test_a_column_of_nothing_but_nulls_predicts_nothing() -> None:
+def test_a_column_of_only_nulls_predicts_nothing() -> None:
     assert predicted(pl.DataFrame({"query": ["q1", "q2"], "answer": [None, None]})) == {"q1": None, "q2": None}
 
 
-def test_a_frame_longer_than_is_read_at_a_time_is_read_whole() -> None:
+def test_a_frame_longer_than_a_batch_is_read_completely() -> None:
     queries = [f"q{at}" for at in range(25_000)]
     golds = read_gold_answers(pa.table({"query": queries, "answer": [f"a{at}" for at in range(25_000)]}))
     assert golds == {f"q{at}": (f"a{at}",) for at in range(25_000)}
 
 
 @pytest.mark.parametrize("name", ["query", "id", "query_id", "question_id", "qid", "question"])
-def test_the_question_goes_by_many_names(name: str) -> None:
+def test_the_question_may_have_several_field_names(name: str) -> None:
     assert read_gold_answers([{name: "q", "gold_answers": "a"}]) == {"q": ("a",)}
 
 
@@ -239,24 +239,24 @@ def test_the_question_goes_by_many_names(name: str) -> None:
     "gold_answers gold_answer answers ground_truth_answers ground_truth_answer ground_truth references reference answer"
     " gold".split(),
 )
-def test_gold_answers_go_by_many_names(name: str) -> None:
+def test_gold_answers_may_have_several_field_names(name: str) -> None:
     assert read_gold_answers([{"query": "q", name: ["a", "b"]}]) == {"q": ("a", "b")}
 
 
 @pytest.mark.parametrize(
     "name", "answer predicted_answer prediction prediction_text predicted_answers response output".split()
 )
-def test_predicted_answers_go_by_many_names(name: str) -> None:
+def test_predicted_answers_may_have_several_field_names(name: str) -> None:
     assert predicted([{"query": "q1", name: "a"}]) == {"q1": "a"}
 
 
-def test_one_record_may_hold_both_the_gold_answers_and_the_predicted_one() -> None:
+def test_a_record_may_contain_both_gold_answers_and_a_predicted_answer() -> None:
     records = [{"query": "why?", "id": 3, "question": "x", "answers": ["a"], "answer": "b", "prediction": "c"}]
     assert read_gold_answers(records) == {"why?": ("a",)}
     assert predicted(records) == {"why?": "b"}
 
 
-def test_the_names_of_fields_are_those_given() -> None:
+def test_given_names_of_fields_are_used() -> None:
     records = [{"query": "no", "answer": "no", "gold": "no", "key": {"id": "q1"}, "labels": ["a"], "said": "b"}]
     fields = {"query": "key.id", "gold_answers": "labels", "answer": "said"}
     for source in (records, pa.Table.from_pylist(records), pl.DataFrame(records)):
@@ -265,7 +265,7 @@ def test_the_names_of_fields_are_those_given() -> None:
     assert evaluate_answers(records, records, "EM", fields=fields).per_query == {"q1": {"EM": 0.0}}
 
 
-def test_the_names_of_fields_may_be_given_for_files(write: Write) -> None:
+def test_names_of_fields_can_be_given_for_files(write: Write) -> None:
     fields = {"query": "key", "gold_answers": "labels"}
     record = {"key": "q", "labels": "a", "query": "no", "answer": "no"}
     for data in (lines([record]), lines([record, {**record, "key": "r"}]), json.dumps([record])):
@@ -300,7 +300,7 @@ WRITTEN: dict[str, Callable[[str], str | bytes]] = {
 
 
 def squad() -> dict[str, Any]:
-    """The gold answers as SQuAD has them: spread over articles and paragraphs, and none where there is no answer."""
+    """The gold answers in SQuAD's format: in articles and paragraphs, with an empty list if there is no answer."""
     questions = [
         {
             "id": query,
@@ -317,7 +317,7 @@ def squad() -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", TEXTS)
 @pytest.mark.parametrize("how", WRITTEN)
-def test_gold_answers_are_the_same_in_every_form_of_file(form: str, how: str, write: Write) -> None:
+def test_gold_answers_are_the_same_from_every_file_format(form: str, how: str, write: Write) -> None:
     path = write(WRITTEN[how](TEXTS[form]()))
     is_table = form.endswith("SV")
     expected = in_a_table(GOLD) if is_table else GOLD
@@ -327,7 +327,7 @@ def test_gold_answers_are_the_same_in_every_form_of_file(form: str, how: str, wr
 
 
 @pytest.mark.parametrize("form", TEXTS)
-def test_lines_may_end_as_they_do_on_windows(form: str, write: Write) -> None:
+def test_lines_may_have_windows_line_ends(form: str, write: Write) -> None:
     text = TEXTS[form]()
     if form.endswith("SV"):
         delimiter = DELIMITERS[form]
@@ -339,12 +339,12 @@ def test_lines_may_end_as_they_do_on_windows(form: str, write: Write) -> None:
 
 
 @pytest.mark.parametrize("form", TEXTS)
-def test_gold_answers_come_from_standard_input(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gold_answers_can_be_read_from_standard_input(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXTS[form]().encode())))
     assert read_gold_answers("-") == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
 
 
-def test_predictions_come_from_a_pipe(write: Write) -> None:
+def test_predictions_can_be_read_from_a_pipe(write: Write) -> None:
     program = "import karat, sys; print(karat.evaluate_answers(sys.argv[1], '-', 'TokenF1').to_json())"
     command = [sys.executable, "-c", program, write(json.dumps(GOLD))]
     piped = subprocess.run(command, input=json.dumps(PREDICTED), capture_output=True, text=True, check=True)
@@ -364,16 +364,16 @@ PREDICTION_TEXTS: dict[str, str] = {
 
 @pytest.mark.parametrize("form", PREDICTION_TEXTS)
 @pytest.mark.parametrize("how", WRITTEN)
-def test_predictions_are_the_same_in_every_form_of_file(form: str, how: str, write: Write) -> None:
+def test_predictions_are_the_same_from_every_file_format(form: str, how: str, write: Write) -> None:
     path = write(WRITTEN[how](PREDICTION_TEXTS[form]))
     is_table = form.endswith("SV")
-    # In a table, nothing cannot be told from an empty text, and is no answer.
+    # In a table, an empty text is the same as no answer.
     assert predicted(path) == ({**PREDICTED, "7": None} if is_table else PREDICTED)
     scored = {**SCORED, "7": dict.fromkeys(MEASURES, 0.0)} if is_table else SCORED
     assert evaluate_answers(GOLD, path, MEASURES).per_query == scored
 
 
-def test_paths_may_be_of_any_kind(write: Write) -> None:
+def test_paths_may_be_strings_path_objects_or_text_files(write: Write) -> None:
     path = write(json.dumps(GOLD))
     assert read_gold_answers(path) == read_gold_answers(Path(path)) == read_gold_answers(TextFile(path)) == GOLD
 
@@ -384,12 +384,12 @@ def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:
     assert scores.per_query == {"0": {"EM": 1.0}, "1": {"EM": 0.0}}
 
 
-def test_one_record_with_null_for_its_answer_is_a_record(write: Write) -> None:
+def test_a_single_record_with_a_null_answer_is_read_as_a_record(write: Write) -> None:
     assert read_gold_answers(write('{"query": "q", "gold_answers": null}')) == {"q": None}
     assert predicted(write('{"query": "q1", "answer": null}')) == {"q1": None}
 
 
-def test_one_record_in_a_file_obeys_the_names_of_fields(write: Write) -> None:
+def test_given_names_of_fields_are_used_for_a_single_record_in_a_file(write: Write) -> None:
     path = write('{"nr": "q", "labels": {"texts": ["a", "b"]}, "said": {"text": "b"}}')
     assert read_gold_answers(path, {"query": "nr", "gold_answers": "labels.texts"}) == {"q": ("a", "b")}
     assert predicted(path, {"query": "nr", "answer": "said.text"}) == {"q": "b"}
@@ -404,45 +404,48 @@ def test_one_record_in_a_file_obeys_the_names_of_fields(write: Write) -> None:
         ({"query": "rn", "answer": "said.text"}, "no field 'rn'"),
     ],
 )
-def test_a_misspelt_field_of_one_record_in_a_file_is_an_error(fields: dict[str, str], what: str, write: Write) -> None:
+def test_a_misspelt_field_name_for_a_single_record_in_a_file_is_an_error(
+    fields: dict[str, str], what: str, write: Write
+) -> None:
     path = write('{"nr": "q", "said": {"text": "b"}}')
     error = error_of(predicted, path, fields)
     assert (error.what, error.where) == (what, path)
     assert "The fields are nr, said." in (error.hint or "")
 
 
-def test_one_object_with_a_query_and_an_answer_is_a_record(write: Write) -> None:
+def test_a_single_object_with_a_query_and_an_answer_is_read_as_a_record(write: Write) -> None:
     assert read_gold_answers(write('{"query": "q", "answer": "a"}')) == {"q": ("a",)}
     assert predicted(write('{"id": "q1", "prediction_text": "a"}')) == {"q1": "a"}
 
 
-def test_a_mapping_may_have_a_question_of_the_name_of_a_field(write: Write) -> None:
+def test_a_mapping_may_have_a_question_named_like_a_field(write: Write) -> None:
     assert read_gold_answers(write('{"query": "a", "q": "b"}')) == {"query": ("a",), "q": ("b",)}
     assert predicted(write('{"data": "a", "answer": "b"}')) == {"data": "a", "answer": "b"}
 
 
-def test_blank_lines_do_not_matter_and_are_counted(write: Write) -> None:
+def test_blank_lines_are_skipped_but_counted_in_line_numbers(write: Write) -> None:
     text = '\n{"query": "q", "answer": "a"}\n \n\n{"query": "r", "answer": "b"}\n\n'
     assert read_gold_answers(write(text)) == {"q": ("a",), "r": ("b",)}
     assert error_of(read_gold_answers, write(text.replace('"b"', "1"))).where == write(text.replace('"b"', "1")) + ":5"
     assert read_gold_answers(write("\n\nquery,answer\n\nq,a\n\n")) == {"q": ("a",)}
 
 
-def test_quotes_inside_of_a_text_need_no_quotes_around_it(write: Write) -> None:
+def test_a_text_with_quotation_marks_inside_need_not_be_quoted(write: Write) -> None:
     assert read_gold_answers(write('query\tanswer\nq\t5" or 6"\n')) == {"q": ('5" or 6"',)}
 
 
-def test_commas_are_no_columns_where_the_header_has_tabs(write: Write) -> None:
+def test_commas_do_not_separate_columns_if_the_header_has_tabs(write: Write) -> None:
     assert read_gold_answers(write("query\tanswer\nq\ta, b\n")) == {"q": ("a, b",)}
 
 
-def test_an_empty_cell_is_no_answer_in_a_file_as_in_a_frame_that_was_made_of_it(write: Write) -> None:
-    golds, said = write("query,answer\nq,Paris\nr,\n", "golds"), write("query,answer\nq,\nr,Rome\n", "said")
+def test_an_empty_cell_is_a_missing_answer_in_a_file_as_in_a_frame_read_from_it(write: Write) -> None:
+    golds = write("query,answer\nq,Paris\nr,\n", "golds")
+    predictions = write("query,answer\nq,\nr,Rome\n", "predictions")
     assert read_gold_answers(golds) == read_gold_answers(pd.read_csv(golds)) == {"q": ("Paris",), "r": None}
-    assert predicted(said) == predicted(pd.read_csv(said)) == {"q": None, "r": "Rome"}
+    assert predicted(predictions) == predicted(pd.read_csv(predictions)) == {"q": None, "r": "Rome"}
 
 
-def test_records_of_one_question_add_up_their_gold_answers() -> None:
+def test_gold_answers_from_several_records_of_a_question_are_combined() -> None:
     records: list[Any] = [
         {"query": "q", "answers": ["a"]}, {"query": "r", "answers": None}, {"query": "q", "answers": "b"},
         {"query": "q", "answers": None}, {"query": "q", "answers": ["a", "c"]},
@@ -450,7 +453,7 @@ def test_records_of_one_question_add_up_their_gold_answers() -> None:
     assert read_gold_answers(records) == {"q": ("a", "b", "c"), "r": None}
 
 
-def test_a_question_that_is_answered_twice_names_both_places(write: Write) -> None:
+def test_two_predicted_answers_for_a_question_are_an_error_that_names_both_places(write: Write) -> None:
     path = write(lines([{"id": "q", "answer": "a"}, {"id": "r", "answer": "a"}, {"id": "q", "answer": "b"}]))
     error = error_of(predicted, path)
     assert (error.what, error.where) == (f"question 'q' was already in {path}:1", f"{path}:3")
@@ -464,12 +467,12 @@ def test_an_answer_may_have_a_million_characters(write: Write) -> None:
     assert evaluate_answers({"q": long}, {"q": long}, "EM")["EM"] == 1
 
 
-def test_an_answer_of_a_table_may_be_as_long_as_pythons_csv_allows(write: Write) -> None:
+def test_an_answer_in_a_table_may_be_as_long_as_pythons_csv_module_allows(write: Write) -> None:
     assert read_gold_answers(write(f"query,answer\nq,{'x' * 131_072}\n")) == {"q": ("x" * 131_072,)}
 
 
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
-# A mapping whose questions have such names cannot be told from a record.
+# A mapping with questions of these names would look like a record.
 FIELD = {"query", "id", "query_id", "question_id", "qid", "question", "data"}
 QUESTION = ANY.filter(lambda text: text not in FIELD)
 ANSWERS = st.one_of(st.none(), ANY, st.lists(ANY, unique=True))
@@ -483,7 +486,7 @@ def as_read(golds: Mapping[str, Any]) -> GoldAnswers:
 
 
 @given(st.dictionaries(QUESTION, ANSWERS, min_size=1), st.booleans(), st.booleans())
-def test_gold_answers_that_are_written_as_json_are_read_again(
+def test_gold_answers_survive_a_round_trip_through_json(
     tmp_path_factory: pytest.TempPathFactory, golds: dict[str, Any], ascii_only: bool, packed: bool
 ) -> None:
     records = [{"query": query, "gold_answers": given} for query, given in golds.items()]
@@ -499,7 +502,7 @@ def test_gold_answers_that_are_written_as_json_are_read_again(
 
 
 @given(st.dictionaries(ANY.filter(bool), st.lists(ANY, unique=True, min_size=1), min_size=1), st.sampled_from(",\t;"))
-def test_gold_answers_that_are_written_as_a_table_are_read_again(
+def test_gold_answers_survive_a_round_trip_through_a_table(
     tmp_path_factory: pytest.TempPathFactory, golds: dict[str, list[str]], delimiter: str
 ) -> None:
     rows = [(query, gold) for query, texts in golds.items() for gold in texts]
@@ -512,7 +515,7 @@ def test_gold_answers_that_are_written_as_a_table_are_read_again(
 
 
 @given(st.dictionaries(QUESTION, st.one_of(st.none(), ANY), min_size=1))
-def test_predictions_that_are_written_are_read_again(
+def test_predictions_survive_a_round_trip_through_a_file(
     tmp_path_factory: pytest.TempPathFactory, answers: dict[str, str | None]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "predictions"
@@ -535,7 +538,9 @@ def test_predictions_that_are_written_are_read_again(
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_answers_or_an_error_of_ours(tmp_path_factory: pytest.TempPathFactory, junk: bytes) -> None:
+def test_any_bytes_are_read_as_answers_or_raise_a_karat_error(
+    tmp_path_factory: pytest.TempPathFactory, junk: bytes
+) -> None:
     path = tmp_path_factory.getbasetemp() / "junk"
     lead = (
         b"",
@@ -565,19 +570,19 @@ JSON = st.recursive(
 
 
 @given(JSON.filter(lambda value: not isinstance(value, str)))
-def test_any_value_is_answers_or_an_error_of_ours(value: Any) -> None:
+def test_any_value_is_read_as_answers_or_raises_a_karat_error(value: Any) -> None:
     for read in (read_gold_answers, predicted):
         with suppress(KaratError):
             read(value)
 
 
-# Bad files: what is wrong, where, and the hint.
+# Invalid files: the error says what is wrong, where, and gives a hint.
 
 INCOMPRESSIBLE = [hashlib.sha256(bytes([at % 256, at // 256])).hexdigest() for at in range(2000)]
 GOOD = '{"query": "q0", "answer": "a"}\n'
 DEEP = "[" * 100_000 + "]" * 100_000
-BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
-    # what it holds; what is said, the end of the place, and the hint
+INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
+    # content of the file; message, end of the place, hint
     "a JSON string": ('"Paris"', "neither JSON nor a table", ":1", "Gold answers are {query"),
     "plain text": ("It is Paris.\nOr so.\n", "neither JSON nor a table", ":1", "Gold answers are {query"),
     "latin-1 in JSON": ('{"q": "é"}'.encode("latin-1"), r"not UTF-8: b'\\xe9' at column 8", "", "Save the file"),
@@ -656,12 +661,12 @@ BAD_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD_FILES)
+@pytest.mark.parametrize("name", INVALID_FILES)
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_a_bad_file_is_an_error_with_a_place_and_a_mend(
+def test_an_invalid_file_is_an_error_with_a_place_and_a_hint(
     name: str, pack: Callable[[bytes], bytes], write: Write
 ) -> None:
-    data, what, where, hint = BAD_FILES[name]
+    data, what, where, hint = INVALID_FILES[name]
     path = write(pack(data.encode() if isinstance(data, str) else data))
     error = error_of(read_gold_answers, path)
     assert re.search(what, error.what)
@@ -670,31 +675,31 @@ def test_a_bad_file_is_an_error_with_a_place_and_a_mend(
     assert len(str(error)) < 1000
 
 
-TWICE = r"^Keep one of them\. Several gold answers of a question are given as a list\."
-BAD_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
+REPEATED = r"^Keep one of them\. Several gold answers of a question are given as a list\."
+INVALID_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
     "a list": ('{"q1": ["a"]}', r"\['a'\] is not text", ", question q1", "Give one predicted answer per question"),
     "a list in a line": (GOOD + '{"query": "q", "answer": []}', r"\[\] is not text", ":2", "Give one predicted answer"),
     "a number": ('{"q1": 7}', "7 is not text", ", question q1", "put it in quotes"),
     "false": ('{"q1": false}', "False is not text", ", question q1", "put it in quotes"),
     "an object": ('[{"id": "q1", "answer": {"text": "a"}}]', "is not text", "[0]", "put it in quotes"),
-    "a question twice": (GOOD + GOOD, "question 'q0' was already in .*answers:1", ":2", TWICE),
+    "a question twice": (GOOD + GOOD, "question 'q0' was already in .*answers:1", ":2", REPEATED),
     "a question twice, as text and number": (
-        '{"query": 1, "answer": "a"}\n{"query": "1", "answer": "a"}\n', "question '1' was already in .*:1", ":2", TWICE,
+        '{"query": 1, "answer": "a"}\n{"query": "1", "answer": "a"}\n', "was already in .*:1", ":2", REPEATED,
     ),
-    "a row twice": ("query,answer\nq1,a\nq1,b\n", "question 'q1' was already in .*answers:2", ":3", TWICE),
-    "a row twice, one without an answer": ("query;answer\nq1;\nq1;b\n", "'q1' was already in .*answers:2", ":3", TWICE),
+    "a row twice": ("query,answer\nq1,a\nq1,b\n", "question 'q1' was already in .*answers:2", ":3", REPEATED),
+    "a row twice, one without an answer": ("query;answer\nq1;\nq1;b\n", "was already in .*answers:2", ":3", REPEATED),
     "an empty query": ("query,answer\nq1,a\n,b\n", "^the field query is missing$", ":3", "Every record needs it"),
     "a question twice, one without an answer": (
-        '{"query": "q", "answer": null}\n{"query": "q", "answer": "a"}\n', "'q' was already in .*:1", ":2", TWICE,
+        '{"query": "q", "answer": null}\n{"query": "q", "answer": "a"}\n', "'q' was already in .*:1", ":2", REPEATED,
     ),
     "no field": ('[{"id": "q1", "text": "a"}]', "no field for the answer", "[0]", 'fields are id, text. .*"answer"'),
     "SQuAD's data set": (json.dumps({"data": [{}]}), "is not text", ", question data", "Give one predicted answer"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD_PREDICTIONS)
-def test_bad_predictions_are_an_error_with_a_place_and_a_mend(name: str, write: Write) -> None:
-    data, what, where, hint = BAD_PREDICTIONS[name]
+@pytest.mark.parametrize("name", INVALID_PREDICTIONS)
+def test_invalid_predictions_are_an_error_with_a_place_and_a_hint(name: str, write: Write) -> None:
+    data, what, where, hint = INVALID_PREDICTIONS[name]
     path = write(data)
     error = error_of(predicted, path)
     assert re.search(what, error.what)
@@ -711,7 +716,7 @@ def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[byte
     assert "lines of" in (error.hint or "")
 
 
-def test_a_file_that_is_not_there_is_named_with_the_nearest_one(write: Write) -> None:
+def test_a_missing_file_is_an_error_that_suggests_the_most_similar_name(write: Write) -> None:
     path = write("{}", "gold.json")
     for read in (read_gold_answers, predicted):
         error = error_of(read, path.replace("gold.json", "gold.jsn"))
@@ -720,12 +725,12 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest_one(write: Write) ->
         assert error.hint == "Did you mean gold.json?"
 
 
-def test_an_answer_in_place_of_a_mapping_is_taken_for_a_file_and_not_found() -> None:
+def test_a_text_instead_of_a_mapping_is_read_as_a_path_that_does_not_exist() -> None:
     error = error_of(evaluate_answers, "Paris is the capital", "Paris")
     assert (error.what, error.where) == ("no such file", "Paris is the capital")
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_an_error(tmp_path: Path) -> None:
     for read in (read_gold_answers, predicted):
         error = error_of(read, tmp_path)
         assert (error.what, error.where) == ("this is a folder, not a file", str(tmp_path))
@@ -743,7 +748,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     ids=["mapping", "list", "lines", "table"],
 )
 @pytest.mark.parametrize("left", [2, 9, 1000, -9, -1])
-def test_gzip_cut_short_is_an_error_of_the_whole_file(text: str, left: int, write: Write) -> None:
+def test_truncated_gzip_is_an_error_that_names_the_file(text: str, left: int, write: Write) -> None:
     path = write(gzip.compress(text.encode())[:left])
     error = error_of(read_gold_answers, path)
     assert "damaged or cut short" in error.what
@@ -751,13 +756,13 @@ def test_gzip_cut_short_is_an_error_of_the_whole_file(text: str, left: int, writ
     assert error.hint == "Compress or download it again."
 
 
-def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_line(write: Write) -> None:
+def test_a_line_cut_by_damaged_gzip_is_reported_as_damaged_gzip(write: Write) -> None:
     data = bytearray(gzip.compress(lines({"query": each, "answer": "a"} for each in INCOMPRESSIBLE).encode()))
     data[len(data) // 2 : len(data) // 2 + 4] = b"\0\0\0\0"
     assert "damaged or cut short" in error_of(read_gold_answers, write(bytes(data))).what
 
 
-# Bad input in Python.
+# Invalid Python objects.
 
 
 @pytest.mark.parametrize(
@@ -774,7 +779,7 @@ def test_a_line_that_is_half_because_the_gzip_is_damaged_is_not_blamed_on_the_li
     ],
     ids=["generator", "bytes", "None", "a number", "a set", "a view", "numpy", "a lazy frame"],
 )
-def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, hint: str) -> None:
+def test_a_source_without_answers_is_an_error_that_lists_the_accepted_forms(source: Any, hint: str) -> None:
     error = error_of(read_gold_answers, source)
     assert "answers cannot be read from" in error.what
     assert re.search(hint, error.hint or "")
@@ -784,7 +789,7 @@ def test_what_holds_no_answers_is_an_error_that_says_what_does(source: Any, hint
 
 
 @pytest.mark.parametrize("empty", [{}, [], (), pd.DataFrame(), pd.DataFrame({"query": [], "answer": []})])
-def test_nothing_is_no_gold_answers(empty: Any) -> None:
+def test_empty_gold_answers_are_an_error(empty: Any) -> None:
     error = error_of(read_gold_answers, empty)
     assert (error.what, error.where) == ("no gold answers found", "the ground truth")
     assert "Gold answers are" in (error.hint or "")
@@ -793,7 +798,7 @@ def test_nothing_is_no_gold_answers(empty: Any) -> None:
 @pytest.mark.parametrize(
     "value", [1889, 2.5, float("nan"), True, b"a", {"a": "b"}, {"text": None}, object(), np.array(["a"]), iter("ab")]
 )
-def test_what_is_not_text_is_no_gold_answer_and_no_predicted_one(value: Any) -> None:
+def test_a_value_that_is_not_text_is_rejected_as_gold_and_as_predicted_answer(value: Any) -> None:
     error = error_of(read_gold_answers, {"q": "a", "r": value})
     assert "is not a gold answer" in error.what
     assert error.where == "the ground truth, question r"
@@ -804,12 +809,12 @@ def test_what_is_not_text_is_no_gold_answer_and_no_predicted_one(value: Any) -> 
     assert "Answers are text" in (error.hint or "")
 
 
-def test_an_array_of_gold_answers_is_told_to_become_a_list() -> None:
+def test_an_array_of_gold_answers_is_an_error_that_shows_how_to_make_a_list() -> None:
     assert "Call .tolist() on it." in (error_of(read_gold_answers, {"q": np.array(["a"])}).hint or "")
     assert "Wrap it in list(...)." in (error_of(read_gold_answers, {"q": iter("ab")}).hint or "")
 
 
-def test_a_cell_that_is_no_text_is_an_error_that_names_its_row() -> None:
+def test_a_cell_that_is_not_text_is_an_error_that_names_its_row() -> None:
     frame = pd.DataFrame({"id": [1, 2], "answer": [3, 4]})
     assert error_of(read_gold_answers, frame).where == "the ground truth, row 0"
     assert error_of(predicted, frame).where == "the predictions, row 0"
@@ -829,7 +834,7 @@ def test_a_file_of_another_length_is_an_error_that_names_it(write: Write) -> Non
     assert path in error_of(predicted, path).what
 
 
-def test_a_question_that_is_there_as_text_and_as_a_number_is_an_error() -> None:
+def test_a_question_given_as_text_and_as_a_number_is_an_error() -> None:
     both = {"1": "a", 1: "b"}
     for read, where in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
         error = error_of(read, both)
@@ -851,7 +856,7 @@ def test_numbers_and_their_digits_are_the_same_question() -> None:
     assert evaluate_answers({"1": "a", "01": "b"}, {1: "a"}, "EM").per_query == {"1": {"EM": 1.0}, "01": {"EM": 0.0}}
 
 
-def test_half_a_character_is_no_id(write: Write) -> None:
+def test_an_id_with_a_lone_surrogate_is_an_error(write: Write) -> None:
     for golds in ({"\ud800": "a"}, dict.fromkeys(("\ud83d", "\ude00"), "a"), write('{"\\ud800": "a"}')):
         assert "an id is not valid Unicode" in error_of(read_gold_answers, golds).what
         error = error_of(predicted, golds)
@@ -859,17 +864,17 @@ def test_half_a_character_is_no_id(write: Write) -> None:
         assert error.hint == "Fix the ids."
 
 
-def test_half_a_character_may_be_in_an_answer() -> None:
+def test_an_answer_may_contain_a_lone_surrogate() -> None:
     scores = evaluate_answers({"q": "\ud800 x"}, {"q": "\ud800 x"})
     assert set(scores.means.values()) == {1.0}
 
 
-def test_a_question_twice_in_a_list_of_records_has_several_gold_answers_and_not_several_predictions() -> None:
+def test_two_records_of_a_question_combine_gold_answers_but_are_an_error_for_predictions() -> None:
     records = [{"query": "q", "answer": "a"}, {"query": "r", "answer": "x"}, {"query": "q", "answer": "b"}]
     assert read_gold_answers(records) == {"q": ("a", "b"), "r": ("x",)}
     error = error_of(predicted, records)
     assert (error.what, error.where) == ("question 'q' was already in the predictions[0]", "the predictions[2]")
-    assert re.search(TWICE, error.hint or "")
+    assert re.search(REPEATED, error.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -883,7 +888,7 @@ def test_a_question_twice_in_a_list_of_records_has_several_gold_answers_and_not_
         ([{"query": "q", "answer": None}, {"query": "q", "answer": None}, {"query": "r", "answer": "x"}], None),
     ],
 )
-def test_the_gold_answers_of_a_question_that_comes_twice_add_up_in_every_form(
+def test_gold_answers_of_a_repeated_question_are_combined_in_every_form(
     records: list[dict[str, Any]], expected: tuple[str, ...] | None, write: Write
 ) -> None:
     query = str(records[0]["query"])
@@ -891,7 +896,7 @@ def test_the_gold_answers_of_a_question_that_comes_twice_add_up_in_every_form(
         assert read_gold_answers(source)[query] == expected
 
 
-def test_the_gold_answers_of_a_question_that_comes_twice_add_up_in_tables(write: Write) -> None:
+def test_gold_answers_of_a_repeated_question_are_combined_in_tables(write: Write) -> None:
     rows = [("query", "answer"), ("q", "b"), ("r", ""), ("q", ""), ("q", "a"), ("q", "b")]
     for delimiter in ",\t;":
         assert read_gold_answers(write(table(rows, delimiter))) == {"q": ("b", "a"), "r": None}
@@ -899,26 +904,26 @@ def test_the_gold_answers_of_a_question_that_comes_twice_add_up_in_tables(write:
     nulls = [answer or None for answer in answers]
     for frame in (pd.DataFrame, pl.DataFrame, pa.table):
         assert read_gold_answers(frame({"query": queries, "answer": nulls})) == {"q": ("b", "a"), "r": None}
-        # An empty text in a frame is one.
+        # In a data frame, an empty text is an answer.
         assert read_gold_answers(frame({"query": queries, "answer": answers})) == {"q": ("b", "", "a"), "r": ("",)}
 
 
-def test_a_gold_answer_that_is_no_text_is_placed_in_its_own_record_where_answers_add_up() -> None:
+def test_an_invalid_gold_answer_names_its_own_record_if_answers_are_combined() -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}, {"query": "q", "answer": 5}])
     assert (error.what, error.where) == ("5 is not a gold answer", "the ground truth[1]")
 
 
-def test_the_mend_of_what_is_not_text_says_how_it_becomes_text() -> None:
+def test_the_hint_for_an_answer_that_is_not_text_shows_how_to_convert_it() -> None:
     for read in (read_gold_answers, predicted):
         assert error_of(read, {"q": 1889}).hint == "Answers are text: put it in quotes, or convert it with str(...)."
 
 
-def test_a_semicolon_is_no_column_where_the_header_has_commas(write: Write) -> None:
+def test_semicolons_do_not_separate_columns_if_the_header_has_commas(write: Write) -> None:
     assert read_gold_answers(write("query,answer\nq,a; b\n")) == {"q": ("a; b",)}
     assert read_gold_answers(write('query;answer\nq;"a; b, c"\n')) == {"q": ("a; b, c",)}
 
 
-def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
+def test_an_unknown_field_is_an_error_that_suggests_the_most_similar_one() -> None:
     records = [{"query": "q", "answer": "a"}]
     error = error_of(evaluate_answers, records, records, fields={"gold_answer": "answer"})
     assert error.what == "'gold_answer' is not a field of results"
@@ -926,19 +931,19 @@ def test_an_unknown_field_is_an_error_that_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("name", ["", 3, None])
-def test_the_name_of_a_field_is_text(name: Any) -> None:
+def test_the_name_of_a_field_must_be_text(name: Any) -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"query": name})
     assert error.what == f"{name!r} is not the name of a field"
     assert error.hint == "Give the name of the field for query as text."
 
 
-def test_a_field_that_is_named_and_not_there_is_an_error_even_where_one_has_a_known_name() -> None:
+def test_a_given_field_name_that_is_missing_is_an_error_even_if_a_default_name_is_present() -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
     assert (error.what, error.where) == ("no field 'labels'", "the ground truth[0]")
     assert "The fields are query, answer." in (error.hint or "")
 
 
-def test_a_file_that_comes_under_another_name_is_called_by_it() -> None:
+def test_errors_use_the_name_given_for_a_source() -> None:
     error = error_of(read_gold_answers, {"q": 1}, name="the gold")
     assert error.where == "the gold, question q"
     error = error_of(evaluate_answers, GOLD, {"q1": 1}, name="gpt")

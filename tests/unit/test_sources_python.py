@@ -1,4 +1,4 @@
-"""Mappings, lists and data frames: whatever Python has, the right scores or one clear error."""
+"""Mappings, lists and data frames give the right scores or one clear error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from karat.errors import plural
 MEASURES = ("AP", "nDCG", "RR", "P@2", "Judged@2", "NumRet", "NumRel", "NumRelRet")
 TRUTH: dict[str, dict[str, float]] = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 RUN: dict[str, dict[str, float]] = {"q1": {"x": 3, "a": 2}, "q2": {"c": 1}}
-# One for all relations: to connect takes longer than all else that a test does.
+# One connection for all tests, because connecting takes longer than the rest of a test.
 DUCKDB = duckdb.connect()
 
 
@@ -52,7 +52,7 @@ EXPECTED = per_query(TRUTH, RUN)
 # Mappings.
 
 
-def test_the_scores_of_a_mapping_are_those_worked_out_by_hand() -> None:
+def test_the_scores_of_mappings_equal_values_computed_by_hand() -> None:
     assert EXPECTED["q1"] == pytest.approx(
         {"AP": 0.5, "nDCG": 1 / np.log2(3), "RR": 0.5, "P@2": 0.5, "Judged@2": 0.5, "NumRet": 2, "NumRel": 1,
          "NumRelRet": 1}
@@ -64,25 +64,25 @@ def test_the_scores_of_a_mapping_are_those_worked_out_by_hand() -> None:
     [np.float64, np.float32, np.float16, np.int8, np.int64, np.uint16, int, Decimal, Fraction, lambda x: np.array(x)],
     ids=["float64", "float32", "float16", "int8", "int64", "uint16", "int", "Decimal", "Fraction", "0-d array"],
 )  # fmt: skip
-def test_numbers_of_any_kind_are_welcome(number: Callable[[float], object]) -> None:
+def test_numbers_of_any_type_are_accepted(number: Callable[[float], object]) -> None:
     def of(data: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, object]]:
         return {query: {doc: number(value) for doc, value in docs.items()} for query, docs in data.items()}
 
     assert per_query(of(TRUTH), of(RUN)) == EXPECTED
 
 
-def test_a_boolean_grade_says_relevant_or_not() -> None:
+def test_a_boolean_grade_means_relevant_or_not_relevant() -> None:
     assert per_query({"q": {"a": True, "b": False}}, {"q": ["b", "a"]})["q"]["AP"] == 0.5
 
 
 @pytest.mark.parametrize("integer", [int, np.int64, np.int32, np.uint8])
-def test_whole_numbers_are_ids_by_their_digits(integer: Callable[[int], object]) -> None:
+def test_whole_numbers_become_ids_of_their_digits(integer: Callable[[int], object]) -> None:
     numbered = per_query({integer(1): {integer(7): 1}}, {integer(1): {integer(7): 1.0, integer(8): 2.0}})
     assert numbered == per_query({"1": {"7": 1}}, {"1": {"7": 1.0, "8": 2.0}})
     assert per_query({"1": ["7"]}, {1: [integer(8), integer(7)]}) == per_query({"1": ["7"]}, {"1": ["8", "7"]})
 
 
-def test_an_id_with_leading_zeros_stays_as_it_is() -> None:
+def test_an_id_keeps_its_leading_zeros() -> None:
     assert per_query({"q": {"007": 1}}, {"q": {7: 1}})["q"]["NumRelRet"] == 0
     assert per_query({"q": {"007": 1}}, {"q": ["007"]})["q"]["NumRelRet"] == 1
 
@@ -93,13 +93,13 @@ def test_numpy_strings_are_ids() -> None:
 
 
 @pytest.mark.parametrize("wrap", [OrderedDict, types.MappingProxyType, lambda docs: defaultdict(float, docs)])
-def test_any_kind_of_mapping_will_do(wrap: Callable[[object], object]) -> None:
+def test_any_type_of_mapping_is_accepted(wrap: Callable[[object], object]) -> None:
     truth = {query: wrap(docs) for query, docs in TRUTH.items()}
     run = {query: wrap(docs) for query, docs in RUN.items()}
     assert per_query(wrap(truth), wrap(run)) == EXPECTED
 
 
-def test_the_data_given_is_left_as_it_was() -> None:
+def test_evaluating_does_not_change_the_data() -> None:
     truth = {"q": {"a": 1, "b": 0}}
     run: dict[str, object] = {"q": {"q": 3.0, "a": 2.0}, "r": ["a", None]}
     before = repr((truth, run))
@@ -107,13 +107,13 @@ def test_the_data_given_is_left_as_it_was() -> None:
     assert repr((truth, run)) == before
 
 
-def test_the_order_of_a_mapping_says_nothing_where_scores_do() -> None:
+def test_the_order_of_a_mapping_with_scores_does_not_matter() -> None:
     assert per_query(TRUTH, {"q2": {"c": 1}, "q1": {"a": 2, "x": 3}}) == EXPECTED
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA, "abc", "", [], {}, 1j, object()])
 @pytest.mark.parametrize("what", ["score", "grade"])
-def test_what_is_no_number_is_an_error_that_names_query_and_document(what: str, missing: object) -> None:
+def test_a_value_that_is_not_a_number_is_an_error_that_names_query_and_document(what: str, missing: object) -> None:
     bad = {"q1": {"a": 1.0}, "q2": {"b": 1.0, "c": missing}}
     error = error_of(TRUTH, bad) if what == "score" else error_of(bad, RUN)
     assert error.where is not None
@@ -129,7 +129,7 @@ def test_a_number_too_large_for_a_double_is_an_error(what: str, huge: int) -> No
     assert "query q1, document a" in str(error.where)
 
 
-def test_an_id_of_thousands_of_digits_is_an_error() -> None:
+def test_an_id_with_thousands_of_digits_is_an_error() -> None:
     error_of(TRUTH, {"q1": {10**5000: 1.0}})
 
 
@@ -153,7 +153,7 @@ def test_scores_that_are_equal_as_doubles_are_a_tie() -> None:
 
 
 @pytest.mark.parametrize("truth", [{}, [], pd.DataFrame({"query": ["q"], "doc": ["a"], "grade": [1]})[:0]])
-def test_an_empty_truth_is_an_error(truth: object) -> None:
+def test_empty_ground_truth_is_an_error(truth: object) -> None:
     assert "empty" in str(error_of(truth, RUN))
 
 
@@ -166,21 +166,21 @@ EMPTY_FRAMES = {
 
 
 @pytest.mark.parametrize("run", [{}, *EMPTY_FRAMES.values()], ids=["mapping", *EMPTY_FRAMES])
-def test_an_empty_run_scores_zero_and_says_that_all_queries_are_missing(run: object) -> None:
+def test_an_empty_run_scores_zero_and_reports_all_queries_as_missing(run: object) -> None:
     scores = karat.evaluate(TRUTH, run, "AP")
     assert scores["AP"] == 0
     assert {finding.code: finding.queries for finding in scores.findings}["missing-queries"] == ("q1", "q2")
 
 
 @pytest.mark.parametrize("nothing", [{}, [], ()])
-def test_a_query_that_retrieved_nothing_is_answered(nothing: object) -> None:
+def test_a_query_that_retrieved_nothing_is_not_missing(nothing: object) -> None:
     scores = karat.evaluate(TRUTH, {"q1": nothing, "q2": ["c"]}, "AP", missing="skip")
     assert scores.per_query == {"q1": {"AP": 0}, "q2": {"AP": 1}}
     assert "nothing-retrieved" in {finding.code for finding in scores.findings}
 
 
 @pytest.mark.parametrize("nothing", [{}, [], ()])
-def test_a_query_with_an_empty_truth_scores_zero_and_is_counted(nothing: object) -> None:
+def test_a_query_without_judged_documents_scores_zero_and_is_reported(nothing: object) -> None:
     scores = karat.evaluate({"q1": nothing, "q2": ["c"]}, {"q1": ["a"], "q2": ["c"]}, "AP")
     assert scores.per_query == {"q1": {"AP": 0}, "q2": {"AP": 1}}
     assert {finding.code: finding.queries for finding in scores.findings}["empty-truths"] == ("q1",)
@@ -200,7 +200,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("side", ["truth", "run"])
-def test_a_wrong_shape_is_an_error_with_a_mend(side: str, name: str) -> None:
+def test_data_of_the_wrong_shape_is_an_error_with_a_hint(side: str, name: str) -> None:
     error = error_of(WRONG[name], RUN) if side == "truth" else error_of(TRUTH, WRONG[name])
     assert error.hint
 
@@ -213,7 +213,7 @@ def test_an_id_given_as_text_and_as_a_number_is_an_error(side: str) -> None:
 
 
 @pytest.mark.parametrize("truth", [{"q1": {"a\ud800": 1}}, {"q\ud800": {"a": 1}}])
-def test_text_that_is_no_unicode_never_ends_in_anything_but_scores_or_a_clear_error(truth: object) -> None:
+def test_lone_surrogates_give_scores_or_a_clear_error(truth: object) -> None:
     for run in (RUN, frames(RUN, "score")["pandas"]):
         try:
             found = per_query(truth, run)
@@ -229,17 +229,17 @@ def test_lists_are_ranked_in_their_order() -> None:
     assert per_query([["a"], ["c"]], [["x", "a"], ["c"]])["0"]["RR"] == 0.5
 
 
-def test_lists_and_the_same_lists_by_number_are_the_same() -> None:
+def test_lists_equal_a_mapping_of_their_positions_to_lists() -> None:
     truth, run = [["a", "b"], [], ["c"]], [["x", "b"], ["a"], []]
     assert per_query(truth, run) == per_query(dict(enumerate(truth)), dict(enumerate(run)))
 
 
-def test_lists_are_matched_by_position_also_to_a_truth_that_names_its_queries() -> None:
+def test_lists_are_matched_by_position_with_ground_truth_that_has_query_ids() -> None:
     assert per_query(TRUTH, [["x", "a"], ["c"]]) == per_query(TRUTH, {"q1": ["x", "a"], "q2": ["c"]})
 
 
 @pytest.mark.parametrize("several", [list, tuple, iter, lambda docs: (doc for doc in docs), np.array, pd.Series])
-def test_documents_may_come_in_anything_that_has_an_order(several: Callable[[list[str]], object]) -> None:
+def test_documents_may_be_in_any_ordered_iterable(several: Callable[[list[str]], object]) -> None:
     assert per_query({"q": several(["a", "b"])}, {"q": several(["x", "b", "a"])}) == per_query(
         {"q": ["a", "b"]}, {"q": ["x", "b", "a"]}
     )
@@ -251,24 +251,24 @@ def test_the_keys_and_values_of_a_mapping_keep_their_order() -> None:
     assert per_query({"q": ["a"]}, {"q": {"x": 1, "a": 2}.keys()}) == expected
 
 
-def test_a_set_of_golds_is_a_list_of_golds() -> None:
+def test_gold_documents_may_be_given_as_a_set() -> None:
     assert per_query({"q": {"a", "b"}}, {"q": ["b"]}) == per_query({"q": ["a", "b"]}, {"q": ["b"]})
     assert per_query({"q": frozenset("ab")}, {"q": ["b"]}) == per_query({"q": ["a", "b"]}, {"q": ["b"]})
 
 
-def test_the_first_of_a_repeated_document_counts() -> None:
+def test_only_the_first_occurrence_of_a_repeated_document_counts() -> None:
     found = per_query({"q": ["a", "b"]}, {"q": ["a", "a", "b", "a"]})["q"]
     assert found["AP"] == pytest.approx((1 + 2 / 3) / 2)
     assert found["NumRet"] == 4
 
 
-def test_a_gold_given_twice_is_one_gold() -> None:
+def test_a_gold_document_listed_twice_counts_once() -> None:
     assert per_query({"q": ["a", "a", "b"]}, {"q": ["a"]}) == per_query({"q": ["a", "b"]}, {"q": ["a"]})
 
 
 @dataclass
 class Document:
-    """A document as frameworks have it."""
+    """A document like those of other frameworks."""
 
     id: str | int | None = None
     content: str | None = None
@@ -284,7 +284,7 @@ def test_documents_are_matched_by_id_whether_they_are_texts_mappings_or_objects(
             assert per_query(truth, {"q": [of_run("x"), of_run("b")]}) == expected
 
 
-def test_a_document_without_an_id_is_known_by_its_content() -> None:
+def test_a_document_without_an_id_is_matched_by_its_content() -> None:
     assert per_query({"q": ["text"]}, {"q": [Document(content="text")]})["q"]["RR"] == 1
     assert per_query({"q": ["text"]}, {"q": [{"content": "text"}]})["q"]["RR"] == 1
 
@@ -298,7 +298,7 @@ def test_documents_can_be_matched_by_content_or_a_field_of_their_meta() -> None:
 
 
 @pytest.mark.parametrize("empty", [None, "", {"id": None}, {"id": ""}, Document(), Document(content="")])
-def test_what_has_no_key_takes_a_rank_and_matches_nothing(empty: object) -> None:
+def test_a_document_without_a_key_occupies_a_rank_and_matches_nothing(empty: object) -> None:
     found = per_query({"q": [empty, "a"]}, {"q": [empty, "a", empty]})["q"]
     assert found["RR"] == 0.5
     assert found["NumRet"] == 3
@@ -311,13 +311,13 @@ def test_the_whole_number_zero_is_an_id() -> None:
 
 
 @pytest.mark.parametrize("lists", [[], [["a"]], [["a"], ["b"], ["c"]]])
-def test_lists_of_another_number_than_the_truth_are_an_error(lists: list[list[str]]) -> None:
+def test_a_wrong_number_of_lists_is_an_error(lists: list[list[str]]) -> None:
     error = error_of([["a"], ["b"]], lists)
     assert plural(len(lists), "list") in error.what
     assert error.hint
 
 
-def test_queries_may_be_scored_or_listed_side_by_side() -> None:
+def test_a_run_may_mix_queries_with_scores_and_queries_with_lists() -> None:
     assert per_query(TRUTH, {"q1": ["x", "a"], "q2": {"c": 1}}) == EXPECTED
 
 
@@ -330,7 +330,7 @@ def columns_of(data: Mapping[str, Mapping[str, float]], number: str) -> dict[str
 
 
 def frames(data: Mapping[str, Mapping[str, float]], number: str) -> dict[str, Any]:
-    """The same data in every kind of frame."""
+    """The same data in every type of data frame."""
     columns = columns_of(data, number)
     table = pa.table(columns)
     return {
@@ -366,14 +366,14 @@ def test_every_kind_of_frame_gives_the_scores_of_the_mapping(kind: str) -> None:
     assert per_query(frames(TRUTH, "grade")[kind], frames(RUN, "score")[kind]) == EXPECTED
 
 
-def test_columns_may_have_other_names_and_more_columns_may_stand_beside() -> None:
+def test_columns_may_have_other_names_and_extra_columns_are_ignored() -> None:
     truth = pd.DataFrame(columns_of(TRUTH, "grade")).rename(columns={"query": "qid", "grade": "label"})
     run = pl.DataFrame(columns_of(RUN, "score")).rename({"doc": "docno"}).with_columns(more=pl.lit("x"))
     found = per_query(truth, run, truth_columns={"query": "qid", "grade": "label"}, run_columns={"doc": "docno"})
     assert found == EXPECTED
 
 
-def test_a_column_of_whole_numbers_is_turned_into_digits() -> None:
+def test_a_column_of_whole_numbers_is_read_as_text() -> None:
     frame = pd.DataFrame({"query": [1, 1, 2], "doc": [7, 10**18, 7], "score": [3, 2, 1]})
     expected = per_query({"1": {str(10**18): 1}, "2": {"7": 1}}, {"1": {"7": 3, str(10**18): 2}, "2": {"7": 1}})
     truth = {1: {10**18: 1}, 2: {7: 1}}
@@ -382,12 +382,12 @@ def test_a_column_of_whole_numbers_is_turned_into_digits() -> None:
     assert per_query(truth, pl.DataFrame(frame).with_columns(pl.col("doc").cast(pl.UInt64))) == expected
 
 
-def test_an_unsigned_and_a_negative_whole_number_are_ids() -> None:
+def test_unsigned_and_negative_whole_numbers_are_ids() -> None:
     frame = pl.DataFrame({"query": [-1, -1], "doc": [1, 2], "score": [1.0, 2.0]}, schema_overrides={"doc": pl.UInt8})
     assert per_query({"-1": ["2"]}, frame)["-1"]["RR"] == 1
 
 
-def test_strings_of_digits_keep_their_zeros() -> None:
+def test_strings_of_digits_keep_their_leading_zeros() -> None:
     frame = pl.DataFrame({"query": ["01"], "doc": ["007"], "score": [1.0]})
     assert per_query({"01": ["007"]}, frame)["01"]["RR"] == 1
     assert per_query({"01": ["7"]}, frame)["01"]["RR"] == 0
@@ -395,7 +395,7 @@ def test_strings_of_digits_keep_their_zeros() -> None:
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "duckdb"])
 @pytest.mark.parametrize("column", ["query", "doc"])
-def test_a_column_of_fractions_holds_no_ids(kind: str, column: str) -> None:
+def test_a_column_of_floats_is_not_accepted_as_ids(kind: str, column: str) -> None:
     frame = frames(RUN, "score")["pandas"].assign(**{column: [1.0, 2.0, 3.0]})
     error = error_of(TRUTH, {"pandas": frame, "polars": pl.DataFrame(frame), "pyarrow": pa.table(frame),
                              "duckdb": DUCKDB.from_arrow(pa.table(frame))}[kind])  # fmt: skip
@@ -444,26 +444,26 @@ def test_an_empty_id_is_an_error_that_names_its_row(column: str) -> None:
 
 
 @pytest.mark.parametrize("score", [["1", "2", "3"], [[1], [2], [3]], [b"1", b"2", b"3"], pd.to_datetime([1, 2, 3])])
-def test_a_column_of_other_things_than_numbers_is_an_error(score: object) -> None:
+def test_a_score_column_that_is_not_numeric_is_an_error(score: object) -> None:
     error = error_of(TRUTH, frames(RUN, "score")["pandas"].assign(score=score))
     assert "column score" in str(error.where)
     assert error.hint
 
 
-def test_a_missing_column_is_an_error_that_suggests_the_nearest() -> None:
+def test_a_missing_column_is_an_error_that_suggests_the_most_similar_name() -> None:
     error = error_of(TRUTH, pd.DataFrame({"query": ["q1"], "docs": ["a"], "score": [1.0]}))
     assert "no column 'doc'" in error.what
     assert "docs" in str(error.hint)
     assert "run_columns" in str(error.hint)
 
 
-def test_a_truth_frame_given_as_run_is_an_error_that_shows_its_columns() -> None:
+def test_a_ground_truth_frame_given_as_run_is_an_error_that_lists_its_columns() -> None:
     error = error_of(TRUTH, frames(TRUTH, "grade")["pandas"])
     assert "'score'" in error.what
     assert "'grade'" in error.what
 
 
-def test_a_doubled_column_is_an_error() -> None:
+def test_two_columns_of_the_same_name_are_an_error() -> None:
     names = ["query", "doc", "doc", "score"]
     assert "more than one column" in str(error_of(TRUTH, pa.table([["q1"], ["a"], ["a"], [1.0]], names=names)))
     assert "doc" in str(error_of(TRUTH, pd.DataFrame([["q1", "a", "a", 1.0]], columns=names)))
@@ -499,7 +499,7 @@ def test_the_best_ranked_of_a_repeated_document_in_a_frame_can_be_kept() -> None
     assert found == per_query(TRUTH, {"q1": {"a": 3, "x": 2}, "q2": {"c": 1}})
 
 
-# All sources of one data set give the same Scores.
+# The same data from any source gives the same Scores.
 
 IDS = st.one_of(
     st.text(st.sampled_from("ab07#,\"'é😀"), min_size=1, max_size=3).filter(lambda text: not text.startswith("#")),
@@ -509,11 +509,11 @@ DOCS = st.dictionaries(IDS, st.sampled_from([0.0, 1.0, 2.0, -1.0, 0.5]), min_siz
 DATA = st.dictionaries(IDS, DOCS, min_size=1, max_size=4)
 
 
-# An example costs forty evaluations: what fails is shown as it was found, not made small. Twenty of them meet each kind
-# of tie and every kind of frame in many orders; the runs of frames are shuffled, for in order they are tested above.
+# An example needs forty evaluations, so failing examples are not shrunk. Twenty examples cover all kinds of ties and
+# frames in many orders; runs are shuffled here because runs in order are tested above.
 @settings(max_examples=20, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(DATA, DATA, st.sampled_from(["trec", "input", "best", "worst"]), st.randoms())
-def test_all_sources_of_one_data_set_give_identical_scores(
+def test_the_same_data_from_any_source_gives_identical_scores(
     tmp_path_factory: pytest.TempPathFactory, truth: Any, run: Any, ties: Any, chance: Any
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
@@ -544,7 +544,7 @@ def write(path: Path, line: str, data: Mapping[str, Mapping[str, float]]) -> Non
 
 
 def same(found: Scores, expected: Scores) -> bool:
-    """Every value to the last bit, every query in order, everything that was noticed."""
+    """Whether all values, the order of queries, the means and the findings are identical."""
     assert found.queries == expected.queries
     assert found.per_query == expected.per_query
     assert found.means == expected.means
@@ -554,7 +554,7 @@ def same(found: Scores, expected: Scores) -> bool:
     return True
 
 
-def test_a_field_that_no_document_has_is_a_slip_of_the_pen() -> None:
+def test_a_match_field_that_no_document_has_is_an_error() -> None:
     truth, run = {"q": [{"content": "a", "meta": {"s": 1}}]}, {"q": [{"content": "a"}]}
     with pytest.raises(KaratError, match=r"the ground truth: the field 'meta\.x' is missing or empty in all documents"):
         evaluate(truth, run, "RR", match="meta.x")
@@ -562,7 +562,7 @@ def test_a_field_that_no_document_has_is_a_slip_of_the_pen() -> None:
         evaluate_runs(truth, {"dense": run}, "RR", match="meta.s")
 
 
-def test_the_scores_of_listed_gold_documents_are_grades_for_graded_measures() -> None:
+def test_the_scores_of_listed_gold_documents_are_their_grades_in_graded_measures() -> None:
     truth = {"q": [{"id": "a", "score": 3}, {"id": "b", "score": 1}], "r": ["c"]}
     scores = evaluate(truth, {"q": ["b", "a"], "r": ["c"]}, ["nDCG", "AP(rel=1)"])
     assert scores.per_query["q"]["nDCG"] == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
@@ -572,14 +572,14 @@ def test_the_scores_of_listed_gold_documents_are_grades_for_graded_measures() ->
     assert only_q["nDCG"] == scores.per_query["q"]["nDCG"]
 
 
-def test_scores_that_can_be_no_grades_concern_graded_measures_alone() -> None:
+def test_scores_that_are_invalid_grades_are_an_error_only_for_graded_measures() -> None:
     truth = {"q": [{"id": "a", "score": -1}]}
     assert evaluate(truth, {"q": ["a"]}, "RR")["RR"] == 1
     with pytest.raises(KaratError, match="the ground truth, query q: a gold document has the score -1"):
         evaluate(truth, {"q": ["a"]}, "nDCG")
 
 
-def test_scores_stay_with_their_documents_whatever_holds_them() -> None:
+def test_gold_documents_keep_their_scores_in_lists_sets_and_iterators() -> None:
     class Gold(NamedTuple):
         id: str
         score: float

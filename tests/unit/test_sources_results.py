@@ -1,4 +1,4 @@
-"""Results of RAG systems: whatever is in them, a truth and a run, or one clear error."""
+"""Results files of RAG systems give ground truth and a run, or one clear error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GOOD = '{"query": "q0", "truth": ["a"], "retrieved": ["a"]}\n'
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a file; its path."""
+    """A function that writes a file and returns its path."""
 
     def write(data: str | bytes | Iterable[Json], name: str = "results.jsonl") -> str:
         if not isinstance(data, str | bytes):
@@ -70,7 +70,7 @@ def error_of(source: Any, fields: dict[str, str] | None = None) -> KaratError:
 EXPECTED = ({r["query"]: r["truth"] for r in RECORDS}, {r["query"]: r["retrieved"] for r in RECORDS})
 
 
-# The same results in every form.
+# The same results in different formatting.
 
 FORMATTED: dict[str, Callable[[str], str | bytes]] = {
     "as it is": lambda text: text,
@@ -88,20 +88,20 @@ FORMATTED: dict[str, Callable[[str], str | bytes]] = {
 
 
 @pytest.mark.parametrize("name", FORMATTED)
-def test_another_way_to_write_the_same_file_gives_the_same_results(name: str, write: Write) -> None:
+def test_differently_formatted_files_give_the_same_results(name: str, write: Write) -> None:
     path = write(FORMATTED[name](lines(RECORDS)))
     assert both(read_results(path)) == EXPECTED
     assert is_results(TextFile(path))
 
 
-def test_paths_sources_and_lists_of_records_are_read_alike(write: Write) -> None:
+def test_paths_text_files_and_lists_of_records_give_the_same_results(write: Write) -> None:
     path = write(RECORDS)
     sources: list[Any] = [path, Path(path), TextFile(path), RECORDS, tuple(RECORDS)]
     assert [both(read_results(source)) for source in sources] == [EXPECTED] * 5
     assert [read_results(source).name for source in sources] == [path] * 3 + ["the results"] * 2
 
 
-def test_what_is_read_can_be_evaluated(write: Write) -> None:
+def test_results_that_were_read_can_be_evaluated(write: Write) -> None:
     results = read_results(write(RECORDS))
     assert karat.evaluate(results.truth, results.run, "R@1").per_query == {"q1": {"R@1": 0.5}, "q2": {"R@1": 0.0}}
 
@@ -114,7 +114,7 @@ DOCUMENTS = st.one_of(
 
 
 @given(st.dictionaries(TEXTS, st.tuples(DOCUMENTS, DOCUMENTS), min_size=1), st.booleans(), st.booleans())
-def test_what_is_written_is_read_again(
+def test_results_survive_a_round_trip_through_a_file(
     tmp_path_factory: pytest.TempPathFactory, queries: dict[str, tuple[Any, Any]], packed: bool, ascii_only: bool
 ) -> None:
     records = [{"query": query, "truth": truth, "retrieved": run} for query, (truth, run) in queries.items()]
@@ -127,7 +127,9 @@ def test_what_is_written_is_read_again(
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_results_or_an_error_of_ours(tmp_path_factory: pytest.TempPathFactory, junk: bytes) -> None:
+def test_any_bytes_are_read_as_results_or_raise_a_karat_error(
+    tmp_path_factory: pytest.TempPathFactory, junk: bytes
+) -> None:
     path = tmp_path_factory.getbasetemp() / "junk"
     for data in (junk, GOOD.encode() + junk, b'{"query": ' + junk + b"}"):
         path.write_bytes(data)
@@ -139,12 +141,12 @@ def test_any_bytes_are_results_or_an_error_of_ours(tmp_path_factory: pytest.Temp
 # Fields.
 
 
-def test_queries_are_texts_or_whole_numbers() -> None:
+def test_queries_are_text_or_whole_numbers() -> None:
     records = [{"query": query, "truth": ["a"], "retrieved": ["a"]} for query in ("why?", 7, "007", "")]
     assert list(read_results(records).truth) == ["why?", "7", "007", ""]
 
 
-def test_a_line_without_truth_is_in_the_run_only_and_one_without_retrieved_in_the_truth_only(write: Write) -> None:
+def test_a_line_with_only_truth_or_only_retrieved_is_read_into_that_part_only(write: Write) -> None:
     results = read_results(
         write(
             [
@@ -161,26 +163,26 @@ def test_a_line_without_truth_is_in_the_run_only_and_one_without_retrieved_in_th
     assert results.run == {"absent": ["a"], "null": ["b"], "empty": []}
 
 
-def test_other_names_are_given_with_fields_and_a_dot_goes_into_objects(write: Write) -> None:
+def test_fields_gives_other_names_and_a_dot_reads_an_inner_object(write: Write) -> None:
     path = write([{"question": 1, "gold": ["a"], "response": {"docs": {"all": ["b"]}, "x.y": ["c"]}, "x.y": ["d"]}])
     fields = {"query": "question", "truth": "gold"}
     for name, docs in {"response.docs.all": ["b"], "response.x.y": ["c"], "x.y": ["d"]}.items():
         assert both(read_results(path, {**fields, "retrieved": name})) == ({"1": ["a"]}, {"1": docs})
 
 
-def test_a_key_that_has_the_dots_wins() -> None:
+def test_a_key_that_contains_a_dot_takes_precedence_over_an_inner_object() -> None:
     record = {"query": "q", "truth": ["a"], "out.docs": ["literal"], "out": {"docs": ["inside"]}}
     assert read_results([record], {"retrieved": "out.docs"}).run == {"q": ["literal"]}
 
 
 @pytest.mark.parametrize("path", ["truth.docs", "query.docs", "none.docs", "out.none", ".", "out.", "\ud800"])
-def test_a_path_that_leads_nowhere_is_an_absent_field(path: str, write: Write) -> None:
+def test_a_dotted_name_without_a_value_is_a_missing_field(path: str, write: Write) -> None:
     records = [{"query": "q", "truth": ["a"], "out": {"docs": ["b"]}}]
     for source in (records, write(records)):
         assert error_of(source, {"retrieved": path}).what == f"no line has a field {path!r}"
 
 
-def test_an_unknown_role_suggests_the_nearest(write: Write) -> None:
+def test_an_unknown_field_suggests_the_most_similar_one(write: Write) -> None:
     error = error_of(write(RECORDS), {"retreived": "docs"})
     assert str(error) == (
         "'retreived' is not a field of results. Did you mean retrieved? "
@@ -189,12 +191,12 @@ def test_an_unknown_role_suggests_the_nearest(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["", None, 7, ["docs"]])
-def test_the_name_of_a_field_is_text(name: Any) -> None:
+def test_the_name_of_a_field_must_be_text(name: Any) -> None:
     assert "is not the name of a field" in error_of(RECORDS, {"retrieved": name}).what
 
 
 @pytest.mark.parametrize("role", FIELDS)
-def test_every_role_can_be_named(role: str) -> None:
+def test_every_field_can_be_renamed(role: str) -> None:
     records = [{({"query": "q"}.get(name, name)): value for name, value in RECORDS[0].items()}]
     fields = {"query": "q"} | ({role: "other"} if role in FIELDS[3:] else {})
     assert read_results(records, fields).truth == {"q1": ["a", "b"]}
@@ -203,7 +205,7 @@ def test_every_role_can_be_named(role: str) -> None:
 # A field that no line has.
 
 
-def test_a_field_that_no_line_has_is_an_error_with_the_option_that_names_it(write: Write) -> None:
+def test_a_field_that_no_line_has_is_an_error_with_the_option_that_renames_it(write: Write) -> None:
     path = write([{"query": "q1", "truth": ["a"], "contexts": ["a"]}])
     assert str(error_of(path)) == (
         f"{path}: no line has a field 'retrieved'. The fields are query, truth, contexts. "
@@ -228,7 +230,7 @@ def test_a_field_that_no_line_has_is_an_error_with_the_option_that_names_it(writ
         ({"id": "q", "gold": [], "docs": []}, {"query": "id", "truth": "docs"}, "retrieved=..."),
     ],
 )
-def test_the_option_names_the_most_likely_field(record: Json, fields: dict[str, str], option: str) -> None:
+def test_the_hint_suggests_the_most_likely_field(record: Json, fields: dict[str, str], option: str) -> None:
     error = error_of([record], fields)
     assert error.hint is not None
     assert f" --field {option} " in error.hint
@@ -242,7 +244,7 @@ def test_every_field_of_every_line_is_listed_in_order_and_long_lists_are_cut(wri
     assert ", f16 and 13 more. " in str(error)
 
 
-def test_a_field_that_is_null_on_every_line_is_said_to_be(write: Write) -> None:
+def test_a_field_that_is_null_on_every_line_is_an_error(write: Write) -> None:
     error = error_of(write([{"query": 1, "truth": None, "retrieved": ["a"]}] * 1))
     assert error.what == "the field 'truth' is null on every line"
 
@@ -270,13 +272,13 @@ def test_the_same_query_on_two_lines_is_an_error_that_names_both(write: Write) -
 
 
 @pytest.mark.parametrize("query", [1.5, True, ["q"], {"text": "q"}])
-def test_a_query_is_neither_a_fraction_nor_an_object(query: Any, write: Write) -> None:
+def test_a_query_must_not_be_a_float_or_an_object(query: Any, write: Write) -> None:
     error = error_of(write(GOOD + lines([{"query": query, "truth": [], "retrieved": []}])))
     assert error.where is not None
     assert error.where.endswith("results.jsonl:2")
 
 
-def test_half_a_character_is_refused_in_a_query_and_passes_in_texts(write: Write) -> None:
+def test_a_lone_surrogate_is_an_error_in_a_query_and_allowed_in_texts(write: Write) -> None:
     path = write(lines([{"query": "q", "truth": ["\ud800"], "retrieved": ["\udfff"]}], ascii_only=True))
     assert both(read_results(path)) == ({"q": ["\ud800"]}, {"q": ["\udfff"]})
     path = write(GOOD + lines([{"query": "q\ud800", "truth": [], "retrieved": []}], ascii_only=True))
@@ -305,13 +307,13 @@ def test_half_a_character_is_refused_in_a_query_and_passes_in_texts(write: Write
         ([{"lc": 1, "id": ["Document"], "kwargs": {"page_content": "a"}}], [{"page_content": "a"}]),
     ],
 )
-def test_documents_come_in_these_forms(value: Any, documents: Any, write: Write) -> None:
+def test_documents_may_be_given_in_several_forms(value: Any, documents: Any, write: Write) -> None:
     records = [{"query": "q", "truth": value, "retrieved": value}]
     for source in (records, write(records)):
         assert both(read_results(source)) == ({"q": documents}, {"q": documents})
 
 
-def test_documents_of_other_frameworks_are_found_by_their_text(write: Write) -> None:
+def test_documents_of_other_frameworks_are_matched_by_their_text(write: Write) -> None:
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.load import dumpd
     from llama_index.core.schema import Document as LlamaDocument
@@ -328,14 +330,16 @@ def test_documents_of_other_frameworks_are_found_by_their_text(write: Write) -> 
     assert karat.evaluate(results.truth, results.run, "R", match="content")["R"] == 1
 
 
-def test_objects_in_memory_pass() -> None:
+def test_records_in_memory_may_contain_objects() -> None:
     document = karat.Document(content="a")
     assert read_results([{"query": "q", "truth": [document], "retrieved": ("a", document)}]).run["q"][1] is document
 
 
 @pytest.mark.parametrize("role", ["truth", "retrieved"])
 @pytest.mark.parametrize("value", [7, 1.5, True, False])
-def test_what_is_no_list_of_documents_is_an_error_with_its_place(role: str, value: Any, write: Write) -> None:
+def test_a_value_that_is_not_a_list_of_documents_is_an_error_with_its_place(
+    role: str, value: Any, write: Write
+) -> None:
     path = write(GOOD + "\n" + lines([{"query": "q", role: value}]))
     assert str(error_of(path)) == (
         f"{path}:3, {role}: {value!r} is not a list of documents. "
@@ -345,7 +349,7 @@ def test_what_is_no_list_of_documents_is_an_error_with_its_place(role: str, valu
 
 @pytest.mark.parametrize("role", ["truth", "retrieved"])
 @pytest.mark.parametrize("item", [None, 1.5, True, [], ["a"], [["a"]]])
-def test_what_is_no_document_is_an_error_with_its_place(role: str, item: Any, write: Write) -> None:
+def test_a_value_that_is_not_a_document_is_an_error_with_its_place(role: str, item: Any, write: Write) -> None:
     path = write(GOOD + lines([{"query": "q", role: ["a", {"id": "b"}, item]}]))
     assert error_of(path).where == f"{path}:2, {role}[2]"
     assert (
@@ -354,12 +358,12 @@ def test_what_is_no_document_is_an_error_with_its_place(role: str, item: Any, wr
     )
 
 
-def test_the_place_has_the_name_that_the_file_has(write: Write) -> None:
+def test_errors_use_the_name_that_a_field_has_in_the_file(write: Write) -> None:
     path = write([{"query": "q", "truth": ["a"], "out": {"docs": [None]}}])
     assert error_of(path, {"retrieved": "out.docs"}).where == f"{path}:1, out.docs[0]"
 
 
-def test_true_and_false_are_no_grades(write: Write) -> None:
+def test_true_and_false_are_not_grades(write: Write) -> None:
     path = write([{"query": "q", "truth": {"a": 1, "b": True}, "retrieved": ["a"]}])
     assert str(error_of(path)) == (
         f"{path}:1, truth: the number of document 'b' is True. Grades and scores are numbers: write 1 and 0."
@@ -384,7 +388,7 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "Infinity": (b'{"query": 1, "x": {"y": [Infinity]}}', "not JSON: Infinity is not a JSON number"),
     "-Infinity": (b'{"query": 1, "retrieved": {"a": -Infinity}}', "not JSON: -Infinity is not a JSON number"),
     "Latin-1": (b'{"query": "caf\xe9"}', r"not UTF-8: b'\xe9' at column 15"),
-    "half a character": (b'{"query": "\xf0\x9f\x98"}', "not UTF-8: "),
+    "a cut UTF-8 sequence": (b'{"query": "\xf0\x9f\x98"}', "not UTF-8: "),
     "an encoded surrogate": (b'{"query": "\xed\xa0\x80"}', "not UTF-8: "),
     "a NUL byte": (b'{"query": "a\0b"}', "the line contains a NUL byte"),
     "UTF-16": ('{"query": 1}'.encode("utf-16-le"), "the line contains a NUL byte"),
@@ -411,21 +415,23 @@ def test_a_bad_line_is_one_clear_error_with_its_place(name: str, packed: bool, w
     assert len(str(error)) < 400
 
 
-def test_names_of_fields_may_come_again_in_texts_and_inside_of_documents(write: Write) -> None:
+def test_names_of_fields_may_also_appear_in_texts_and_inside_documents(write: Write) -> None:
     document = {"id": "a", "content": '{"query": "\\"query\\"", "truth"', "meta": {"query": "query", "truth": "truth"}}
     record = {"query": "query", "truth": ["truth", document], "retrieved": [document, "retrieved"]}
     results = read_results(write([record]))
     assert both(results) == ({"query": record["truth"]}, {"query": record["retrieved"]})
 
 
-def test_a_field_with_a_path_that_comes_twice_is_refused(write: Write) -> None:
+def test_a_dotted_field_that_appears_twice_is_an_error(write: Write) -> None:
     path = write('{"query": 1, "truth": [], "out": {"docs": ["a"], "docs": []}}')
     assert "the key 'docs' appears twice" in error_of(path, {"retrieved": "out.docs"}).what
 
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("before", ["", "\ufeff", "\n \n"])
-def test_a_file_that_is_one_list_says_how_to_make_lines_of_it(indent: int | None, before: str, write: Write) -> None:
+def test_a_file_with_a_single_list_is_an_error_that_shows_how_to_convert_it_to_lines(
+    indent: int | None, before: str, write: Write
+) -> None:
     path = write(before + json.dumps(RECORDS, indent=indent), "results.json")
     assert str(error_of(path)) == (
         f"{path}:{before.count(chr(10)) + 1}: this is one list, not one object per line. "
@@ -437,7 +443,7 @@ def test_a_file_that_is_one_list_says_how_to_make_lines_of_it(indent: int | None
 @pytest.mark.parametrize(
     "text", ["{\n}", json.dumps(RECORDS[0], indent=1), ' {"query": 1,\n "truth": []}', '{"query":']
 )
-def test_an_object_over_several_lines_says_how_to_put_it_on_one(text: str, write: Write) -> None:
+def test_an_object_on_several_lines_is_an_error_that_shows_how_to_convert_it(text: str, write: Write) -> None:
     path = write(text)
     assert str(error_of(path)) == (
         f"{path}:1: this object does not end on its line. "
@@ -446,7 +452,7 @@ def test_an_object_over_several_lines_says_how_to_put_it_on_one(text: str, write
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_a_file_in_utf_16_is_told_so(encoding: str, write: Write) -> None:
+def test_a_utf_16_file_is_an_error_that_says_so(encoding: str, write: Write) -> None:
     path = write(lines(RECORDS).encode(encoding))
     assert str(error_of(path)) == (
         f"{path}:1: the line contains a NUL byte. This is binary data, or UTF-16: save the file as UTF-8."
@@ -462,7 +468,7 @@ def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
     assert not is_results(TextFile(path))
 
 
-def test_what_is_no_source_is_an_error() -> None:
+def test_a_source_that_is_not_a_path_or_a_list_is_an_error() -> None:
     for source in (None, 7, b"results.jsonl", RECORDS[0], iter(RECORDS)):
         assert error_of(source).hint == "Give a path or a list of dictionaries."
     assert str(error_of([])).startswith("the results: no results found")
@@ -470,14 +476,14 @@ def test_what_is_no_source_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("at", range(100, 1000, 50))
-def test_damaged_data_is_told_so_even_where_it_unpacks_into_wrong_lines(at: int, write: Write) -> None:
+def test_damaged_gzip_is_reported_even_if_it_decompresses_to_invalid_lines(at: int, write: Write) -> None:
     packed = gzip.compress(lines(INCOMPRESSIBLE[:50]).encode())
     path = write(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :], "bad.gz")
     error = error_of(path)
     assert (error.where, error.what[:24]) == (path, "the gzip data is damaged")
 
 
-def test_files_that_cannot_be_read_are_the_errors_of_every_file(write: Write, tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_reported_as_for_every_format(write: Write, tmp_path: Path) -> None:
     packed = gzip.compress(lines(INCOMPRESSIBLE[:50]).encode())
     for path, what in {
         str(tmp_path / "none.jsonl"): "no such file",
@@ -492,7 +498,7 @@ def test_files_that_cannot_be_read_are_the_errors_of_every_file(write: Write, tm
         is_results(TextFile(str(tmp_path / "result.jsonl")))
 
 
-# Long lines, pipes, and the kind of a file.
+# Long lines, pipes, and detecting the format of a file.
 
 
 def long_record(size: int) -> Json:
@@ -500,7 +506,7 @@ def long_record(size: int) -> Json:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_line_may_hold_megabytes(packed: bool, write: Write) -> None:
+def test_a_line_may_have_megabytes(packed: bool, write: Write) -> None:
     record = long_record(5 << 20)
     data = (GOOD + lines([record]) + GOOD.replace("q0", "q9")).encode()
     results = read_results(write(gzip.compress(data, 1) if packed else data))
@@ -516,20 +522,22 @@ PRINT_SIZES = (
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 @pytest.mark.parametrize("form", ["plain", "gzip", "BOM"])
-def test_results_may_come_through_a_pipe_with_lines_longer_than_what_is_read_at_once(name: str, form: str) -> None:
+def test_results_from_a_pipe_may_have_lines_longer_than_a_block(name: str, form: str) -> None:
     data = lines([long_record(12 << 20), {"query": "q", "truth": [], "retrieved": ["abc"]}]).encode()
     data = {"plain": data, "gzip": gzip.compress(data, 1), "BOM": b"\xef\xbb\xbf\n " + data}[form]
     done = subprocess.run([sys.executable, "-c", PRINT_SIZES, name], input=data, capture_output=True, check=False)
     assert (done.stdout, done.stderr) == (b"True [12582912, 3]\n", b"")
 
 
-def test_a_list_in_a_pipe_is_told_how_to_become_lines_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_any_length_in_a_pipe_is_an_error_that_shows_how_to_convert_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     data = json.dumps([long_record(9 << 20)]).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert "jq -c '.[]'" in str(error_of("-"))
 
 
-def test_an_unending_line_that_is_no_json_is_still_refused_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_line_in_a_pipe_that_is_not_json_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 2 * LONGEST_LINE)))
     assert "the line is longer than 1 MB" in str(error_of("-"))
 
@@ -565,28 +573,28 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
         (b"\0{", False),
     ],
 )
-def test_what_begins_with_a_brace_is_results(data: bytes, expected: bool, write: Write) -> None:
+def test_a_file_that_begins_with_a_brace_is_a_results_file(data: bytes, expected: bool, write: Write) -> None:
     assert is_results(TextFile(write(data))) is expected
     assert is_results(TextFile(write(gzip.compress(data)))) is expected
 
 
-def test_to_know_the_kind_of_a_file_only_its_beginning_is_read(write: Write) -> None:
-    # What comes later is damaged, and nobody sees it.
+def test_only_the_beginning_of_a_file_is_read_to_detect_its_format(write: Write) -> None:
+    # The end of the file is damaged, but is not read.
     path = write(gzip.compress(lines(INCOMPRESSIBLE).encode())[:50_000], "results.gz")
     assert is_results(TextFile(path))
     assert "damaged or cut short" in error_of(path).what
 
 
-def test_the_lines_of_a_source_are_numbered_from_one_and_have_no_end(write: Write) -> None:
+def test_lines_are_numbered_from_one_and_stripped_of_line_ends(write: Write) -> None:
     source = TextFile(write(b"\xef\xbb\xbf a\r\n\n\xef\xbb\xbfb \t\n\rc\rd"))
     assert list(source.lines()) == [(1, b" a"), (2, b""), (3, b"\xef\xbb\xbfb"), (4, b"\rc\rd")]
     assert list(TextFile(write(b"")).lines()) == []
 
 
-# The results that come with karat.
+# The results of the demo.
 
 
-def test_the_results_of_the_demo_are_read_and_hold_chunks_of_its_passages() -> None:
+def test_the_results_of_the_demo_are_read_and_contain_chunks_of_its_passages() -> None:
     results = read_results(demo.RESULTS)
     assert list(results.truth) == list(results.run) == [question["query"] for question in demo.questions()]
     content = {passage["id"]: passage["content"] for passage in demo.corpus()}

@@ -1,4 +1,4 @@
-"""TREC files: whatever is in them, the right scores or one clear error."""
+"""TREC files give the right scores or one clear error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BACKSLASH_N, RETURN_N, RETURN = "\n", "\r\n", "\r"
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a file; its path."""
+    """A function that writes a file and returns its path."""
 
     def write(data: str | bytes, name: str = "file") -> str:
         path = tmp_path / name
@@ -65,12 +65,12 @@ EXPECTED = {
 }
 
 
-def test_files_and_mappings_give_the_scores_that_were_worked_out_by_hand(write: Write) -> None:
+def test_files_and_mappings_give_the_scores_computed_expected_rows(write: Write) -> None:
     for found in (per_query(write(TRUTH, "t"), write(RUN, "r")), per_query(TRUTH_MAPPING, RUN_MAPPING)):
         assert {query: pytest.approx(values) for query, values in found.items()} == EXPECTED
 
 
-# Other ways to write the same file.
+# The same file in different formatting.
 
 FORMATTED: dict[str, Callable[[str], str | bytes]] = {
     "tabs": lambda text: text.replace(" ", "\t"),
@@ -100,7 +100,7 @@ FORMATTED: dict[str, Callable[[str], str | bytes]] = {
 
 @pytest.mark.parametrize("name", FORMATTED)
 @pytest.mark.parametrize("size", [1, 8, 40, 1 << 20])
-def test_another_way_to_write_the_same_file_gives_the_same_scores(name: str, size: int, write: Write) -> None:
+def test_differently_formatted_files_give_the_same_scores(name: str, size: int, write: Write) -> None:
     expected = per_query(TRUTH_MAPPING, RUN_MAPPING)
     with block_size(size):
         assert per_query(write(FORMATTED[name](TRUTH), "t"), write(FORMATTED[name](RUN), "r")) == expected
@@ -108,7 +108,7 @@ def test_another_way_to_write_the_same_file_gives_the_same_scores(name: str, siz
 
 @pytest.mark.parametrize("size", [3, 16, 1 << 20])
 @pytest.mark.parametrize("name", ["run.trec.gz", "run.trec", "run"])
-def test_gzip_is_known_by_its_first_bytes_whatever_the_name(name: str, size: int, write: Write) -> None:
+def test_gzip_is_recognised_by_its_first_bytes_and_not_by_its_name(name: str, size: int, write: Write) -> None:
     with block_size(size):
         found = per_query(
             write(gzip.compress(TRUTH.encode()), f"truth-{name}"), write(gzip.compress(RUN.encode()), name)
@@ -117,18 +117,18 @@ def test_gzip_is_known_by_its_first_bytes_whatever_the_name(name: str, size: int
 
 
 @pytest.mark.parametrize("size", [3, 16, 1 << 20])
-def test_gzip_of_several_members_is_read_to_the_end(size: int, write: Write) -> None:
+def test_gzip_with_several_members_is_read_to_the_end(size: int, write: Write) -> None:
     members = b"".join(gzip.compress(line.encode()) for line in RUN.splitlines(keepends=True))
     with block_size(size):
         assert per_query(TRUTH_MAPPING, write(members + gzip.compress(b""))) == per_query(TRUTH_MAPPING, RUN_MAPPING)
 
 
-def test_a_byte_order_mark_inside_gzip_is_no_part_of_the_first_query(write: Write) -> None:
+def test_a_byte_order_mark_inside_gzip_is_not_part_of_the_first_query(write: Write) -> None:
     packed = gzip.compress(("\ufeff" + RUN).encode())
     assert per_query(TRUTH_MAPPING, write(packed)) == per_query(TRUTH_MAPPING, RUN_MAPPING)
 
 
-def test_a_plain_file_named_gz_is_read_as_it_is(write: Write) -> None:
+def test_an_uncompressed_file_named_gz_is_read_as_text(write: Write) -> None:
     assert per_query(TRUTH_MAPPING, write(RUN, "run.gz")) == per_query(TRUTH_MAPPING, RUN_MAPPING)
 
 
@@ -138,7 +138,7 @@ def test_words_after_the_tag_of_a_run_are_ignored_as_in_trec_eval(write: Write) 
 
 
 @pytest.mark.parametrize("size", [1, 20, 1 << 20])
-def test_queries_may_be_scattered_over_a_file(size: int, write: Write) -> None:
+def test_the_lines_of_a_query_need_not_be_together(size: int, write: Write) -> None:
     run = "q1 Q0 x 1 3 t\nq2 Q0 c 1 1 t\nq1 Q0 a 2 2 t\n"
     truth = "q1 0 a 1\nq2 0 c 2\nq1 0 b 0\n"
     with block_size(size):
@@ -154,7 +154,7 @@ ODD_IDS = [
 
 @pytest.mark.parametrize("separator", [" ", "\t", "  "])
 @pytest.mark.parametrize("odd", ODD_IDS, ids=lambda odd: ascii(odd)[:20])
-def test_an_id_is_what_stands_in_the_file_to_the_last_byte(odd: str, separator: str, write: Write) -> None:
+def test_an_id_is_read_exactly_as_it_is_in_the_file(odd: str, separator: str, write: Write) -> None:
     truth = f"{odd} 0 {odd} 1\n{odd} 0 {odd}! 1\nz 0 {odd} 1\n".replace(" ", separator)
     run = f"{odd} Q0 {odd}? 1 3 t\n{odd} Q0 {odd} 2 2 t\nz Q0 {odd} 1 1 t\n".replace(" ", separator)
     found = per_query(write(truth, "t"), write(run, "r"))
@@ -164,26 +164,26 @@ def test_an_id_is_what_stands_in_the_file_to_the_last_byte(odd: str, separator: 
     )
 
 
-def test_ids_that_only_look_alike_are_different_ids(write: Write) -> None:
+def test_ids_that_look_alike_are_different_ids(write: Write) -> None:
     alike = ["7", "07", "007", "7.0", "é", "e\u0301", "É", "a", "A"]
     truth = "".join(f"q 0 {doc} {grade}\n" for grade, doc in enumerate(alike))
     judged = read_truth(write(truth))
     assert dict(zip(judged.docs, judged.grades.tolist(), strict=True)) == {doc: at for at, doc in enumerate(alike)}
 
 
-def test_a_query_whose_id_begins_with_a_number_sign_is_a_comment_but_a_document_is_not(write: Write) -> None:
+def test_a_line_that_begins_with_a_hash_sign_is_a_comment_but_a_document_may_begin_with_it(write: Write) -> None:
     assert read_truth(write("#q 0 a 1\nq 0 #a 1\n")).docs == ["#a"]
 
 
 @pytest.mark.parametrize("size", [1, 10, 64, 1 << 20])
-def test_a_byte_order_mark_within_a_file_is_part_of_an_id_wherever_the_file_is_cut(size: int, write: Write) -> None:
+def test_a_byte_order_mark_inside_a_file_is_part_of_an_id_for_any_block_size(size: int, write: Write) -> None:
     truth = "a 0 d 1\n\ufeffb 0 d 1\n\ufeffc 0 d 1\n"
     with block_size(size):
         assert read_truth(write(truth)).queries == ("a", "\ufeffb", "\ufeffc")
 
 
 @pytest.mark.parametrize("size", [1, 10, 64, 1 << 20])
-def test_only_one_byte_order_mark_is_taken_off_a_file(size: int, write: Write) -> None:
+def test_only_one_byte_order_mark_is_removed_from_the_start_of_a_file(size: int, write: Write) -> None:
     with block_size(size):
         assert read_truth(write("\ufeff\ufeffa 0 d 1\n")).queries == ("\ufeffa",)
 
@@ -198,9 +198,9 @@ def test_only_one_byte_order_mark_is_taken_off_a_file(size: int, write: Write) -
      ("0.1", 0.1), ("9007199254740993", 9007199254740992.0), ("3.14159265358979323846264338327950288", np.pi)],
 )  # fmt: skip
 @pytest.mark.parametrize("comment", ["", "# slow way\n"])
-def test_a_score_is_a_double_in_any_notation(text: str, number: float, comment: str, write: Write) -> None:
+def test_a_score_is_a_double_in_any_decimal_notation(text: str, number: float, comment: str, write: Write) -> None:
     run = trec.TrecRun(TextFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")))
-    assert run.as_one_batch().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # it is a table
+    assert run.as_one_batch().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # this batch is a ScoredRows
 
 
 def test_an_infinite_score_ranks_first_and_a_negatively_infinite_one_last(write: Write) -> None:
@@ -209,7 +209,7 @@ def test_an_infinite_score_ranks_first_and_a_negatively_infinite_one_last(write:
     assert ranks == {"c": 1, "b": 2, "d": 3, "a": 4}
 
 
-def test_the_column_of_ranks_is_not_read(write: Write) -> None:
+def test_the_rank_column_is_ignored(write: Write) -> None:
     run = "q Q0 a 99 2 t\nq Q0 b abc 3 t\nq Q0 c nan 1 t\n"
     ranks = {doc: 1 / karat.evaluate({"q": {doc: 1}}, write(run), "RR")["RR"] for doc in "abc"}
     assert ranks == {"b": 1, "a": 2, "c": 3}
@@ -220,7 +220,7 @@ def test_grades_may_be_negative_and_fractional(write: Write) -> None:
     assert judged.grades.tolist() == [-1, 0.5, 2, 10, -0.25]
 
 
-# The property: however it is written, it is the same data.
+# Property: the formatting of a file does not change its data.
 
 IDS = st.text(st.sampled_from("ab07#,\"'{é😀"), min_size=1, max_size=3).filter(lambda text: not text.startswith("#"))
 NUMBERS = st.sampled_from([0.0, 1.0, 2.0, -1.0, 0.5, 1e-5, 1e10, 0.1])
@@ -234,7 +234,7 @@ PLAIN = (st.just(" "), st.just(""), st.just("\n"))
 
 @st.composite
 def texts(draw: st.DrawFn, data: Mapping[str, Mapping[str, float]], columns: str) -> bytes:
-    """The data as a file: tidy or wild, grouped or scattered, with any line ends, comments and blank lines."""
+    """The data as a file: any white space, any order of queries, any line ends, with comments and blank lines."""
     rows = [(query, doc, number) for query, docs in data.items() for doc, number in docs.items()]
     if draw(st.booleans()):
         rows = scattered(draw, rows)
@@ -255,7 +255,7 @@ def texts(draw: st.DrawFn, data: Mapping[str, Mapping[str, float]], columns: str
 
 
 def scattered(draw: st.DrawFn, rows: list[tuple[str, str, float]]) -> list[tuple[str, str, float]]:
-    """The rows in another order; queries still appear in the same order, and so do the documents of each."""
+    """The rows in another order that keeps the order of queries and the order of documents within each query."""
     first = list(dict.fromkeys(query for query, _, _ in rows))
     waiting = {query: [row for row in rows if row[0] == query] for query in first}
     mixed, begun = [], 0
@@ -267,7 +267,7 @@ def scattered(draw: st.DrawFn, rows: list[tuple[str, str, float]]) -> list[tuple
 
 
 @given(st.data())
-def test_a_file_written_in_any_way_gives_exactly_the_scores_of_the_mappings(
+def test_a_file_in_any_formatting_gives_exactly_the_scores_of_the_mappings(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     truth, run = data.draw(DATA), data.draw(DATA)
@@ -309,21 +309,21 @@ def rows_of(columns: trec.Columns) -> list[tuple[str, str, float]]:
 @given(run_lines())
 @example(b"\xef\xbb\xbfa Q0 b 1 1 t\n")
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
-def test_the_three_ways_of_reading_agree_wherever_they_answer(data: bytes) -> None:
+def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes) -> None:
     block = Block(memoryview(data), TextFile("file"), 0)
-    by_hand = rows_of(trec._parse_lines(block, trec.RUN))
+    expected_rows = rows_of(trec._parse_lines(block, trec.RUN))
     separator = trec._single_separator(block.data)
-    tidy = trec._parse_with_arrow(block.data, separator, trec.RUN) if separator else None
-    squeezed = trec._parse_with_arrow(trec._collapse_white_space(data), " ", trec.RUN)
-    assert tidy is None or rows_of(tidy) == by_hand
-    assert squeezed is None or rows_of(squeezed) == by_hand
-    assert rows_of(trec._read_block(block, trec.RUN)) == by_hand
+    as_is = trec._parse_with_arrow(block.data, separator, trec.RUN) if separator else None
+    collapsed = trec._parse_with_arrow(trec._collapse_white_space(data), " ", trec.RUN)
+    assert as_is is None or rows_of(as_is) == expected_rows
+    assert collapsed is None or rows_of(collapsed) == expected_rows
+    assert rows_of(trec._read_block(block, trec.RUN)) == expected_rows
 
 
 @pytest.mark.parametrize("size", [1, 5, 64, 1000, 1 << 20])
 @pytest.mark.parametrize("end", [BACKSLASH_N, RETURN_N, RETURN])
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_pieces_of_a_file_are_the_file(size: int, end: str, packed: bool, write: Write) -> None:
+def test_the_blocks_of_a_file_add_up_to_the_file(size: int, end: str, packed: bool, write: Write) -> None:
     text = "".join(f"q{query} Q0 d{doc} 1 1 t{end}" for query in range(9) for doc in range(query * 3)).encode()
     source = TextFile(write(gzip.compress(text) if packed else text))
     with block_size(size):
@@ -348,14 +348,14 @@ PRINT_AP = "import sys, karat; print(karat.evaluate(sys.argv[1], sys.argv[2], 'A
 @pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0"])
 @pytest.mark.parametrize("run", [RUN, "q1 Q0 x 1 3 t\nq2 Q0 c 1 1 t\nq1 Q0 a 2 2 t\n"], ids=["grouped", "scattered"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_run_may_come_through_a_pipe(name: str, run: str, packed: bool, write: Write) -> None:
+def test_a_run_can_be_read_from_a_pipe(name: str, run: str, packed: bool, write: Write) -> None:
     data = gzip.compress(run.encode()) if packed else run.encode()
     done = karat_in_python(PRINT_AP, data, write(TRUTH, "t"), name)
     assert (done.stdout, done.stderr) == (b"0.75\n", b"")
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
-def test_a_truth_may_come_through_a_pipe(name: str, write: Write) -> None:
+def test_ground_truth_can_be_read_from_a_pipe(name: str, write: Write) -> None:
     done = karat_in_python(PRINT_AP, TRUTH.encode(), name, write(RUN, "r"))
     assert (done.stdout, done.stderr) == (b"0.75\n", b"")
 
@@ -375,7 +375,7 @@ def test_an_error_on_standard_input_names_it_and_the_line(monkeypatch: pytest.Mo
     assert error_of(TRUTH_MAPPING, "-").where == "standard input:2"
 
 
-def test_an_unending_line_in_a_pipe_is_refused_while_it_is_still_coming(write: Write) -> None:
+def test_an_endless_line_in_a_pipe_is_an_error_before_the_pipe_ends(write: Write) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", PRINT_AP, write(TRUTH, "t"), "-"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -390,12 +390,12 @@ def test_an_unending_line_in_a_pipe_is_refused_while_it_is_still_coming(write: W
     assert written < 128
 
 
-# Bad input. Each is a KaratError with the file, the line where there is one, and a hint.
+# Invalid input. Each is a KaratError with the file, the line if there is one, and a hint.
 
 BAD_RUN_LINES = {
     "one column": b"q1",
     "five columns": b"q1 Q0 a 1 2",
-    "no number for a score": b"q1 Q0 a 1 abc t",
+    "a score that is not a number": b"q1 Q0 a 1 abc t",
     "a NaN": b"q1 Q0 a 1 nan t",
     "a signed NaN": b"q1 Q0 a 1 -NaN t",
     "a comma for a point": b"q1 Q0 a 1 1,5 t",
@@ -406,7 +406,7 @@ BAD_RUN_LINES = {
     "a NUL byte in a query": b"q\0 Q0 a 1 1 t",
     "only NUL bytes": b"\0" * 100,
     "Latin-1": b"q1 Q0 caf\xe9 1 1 t",
-    "half a character": b"q1 Q0 \xf0\x9f\x98 1 1 t",
+    "a cut UTF-8 sequence": b"q1 Q0 \xf0\x9f\x98 1 1 t",
     "a surrogate": b"q1 Q0 \xed\xa0\x80 1 1 t",
     "binary junk": bytes(range(1, 10)) + bytes(range(14, 32)) + bytes(range(128, 256)),
 }
@@ -415,7 +415,7 @@ BAD_TRUTH_LINES = {
     "three columns": b"q1 0 a",
     "five columns": b"q1 0 a 1 more",
     "a comment after a grade": b"q1 0 a 1 # more",
-    "no number for a grade": b"q1 0 a yes",
+    "a grade that is not a number": b"q1 0 a yes",
     "a NaN": b"q1 0 a nan",
     "an infinite grade": b"q1 0 a inf",
     "a NUL byte": b"q1 0 a\0 1",
@@ -424,7 +424,7 @@ BAD_TRUTH_LINES = {
 
 
 def bad(kind: str, name: str) -> tuple[bytes, bytes]:
-    """A good line of the kind, and the bad one."""
+    """A template of a valid line, and the invalid line."""
     return (b"q%d Q0 d 1 1 t", BAD_RUN_LINES[name]) if kind == "run" else (b"q%d 0 d 1", BAD_TRUTH_LINES[name])
 
 
@@ -436,7 +436,7 @@ BAD = [("run", name) for name in BAD_RUN_LINES] + [("truth", name) for name in B
 
 
 @pytest.mark.parametrize(("kind", "name"), BAD)
-def test_a_bad_line_is_an_error_with_its_place_and_a_mend(kind: str, name: str, write: Write) -> None:
+def test_an_invalid_line_is_an_error_with_its_place_and_a_hint(kind: str, name: str, write: Write) -> None:
     good, line = bad(kind, name)
     path = write(b"%s\n%s\n%s\n" % (good % 1, line, good % 2))
     error = error_in(kind, path)
@@ -451,7 +451,9 @@ def test_a_bad_line_is_an_error_with_its_place_and_a_mend(kind: str, name: str, 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("size", [4, 16, 57, 1 << 20])
 @pytest.mark.parametrize("kind", ["run", "truth"])
-def test_the_line_number_is_right_late_in_a_file(kind: str, size: int, packed: bool, end: str, write: Write) -> None:
+def test_the_line_number_is_right_near_the_end_of_a_file(
+    kind: str, size: int, packed: bool, end: str, write: Write
+) -> None:
     good, line = bad(kind, "one column")
     lines = [b"\xef\xbb\xbf# a note", b"", *(good % at for at in range(30)), b"  # another", b" ", line, good % 99]
     data = end.encode().join(lines)
@@ -461,7 +463,7 @@ def test_the_line_number_is_right_late_in_a_file(kind: str, size: int, packed: b
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_line_number_is_right_in_the_third_piece_of_a_real_size(packed: bool, write: Write) -> None:
+def test_the_line_number_is_right_in_the_third_block_of_the_default_size(packed: bool, write: Write) -> None:
     line = b"q%07d Q0 document 1 1.5 t\r\n"
     lines = [line % at for at in range(2 * text_file.BLOCK_SIZE // len(line % 0) + 1000)]
     data = b"".join(lines)
@@ -473,7 +475,7 @@ def test_the_line_number_is_right_in_the_third_piece_of_a_real_size(packed: bool
     assert error_of(TRUTH_MAPPING, path).where == f"{path}:{expected}"
 
 
-def test_the_first_bad_line_is_named_also_where_threads_read_ahead(write: Write) -> None:
+def test_the_first_invalid_line_is_reported_although_threads_read_ahead(write: Write) -> None:
     lines = [f"q{at} Q0 d 1 1 t" for at in range(400)]
     lines[150] = lines[350] = "oops"
     path = write("\n".join(lines))
@@ -497,7 +499,7 @@ def test_a_file_without_data_is_an_error(kind: str, data: bytes, write: Write) -
 
 @pytest.mark.parametrize("kind", ["run", "truth"])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_utf_16_is_told(kind: str, encoding: str, write: Write) -> None:
+def test_a_utf_16_file_is_an_error_that_says_so(kind: str, encoding: str, write: Write) -> None:
     path = write((RUN if kind == "run" else TRUTH).encode(encoding))
     error = error_in(kind, path)
     assert error.where == f"{path}:1"
@@ -534,7 +536,7 @@ def test_damaged_gzip_is_an_error(kind: str, name: str, write: Write) -> None:
 
 
 @pytest.mark.parametrize("kind", ["run", "truth"])
-def test_a_folder_is_no_file(kind: str, tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_an_error(kind: str, tmp_path: Path) -> None:
     error = error_in(kind, str(tmp_path))
     assert error.where == str(tmp_path)
     assert "folder" in error.what
@@ -542,7 +544,7 @@ def test_a_folder_is_no_file(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["run", "truth"])
-def test_a_missing_file_suggests_a_near_name(kind: str, write: Write, tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error_that_suggests_a_similar_name(kind: str, write: Write, tmp_path: Path) -> None:
     write(RUN, "bm25.trec")
     missing = str(tmp_path / "bm52.trec")
     error = error_in(kind, missing)
@@ -550,7 +552,7 @@ def test_a_missing_file_suggests_a_near_name(kind: str, write: Write, tmp_path: 
     assert "bm25.trec" in str(error.hint)
 
 
-def test_a_missing_folder_is_told_without_a_suggestion(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_without_a_suggestion(tmp_path: Path) -> None:
     error = error_of(TRUTH_MAPPING, tmp_path / "nowhere" / "run.trec")
     assert error.where == str(tmp_path / "nowhere" / "run.trec")
 
@@ -567,7 +569,7 @@ def test_a_missing_file_in_a_folder_that_cannot_be_listed_is_still_a_missing_fil
     assert error_of(TRUTH_MAPPING, tmp_path / "run.trec").where == str(tmp_path / "run.trec")
 
 
-def test_a_file_that_may_not_be_read_is_an_error(write: Write) -> None:
+def test_a_file_without_read_permission_is_an_error(write: Write) -> None:
     path = write(RUN)
     os.chmod(path, 0)
     if os.access(path, os.R_OK):
@@ -576,19 +578,19 @@ def test_a_file_that_may_not_be_read_is_an_error(write: Write) -> None:
     assert error.where == path
 
 
-def test_a_path_that_no_file_can_have_is_an_error() -> None:
+def test_an_invalid_path_is_an_error() -> None:
     error_of(TRUTH_MAPPING, "run\0.trec")
     error_of(TRUTH_MAPPING, "x" * 100_000)
 
 
-def test_a_run_given_as_truth_is_told(write: Write) -> None:
+def test_a_run_given_as_ground_truth_is_recognised(write: Write) -> None:
     path = write(RUN)
     error = error_of(path, path)
     assert error.where == f"{path}:1"
     assert "looks like a run" in str(error.hint)
 
 
-def test_a_truth_given_as_run_is_told(write: Write) -> None:
+def test_ground_truth_given_as_a_run_is_recognised(write: Write) -> None:
     path = write(TRUTH)
     error = error_of(path, path)
     assert error.where == f"{path}:1"
@@ -598,7 +600,7 @@ def test_a_truth_given_as_run_is_told(write: Write) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("megabytes", [2, 20])
 @pytest.mark.parametrize("before", [b"", b"q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\n"], ids=["first", "third"])
-def test_an_unending_line_is_an_error(megabytes: int, packed: bool, before: bytes, write: Write) -> None:
+def test_a_line_longer_than_a_megabyte_is_an_error(megabytes: int, packed: bool, before: bytes, write: Write) -> None:
     data = before + b"x" * (megabytes << 20)
     path = write(gzip.compress(data, 1) if packed else data)
     error = error_of(TRUTH_MAPPING, path)
@@ -655,26 +657,26 @@ def test_a_document_judged_twice_is_an_error_that_names_both_lines(size: int, te
     assert error.hint
 
 
-def test_the_same_document_in_two_queries_is_no_duplicate(write: Write) -> None:
+def test_the_same_document_in_two_queries_is_not_a_duplicate(write: Write) -> None:
     run = "a Q0 b 1 1 t\nb Q0 a 1 1 t\nab Q0 b 1 1 t\na Q0 bb 1 0 t\n"
     assert karat.evaluate({"a": ["b"], "b": ["a"]}, write(run), "NumRet")["NumRet"] == 3
 
 
-def test_a_broken_line_is_told_before_what_it_breaks(write: Write) -> None:
+def test_an_invalid_line_is_reported_before_a_duplicate(write: Write) -> None:
     path = write("q1 Q0 a 1 2 t\nq1 Q0 b 2 oops t\nq1 Q0 a 3 1 t\n")
     assert error_of(TRUTH_MAPPING, path).where == f"{path}:2"
 
 
-def test_ids_in_an_error_cannot_move_the_cursor(write: Write) -> None:
+def test_control_characters_in_ids_are_escaped_in_errors(write: Write) -> None:
     line = "q\x1b[2J Q0 a\x1b]0;x\x07 1 1 t\n"
     assert str(error_of(TRUTH_MAPPING, write(line + line))).isprintable()
     assert str(error_of(TRUTH_MAPPING, write("q Q0 a 1 \x1b[2J t\n"))).isprintable()
 
 
 @pytest.mark.parametrize("data", [RUN.encode(), gzip.compress(RUN.encode())], ids=["plain", "gzip"])
-def test_progress_counts_up_to_the_whole_file(data: bytes, write: Write) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_increases_up_to_the_size_of_the_file(data: bytes, write: Write) -> None:
+    reports: list[tuple[int, int]] = []
     with block_size(8):
-        karat.evaluate(TRUTH_MAPPING, write(data), "AP", progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (len(data), len(data))
-    assert told == sorted(told)
+        karat.evaluate(TRUTH_MAPPING, write(data), "AP", progress=lambda done, total: reports.append((done, total)))
+    assert reports[-1] == (len(data), len(data))
+    assert reports == sorted(reports)
