@@ -1,4 +1,4 @@
-"""The command in the process of the tests: all of `karat` but the start of a program, which takes most of its time."""
+"""Runs the command inside the test process, which saves the time that starting Python takes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from karat.cli import main
 
 Done = subprocess.CompletedProcess[str]
 
-# What terminals and CI systems say of themselves, which would change what is printed.
+# Variables set by terminals and CI systems that would change the output.
 UNWANTED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS", "GITHUB_ACTIONS")
 
 
 def plain_environment(more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """The environment of a terminal of which nothing special is known."""
+    """The environment of an ordinary terminal."""
     kept = {name: value for name, value in os.environ.items() if name not in UNWANTED}
     return kept | {"TERM": "xterm-256color"} | dict(more)
 
@@ -29,15 +29,13 @@ def plain_environment(more: Mapping[str, str] = MappingProxyType({})) -> dict[st
 def run_here(
     folder: Path, *words: str | Path, stdin: bytes = b"", environment: Mapping[str, str] = MappingProxyType({})
 ) -> Done:
-    """`karat WORDS...` in a folder, between pipes; an exception that would be a traceback is raised."""
+    """Run `karat WORDS...` in a folder, between pipes. Unexpected exceptions are raised instead of printed."""
     out, err = io.BytesIO(), io.BytesIO()
     status: object = None
     with (
         chdir(folder),
         patch.dict(os.environ, plain_environment(environment), clear=True),
         patch.object(sys, "argv", ["karat", *map(str, words)]),
-        # A program of a package, such as `python -m pytest`, would stand in the help as its name.
-        patch.object(sys.modules["__main__"], "__package__", None, create=True),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")),
         patch.object(sys, "stdout", io.TextIOWrapper(out, encoding="utf-8")),
         patch.object(sys, "stderr", io.TextIOWrapper(err, encoding="utf-8")),

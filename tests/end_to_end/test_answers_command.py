@@ -1,4 +1,4 @@
-"""Answers on the command line: `karat answers`, answers in results, and what `karat measures` says of them."""
+"""Answers on the command line: `karat answers`, answers in results, and answer measures in `karat measures`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MODEL_NOTE = "note: SAS uses wordllama (static embeddings, no download) because 
 def installed(
     folder: Path, *words: str | Path, stdin: bytes = b"", environment: Mapping[str, str] = MappingProxyType({})
 ) -> Done:
-    """The command in a process of its own, where that makes a difference."""
+    """Run the installed command in its own process."""
     done = subprocess.run(
         [KARAT, *map(str, words)],
         cwd=folder, input=stdin, capture_output=True, check=False, env=plain_environment(environment),
@@ -60,7 +60,7 @@ def installed(
 
 
 def good(folder: Path, *words: str | Path, run: Callable[..., Done] = run_here) -> str:
-    """What is printed where all is well; on standard error there may be notes."""
+    """The output of a command that succeeds; standard error may contain notes."""
     done = run(folder, *words)
     assert done.returncode == 0, done.stderr
     assert all(line.startswith("note: ") for line in done.stderr.splitlines())
@@ -68,7 +68,7 @@ def good(folder: Path, *words: str | Path, run: Callable[..., Done] = run_here) 
 
 
 def mistake(folder: Path, *words: str | Path, run: Callable[..., Done] = run_here) -> str:
-    """One line on standard error and status 2, with nothing printed and nothing written."""
+    """The error of a command: one line on standard error and status 2, nothing printed, nothing written."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     done = run(folder, *words)
     assert (done.returncode, done.stdout) == (2, "")
@@ -80,7 +80,7 @@ def mistake(folder: Path, *words: str | Path, run: Callable[..., Done] = run_her
 
 
 def on_terminal(folder: Path, *words: str, errors: bool = False) -> str:
-    """What a wide terminal is sent on standard output, or on standard error."""
+    """What a wide terminal receives on standard output, or on standard error."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
     process = subprocess.Popen(
@@ -134,7 +134,7 @@ def expected(name: str = "good", **options: Any) -> Scores:
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
-def test_formats_for_programs_hold_the_means_or_every_question_to_the_last_digit(form: str, folder: Path) -> None:
+def test_formats_for_programs_contain_means_or_questions_to_the_last_digit(form: str, folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", *ASKED, "--format", form)
     (row,) = table_rows(good(folder, *words), form)
     assert row["run"] == "good"
@@ -143,14 +143,14 @@ def test_formats_for_programs_hold_the_means_or_every_question_to_the_last_digit
     assert {row["query"]: {name: float(row[name]) for name in MEASURES} for row in rows} == expected().per_query
 
 
-def test_json_holds_what_python_says(folder: Path) -> None:
+def test_json_contains_the_same_scores_as_python(folder: Path) -> None:
     whole = json.loads(good(folder, "answers", "gold.json", "good.json", *ASKED, "--format", "json"))
     assert whole == expected().to_dict()
     assert [finding["code"] for finding in whole["findings"]] == ["missing-answers"]
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex"])
-def test_formats_for_people_show_the_same_numbers_and_what_was_noticed(form: str, folder: Path) -> None:
+def test_formats_for_people_show_the_same_numbers_and_the_findings(form: str, folder: Path) -> None:
     done = run_here(folder, "answers", "gold.json", "good.json", *ASKED, "--format", form)
     assert (done.returncode, done.stderr) == (0, "")
     for name, mean in expected().means.items():
@@ -161,20 +161,20 @@ def test_formats_for_people_show_the_same_numbers_and_what_was_noticed(form: str
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
-def test_what_was_noticed_goes_to_standard_error_where_there_are_numbers_alone(form: str, folder: Path) -> None:
+def test_findings_go_to_standard_error_if_the_format_contains_only_numbers(form: str, folder: Path) -> None:
     done = run_here(folder, "answers", "gold.json", "good.json", "--format", form)
     assert "note" not in done.stdout
     assert done.stderr.startswith("note: 1 question without an answer (scored 0): unsaid.")
     assert "--missing skip" in done.stderr
 
 
-def test_the_measures_are_those_of_answers_unless_others_are_named(folder: Path) -> None:
+def test_the_default_measures_are_answer_measures(folder: Path) -> None:
     whole = json.loads(good(folder, "answers", "gold.json", "good.json", "--format", "json"))
     assert whole["means"] == evaluate_answers(GOLD, GOOD).means
     assert tuple(whole["means"]) == DEFAULT_ANSWER_MEASURES
 
 
-def test_the_name_of_the_file_decides_the_format(folder: Path) -> None:
+def test_the_suffix_of_the_output_file_decides_the_format(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "poor.json", *ASKED)
     printed = {form: good(folder, *words, "--format", form) for form in set(SUFFIXES.values())}
     assert len(set(printed.values())) == len(printed)
@@ -183,13 +183,13 @@ def test_the_name_of_the_file_decides_the_format(folder: Path) -> None:
         assert (folder / f"scores{suffix}").read_text("utf-8") == printed[form]
 
 
-def test_a_parquet_file_comes_back_as_the_same_scores(folder: Path) -> None:
+def test_a_parquet_file_is_loaded_as_the_same_scores(folder: Path) -> None:
     good(folder, "answers", "gold.json", "good.json", *ASKED, "-o", "scores.parquet")
     assert Scores.load(folder / "scores.parquet").to_dict() == expected().to_dict()
     assert "one run" in mistake(folder, "answers", "gold.json", "good.json", "poor.json", "-o", "scores.parquet")
 
 
-def test_intervals_stand_around_their_values(folder: Path) -> None:
+def test_intervals_contain_their_values(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", *ASKED, "--ci")
     (row,) = table_rows(good(folder, *words, "--format", "csv"), "csv")
     for name, (low, high) in ((name, expected().interval(name)) for name in MEASURES):
@@ -201,7 +201,7 @@ def test_intervals_stand_around_their_values(folder: Path) -> None:
     assert "95% confidence intervals" in table
 
 
-def test_questions_without_an_answer_are_left_out_on_demand(folder: Path) -> None:
+def test_missing_skip_leaves_out_questions_without_an_answer(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", *ASKED, "--missing", "skip", "--format", "json")
     whole = json.loads(good(folder, *words))
     assert whole == expected(missing="skip").to_dict()
@@ -209,7 +209,7 @@ def test_questions_without_an_answer_are_left_out_on_demand(folder: Path) -> Non
     assert whole["findings"][0]["message"] == "1 question without an answer (left out): unsaid"
 
 
-def test_several_files_of_predictions_are_one_table_with_the_names_of_the_files(folder: Path) -> None:
+def test_several_files_of_predictions_are_shown_in_one_table_by_file_name(folder: Path) -> None:
     words = ("answers", "gold.json", "poor.json", "good.json", *ASKED)
     rows = table_rows(good(folder, *words, "--format", "csv"), "csv")
     assert [row["run"] for row in rows] == ["poor", "good"]
@@ -222,7 +222,7 @@ def test_several_files_of_predictions_are_one_table_with_the_names_of_the_files(
     assert [(row["run"], row["query"]) for row in every] == [(run, query) for run in ("poor", "good") for query in GOLD]
 
 
-def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None:
+def test_files_with_the_same_name_are_told_apart_by_their_folders(folder: Path) -> None:
     for name in ("one", "two"):
         (folder / name).mkdir()
         write_json(folder / name / "said.json", GOOD)
@@ -234,12 +234,12 @@ def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None
 
 
 @pytest.mark.parametrize("words", [("-m", "EM", "-m", "TokenF1"), ("-m", "EM,TokenF1"), ("-m", "exact_match, F1")])
-def test_measures_are_named_one_by_one_or_with_commas(words: tuple[str, ...], folder: Path) -> None:
+def test_measures_are_given_one_by_one_or_separated_by_commas(words: tuple[str, ...], folder: Path) -> None:
     text = good(folder, "answers", "gold.json", "good.json", *words, "--format", "csv")
     assert text.splitlines()[0] == "run,EM,TokenF1"
 
 
-def test_f1_is_that_of_answers_and_parameters_are_written_behind_a_measure(folder: Path) -> None:
+def test_f1_means_token_f1_and_measures_accept_parameters(folder: Path) -> None:
     words = ("-m", "F1", "-m", "EM(normalize=neutral),F1(normalize=false)")
     whole = json.loads(good(folder, "answers", "gold.json", "good.json", *words, "--format", "json"))
     names = ["TokenF1", "EM(normalize=neutral)", "TokenF1(normalize=false)"]
@@ -247,7 +247,7 @@ def test_f1_is_that_of_answers_and_parameters_are_written_behind_a_measure(folde
     assert list(whole["means"]) == names
 
 
-def test_similarity_without_a_model_takes_static_embeddings_and_says_so(folder: Path) -> None:
+def test_sas_without_a_model_uses_static_embeddings_and_prints_a_note(folder: Path) -> None:
     table = good(folder, "answers", "gold.json", "good.json", "poor.json", "-m", "SAS")
     assert table.count(MODEL_NOTE) == 1
     for form in ("csv", "jsonl"):
@@ -260,7 +260,7 @@ def test_similarity_without_a_model_takes_static_embeddings_and_says_so(folder: 
         assert float(row["SAS(model=wordllama)"]) == scores["SAS(model=wordllama)"]
 
 
-def test_an_explanation_says_on_standard_error_which_model_it_took(folder: Path) -> None:
+def test_an_explanation_names_the_default_model_on_standard_error(folder: Path) -> None:
     for more in ([], ["--format", "json"], ["-o", "why.json"]):
         done = run_here(folder, "answers", "gold.json", "good.json", "-m", "SAS", "--explain", "nine", *more)
         assert done.returncode == 0
@@ -270,56 +270,56 @@ def test_an_explanation_says_on_standard_error_which_model_it_took(folder: Path)
     assert run_here(folder, *words).stderr == ""
 
 
-def test_a_model_that_is_named_is_taken_without_a_word(folder: Path) -> None:
+def test_a_model_that_is_given_is_used_without_a_note(folder: Path) -> None:
     words = ("answers", "gold.json", "poor.json", "-m", "SAS(model=wordllama)", "--format")
     done = installed(folder, *words, "csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(good(folder, *words, "json"))["findings"] == []
 
 
-def test_nothing_is_said_of_models_where_none_is_needed(folder: Path) -> None:
+def test_no_note_about_models_if_no_measure_needs_one(folder: Path) -> None:
     assert "model" not in good(folder, "answers", "gold.json", "good.json")
 
 
 def without(folder: Path, package: str) -> Callable[..., Done]:
-    """The command where a package is not installed."""
+    """Run the command as if a package were not installed."""
     place = folder / "not-installed"
     place.mkdir()
     (place / f"{package}.py").write_text(f"raise ModuleNotFoundError({package!r}, name={package!r})\n")
     return partial(installed, environment={"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"})
 
 
-def test_a_model_that_needs_an_extra_that_is_not_installed_is_an_error_with_the_extra(folder: Path) -> None:
+def test_a_model_whose_extra_is_not_installed_is_an_error_that_names_the_extra(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", "SAS(model=someone/some-model)", "-o", "scores.csv")
-    said = mistake(folder, *words, run=without(folder, "sentence_transformers"))
-    assert "'someone/some-model'" in said
-    assert 'pip install "karat[sas]"' in said
-    assert "wordllama" in said
+    message = mistake(folder, *words, run=without(folder, "sentence_transformers"))
+    assert "'someone/some-model'" in message
+    assert 'pip install "karat[sas]"' in message
+    assert "wordllama" in message
 
 
-def test_a_name_of_a_model_that_wants_to_be_more_is_harmless(folder: Path) -> None:
+def test_control_characters_in_the_name_of_a_model_are_harmless(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", f"SAS(model=\x1b[31m{'x' * 3000})")
-    said = mistake(folder, *words, run=without(folder, "sentence_transformers"))
-    assert r"'\x1b[31mxxx" in said
-    assert len(said) < 700
+    message = mistake(folder, *words, run=without(folder, "sentence_transformers"))
+    assert r"'\x1b[31mxxx" in message
+    assert len(message) < 700
 
 
-def test_static_embeddings_that_are_not_installed_are_an_error_with_the_extra(folder: Path) -> None:
-    said = mistake(folder, "answers", "gold.json", "good.json", "-m", "SAS", run=without(folder, "wordllama"))
-    assert 'pip install "karat[static]"' in said
+def test_static_embeddings_that_are_not_installed_are_an_error_that_names_the_extra(folder: Path) -> None:
+    message = mistake(folder, "answers", "gold.json", "good.json", "-m", "SAS", run=without(folder, "wordllama"))
+    assert 'pip install "karat[static]"' in message
 
 
-# Files, and what is in them.
+# Files and fields.
 
 
-def test_fields_that_are_called_otherwise_are_named(folder: Path) -> None:
+def test_fields_with_other_names_are_read_with_the_field_option(folder: Path) -> None:
     write_lines(folder / "theirs.jsonl", [{"nr": nr, "labels": ["a", "b"], "said": {"text": "b"}} for nr in (1, 2)])
     fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", "answer=said.text")
     text = good(folder, "answers", "theirs.jsonl", "theirs.jsonl", *fields, "-m", "EM", "--format", "csv")
     assert text == "run,EM\ntheirs,1.0\n"
 
 
-def test_a_file_of_one_record_is_read_by_the_fields_that_are_named(folder: Path) -> None:
+def test_a_file_with_one_record_is_read_with_the_field_option(folder: Path) -> None:
     write_lines(folder / "theirs.jsonl", [{"nr": 1, "labels": ["a", "b"], "said": {"text": "b"}}])
     fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", "answer=said.text")
     text = good(folder, "answers", "theirs.jsonl", "theirs.jsonl", *fields, "-m", "EM", "--format", "csv")
@@ -327,15 +327,15 @@ def test_a_file_of_one_record_is_read_by_the_fields_that_are_named(folder: Path)
 
 
 @pytest.mark.parametrize("wrong", ["sad.text", "said.txt", "sad"])
-def test_a_misspelt_field_of_a_file_of_one_record_is_an_error(wrong: str, folder: Path) -> None:
+def test_a_misspelt_field_of_a_file_with_one_record_is_an_error(wrong: str, folder: Path) -> None:
     write_json(folder / "theirs.json", {"nr": 1, "labels": ["a", "b"], "said": {"text": "b"}})
     fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", f"answer={wrong}")
-    said = mistake(folder, "answers", "theirs.json", "theirs.json", *fields)
-    assert said.startswith(f"karat: theirs.json: no field '{wrong}'. The fields are nr, labels, said.")
+    message = mistake(folder, "answers", "theirs.json", "theirs.json", *fields)
+    assert message.startswith(f"karat: theirs.json: no field '{wrong}'. The fields are nr, labels, said.")
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         (["query=id", "gold_answers=label", "answer=said"], "--field gold_answers=..."),
         (["query=id", "gold_answers=labels", "answer=say"], "--field answer=..."),
@@ -345,14 +345,14 @@ def test_a_misspelt_field_of_a_file_of_one_record_is_an_error(wrong: str, folder
         (["query=a", "query=b"], "twice"),
     ],
 )
-def test_a_wrong_field_is_an_error_with_its_mend(fields: list[str], said: str, folder: Path) -> None:
+def test_a_wrong_field_option_is_an_error_with_a_hint(fields: list[str], message: str, folder: Path) -> None:
     write_lines(folder / "theirs.jsonl", [{"id": query, "labels": ["a"], "said": "a"} for query in "pq"])
     words = [word for field in fields for word in ("--field", field)]
-    assert said in mistake(folder, "answers", "theirs.jsonl", "theirs.jsonl", *words)
+    assert message in mistake(folder, "answers", "theirs.jsonl", "theirs.jsonl", *words)
 
 
 @pytest.mark.parametrize("name", ["csv", "tsv", "jsonl", "json.gz", "squad.json"])
-def test_every_kind_of_file_gives_the_same_scores(name: str, folder: Path) -> None:
+def test_all_file_formats_give_the_same_scores(name: str, folder: Path) -> None:
     rows = [(query, text) for query, golds in GOLD.items() for text in ([golds] if isinstance(golds, str) else golds)]
     qas = [{"id": query, "answers": [{"text": text} for at, text in rows if at == query]} for query in GOLD]
     files: dict[str, Callable[[], bytes]] = {
@@ -369,7 +369,7 @@ def test_every_kind_of_file_gives_the_same_scores(name: str, folder: Path) -> No
     assert json.loads(text) == expected().to_dict()
 
 
-def test_standard_input_is_the_truth_or_the_predictions(folder: Path) -> None:
+def test_standard_input_can_be_the_truth_or_the_predictions(folder: Path) -> None:
     as_truth = good(
         folder,
         "answers",
@@ -380,7 +380,7 @@ def test_standard_input_is_the_truth_or_the_predictions(folder: Path) -> None:
         "csv",
         run=partial(installed, stdin=json.dumps(GOLD).encode()),
     )
-    as_said = good(
+    as_predictions = good(
         folder,
         "answers",
         "gold.json",
@@ -390,8 +390,8 @@ def test_standard_input_is_the_truth_or_the_predictions(folder: Path) -> None:
         "csv",
         run=partial(installed, stdin=json.dumps(GOOD).encode()),
     )
-    assert as_truth == as_said.replace("stdin", "good")
-    assert float(table_rows(as_said, "csv")[0]["TokenF1"]) == expected()["TokenF1"]
+    assert as_truth == as_predictions.replace("stdin", "good")
+    assert float(table_rows(as_predictions, "csv")[0]["TokenF1"]) == expected()["TokenF1"]
 
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
@@ -426,7 +426,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "a question that nobody knows": (["gold.json", "good.json", "--explain", "\x1b[31m"], r"no query '\x1b[31m'"),
     "nothing left": (["gold.json", "others.json", "--missing", "skip"], "Check that the question ids are spelled the"
                      " same way in both inputs, and are in the same field."),
-    "a suffix that says no format": (["gold.json", "good.json", "-o", "scores.xlsx"], "--format json"),
+    "an unknown suffix": (["gold.json", "good.json", "-o", "scores.xlsx"], "--format json"),
     "the truth as output": (["gold.json", "good.json", "-o", "gold.json"], "gold.json: the output file is"),
     "a prediction as output": (["gold.json", "good.json", "-o", "good.json"], "good.json: the output file is"),
     "a link to an input as output": (["gold.json", "good.json", "-o", "link.csv"], "the output file is also an input"),
@@ -435,15 +435,15 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_one_line_with_its_mend_and_nothing_is_written(name: str, folder: Path) -> None:
+def test_an_error_is_one_line_with_a_hint_and_nothing_is_written(name: str, folder: Path) -> None:
     (folder / "empty").touch()
     (folder / "broken.json").write_text('{"tower": "a",\n "nine": ')
     (folder / "binary").write_bytes(bytes(range(256)) * 10)
     write_json(folder / "number.json", {"nine": 9})
     write_json(folder / "others.json", {"q1": "x"})
     (folder / "link.csv").symlink_to("good.json")
-    words, said = MISTAKES[name]
-    assert said in mistake(folder, "answers", *words)
+    words, message = MISTAKES[name]
+    assert message in mistake(folder, "answers", *words)
 
 
 @pytest.mark.parametrize(
@@ -470,7 +470,7 @@ def test_a_question_is_explained_gold_answer_by_gold_answer(folder: Path) -> Non
     assert rows[3:] == ["* the best of its column", "query nine: EM(normalize=true) 1.0000"]
 
 
-def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path) -> None:
+def test_an_explanation_is_written_in_every_format_that_supports_it(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", *ASKED, "--explain", "nine")
     whole = json.loads(good(folder, *words, "--format", "json"))
     assert whole == expected().explain("nine").to_dict()
@@ -482,18 +482,18 @@ def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path
         assert (folder / f"why{suffix}").read_text("utf-8") == good(folder, *words, "--format", form)
 
 
-def test_a_question_without_an_answer_is_explained_as_such(folder: Path) -> None:
+def test_the_explanation_of_a_question_without_an_answer_shows_none(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", "EM", "--explain", "unsaid")
     assert "predicted   (none)" in good(folder, *words)
     assert json.loads(good(folder, *words, "--format", "json"))["predicted"] is None
 
 
-def test_a_question_that_was_left_out_is_not_said_to_be_missing_in_the_truth(folder: Path) -> None:
-    said = mistake(folder, "answers", "gold.json", "good.json", "--missing", "skip", "--explain", "unsaid")
-    assert said == "karat: query 'unsaid' was not evaluated: 1 question without an answer (left out): unsaid\n"
+def test_the_error_for_a_skipped_question_does_not_claim_that_the_truth_lacks_it(folder: Path) -> None:
+    message = mistake(folder, "answers", "gold.json", "good.json", "--missing", "skip", "--explain", "unsaid")
+    assert message == "karat: query 'unsaid' was not evaluated: 1 question without an answer (left out): unsaid\n"
 
 
-def test_an_explanation_of_several_files_says_whose_it_is(folder: Path) -> None:
+def test_explanations_of_several_files_are_titled_with_their_names(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "poor.json", "-m", "EM", "--explain", "tower")
     lines = good(folder, *words).splitlines()
     assert [line for line in lines if line in ("good", "poor")] == ["good", "poor"]
@@ -503,7 +503,7 @@ def test_an_explanation_of_several_files_says_whose_it_is(folder: Path) -> None:
     }  # fmt: skip
 
 
-# Texts that want to be more than texts.
+# Texts with markup and control characters.
 
 HOSTILE = ["q\x1b[31m", "\x1b]0;title\x07", "\u202eright to left", "\u2066isolated", "\x9b2J", "a\rb", "[red]x[/red]"]
 SENT = ("\x1b[31m", "\x1b]0;", "\x07", "\x9b", "\u202e", "\u2066", "a\rb")
@@ -540,7 +540,7 @@ def test_hostile_texts_are_harmless_on_a_terminal(words: list[str], hostile: Pat
 
 
 @pytest.mark.parametrize("mark", ["\u200e", "\u200f", "\u061c"])
-def test_marks_of_direction_are_shown_as_their_code(mark: str, folder: Path) -> None:
+def test_characters_that_change_the_writing_direction_are_shown_as_escapes(mark: str, folder: Path) -> None:
     write_json(folder / "gold.json", {f"{mark}q": f"{mark}a"})
     text = good(folder, "answers", "gold.json", "gold.json", "-m", "EM", "--explain", f"{mark}q")
     assert "1.0000" in text
@@ -557,7 +557,7 @@ def test_hostile_texts_in_errors_and_notes_are_harmless(hostile: Path) -> None:
     assert done.stderr.strip().isprintable()
 
 
-def test_half_a_character_in_an_answer_is_explained_in_a_file_as_on_standard_output(folder: Path) -> None:
+def test_a_lone_surrogate_in_an_answer_is_written_alike_to_a_file_and_to_standard_output(folder: Path) -> None:
     write_json(folder / "gold.json", {"q": "a\ud800"})
     words = ("answers", "gold.json", "gold.json", "-m", "EM", "--explain", "q", "--format", "json")
     assert json.loads(good(folder, *words))["predicted"] == "a\ud800"
@@ -568,7 +568,7 @@ def test_half_a_character_in_an_answer_is_explained_in_a_file_as_on_standard_out
         assert (folder / f"why.{suffix}").read_text("utf-8").count(code) == 2
 
 
-def test_a_file_whose_name_wants_to_be_markup_is_harmless(folder: Path) -> None:
+def test_markup_in_the_name_of_a_file_is_harmless(folder: Path) -> None:
     for name in ("\x1b[31mx.json", "[bold red]x.json"):
         write_json(folder / name, GOOD)
     words = ("answers", "gold.json", "\x1b[31mx.json", "[bold red]x.json", "-m", "EM")
@@ -578,7 +578,7 @@ def test_a_file_whose_name_wants_to_be_markup_is_harmless(folder: Path) -> None:
         assert text.replace("\n", "").isprintable()
 
 
-def test_hostile_texts_come_whole_out_of_formats_for_programs(hostile: Path) -> None:
+def test_hostile_texts_are_unchanged_in_formats_for_programs(hostile: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", "EM", "--format")
     assert [row["query"] for row in json.loads(good(hostile, *words, "json"))["queries"]] == HOSTILE
     good(hostile, *words, "csv", "--per-query", "-o", "scores.csv")
@@ -586,7 +586,7 @@ def test_hostile_texts_come_whole_out_of_formats_for_programs(hostile: Path) -> 
         assert [row["query"] for row in csv.DictReader(file)] == HOSTILE
 
 
-def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> None:
+def test_a_character_that_the_encoding_lacks_is_shown_as_an_escape(folder: Path) -> None:
     words = ("answers", "gold.json", "good.json", "-m", "EM", "--explain", "größe", "--format", "markdown")
     assert "| gold | 北京 | 1.0000 |" in good(folder, *words)
     done = installed(folder, *words, environment={"PYTHONIOENCODING": "ascii"})
@@ -598,7 +598,7 @@ def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> 
     ("words", "questions"),
     [(["--per-query", "--format", "csv"], 20_000), (["--explain", "0"], 3), ([], 3)],
 )  # fmt: skip
-def test_a_reader_that_has_seen_enough_ends_it_quietly(words: list[str], questions: int, folder: Path) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(words: list[str], questions: int, folder: Path) -> None:
     write_json(folder / "gold.json", {str(at): "a" for at in range(questions)})
     command = [str(KARAT), "answers", "gold.json", "gold.json", "-m", "EM", *words]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -613,7 +613,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(words: list[str], questio
 # Results with answers.
 
 
-def test_results_with_both_are_measured_by_the_measures_of_both(folder: Path) -> None:
+def test_results_with_documents_and_answers_get_the_default_measures_of_both(folder: Path) -> None:
     whole = json.loads(good(folder, "evaluate", "results.jsonl", "--format", "json"))
     assert tuple(whole["means"]) == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
     assert whole == evaluate_results(BOTH, name="results").to_dict()
@@ -621,27 +621,27 @@ def test_results_with_both_are_measured_by_the_measures_of_both(folder: Path) ->
     assert whole["queries"][2]["RR"] is None
 
 
-def test_results_are_measured_by_what_is_named(folder: Path) -> None:
+def test_results_get_the_measures_that_are_given(folder: Path) -> None:
     text = good(folder, "evaluate", "results.jsonl", "-m", "EM", "--per-query", "--format", "csv")
     assert text == "query,EM\nboth,1.0\nanswers,0.0\n"
     text = good(folder, "evaluate", "results.jsonl", "-m", "EM,RR", "--format", "csv")
     assert text == "run,EM,RR\nresults,0.5,0.75\n"
 
 
-def test_results_with_answers_alone_are_measured_by_the_measures_of_answers(folder: Path) -> None:
+def test_results_with_only_answers_get_the_default_answer_measures(folder: Path) -> None:
     whole = json.loads(good(folder, "evaluate", "answers.jsonl", "--format", "json"))
     assert tuple(whole["means"]) == DEFAULT_ANSWER_MEASURES
     assert good(folder, "evaluate", "answers.jsonl", "-m", "F1", "--format", "csv") == "run,TokenF1\nanswers,0.0\n"
     assert "--field truth=" in mistake(folder, "evaluate", "answers.jsonl", "-m", "RR")
 
 
-def test_f1_is_an_error_where_both_are_there(folder: Path) -> None:
-    said = mistake(folder, "evaluate", "results.jsonl", "-m", "F1")
-    assert "F of documents or TokenF1 of answers" in said
-    assert "Write F or TokenF1." in said
+def test_f1_is_ambiguous_if_results_contain_documents_and_answers(folder: Path) -> None:
+    message = mistake(folder, "evaluate", "results.jsonl", "-m", "F1")
+    assert "F of documents or TokenF1 of answers" in message
+    assert "Write F or TokenF1." in message
 
 
-def test_similarity_of_results_takes_static_embeddings_and_says_so(folder: Path) -> None:
+def test_sas_of_results_uses_static_embeddings_and_prints_a_note(folder: Path) -> None:
     done = run_here(folder, "evaluate", "results.jsonl", "-m", "SAS", "--format", "csv")
     assert done.stdout.startswith("run,SAS(model=wordllama)\n")
     assert MODEL_NOTE in done.stderr
@@ -663,7 +663,7 @@ def test_documents_and_answers_of_a_query_are_explained_in_two_tables(folder: Pa
     assert "query answers: RR null, EM 0.0000" in alone["answers"]
 
 
-def test_the_results_of_the_demo_hold_documents_and_answers(folder: Path) -> None:
+def test_the_results_of_the_demo_contain_documents_and_answers(folder: Path) -> None:
     whole = json.loads(good(folder, "evaluate", demo.RESULTS, "--match", "prefix", "--format", "json"))
     assert tuple(whole["means"]) == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
     assert len(whole["queries"]) == 50
@@ -674,14 +674,14 @@ def test_the_results_of_the_demo_hold_documents_and_answers(folder: Path) -> Non
     assert re.search(r"(?m)^predicted   \w", shown)
 
 
-# What the measures mean.
+# Explanations of measures.
 
 
-@pytest.mark.parametrize(("name", "said"), [("EM", "EM(normalize=true)"), ("F1", "F1"), ("TokenF1", "SQuAD"),
+@pytest.mark.parametrize(("name", "expected"), [("EM", "EM(normalize=true)"), ("F1", "F1"), ("TokenF1", "SQuAD"),
                                             ("SAS", "wordllama"), ("sas", "semantic_answer_similarity")])  # fmt: skip
-def test_a_measure_is_explained_and_its_example_runs(name: str, said: str, folder: Path) -> None:
+def test_a_measure_is_explained_and_its_example_runs(name: str, expected: str, folder: Path) -> None:
     text = good(folder, "measures", name)
-    for word in (said, "formula", "reference", "range", "also known as"):
+    for word in (expected, "formula", "reference", "range", "also known as"):
         assert word in text
     report = io.StringIO()
     runner = doctest.DocTestRunner(verbose=False)
@@ -692,18 +692,18 @@ def test_a_measure_is_explained_and_its_example_runs(name: str, said: str, folde
 
 
 @pytest.mark.parametrize("name", ["F1", "f1"])
-def test_a_name_of_two_measures_explains_both(name: str, folder: Path) -> None:
+def test_a_name_that_two_measures_share_explains_both(name: str, folder: Path) -> None:
     of_documents, of_answers = good(folder, "measures", "F"), good(folder, "measures", "TokenF1")
     assert good(folder, "measures", name) == f"{of_documents}\n{of_answers}"
 
 
-def test_true_may_be_written_as_in_python(folder: Path) -> None:
+def test_true_can_be_capitalised_as_in_python(folder: Path) -> None:
     for value in ("True", "TRUE", "true"):
         text = good(folder, "answers", "gold.json", "poor.json", "-m", f"EM(normalize={value})", "--format", "csv")
         assert text.splitlines()[0] == "run,EM(normalize=true)"
 
 
-def test_an_answer_that_is_an_object_is_noticed_with_its_mend_and_documents_are_scored(folder: Path) -> None:
+def test_an_answer_that_is_an_object_is_reported_with_a_hint_and_documents_are_scored(folder: Path) -> None:
     write_lines(folder / "objects.jsonl", [{**BOTH[0], "answer": {"text": "q"}}])
     done = run_here(folder, "evaluate", "objects.jsonl", "--format", "csv")
     assert done.returncode == 0
@@ -715,7 +715,7 @@ def test_an_answer_that_is_an_object_is_noticed_with_its_mend_and_documents_are_
     assert good(folder, *words, "--field", "answer=answer.text", "--format", "csv") == "run,EM\nobjects,1.0\n"
 
 
-def test_measures_of_answers_are_listed_and_say_what_they_take(folder: Path) -> None:
+def test_answer_measures_are_listed_with_their_input(folder: Path) -> None:
     listed = good(folder, "measures")
     for name in ("EM", "TokenF1", "TokenPrecision", "TokenRecall", "RougeL", "Contains", "SAS"):
         assert re.search(rf"(?m)^{name}\s", listed)
@@ -723,7 +723,7 @@ def test_measures_of_answers_are_listed_and_say_what_they_take(folder: Path) -> 
     assert "karat answers" not in good(folder, "measures", "AP")
 
 
-def test_the_command_has_help_with_its_options(folder: Path) -> None:
+def test_the_help_of_the_command_lists_its_options(folder: Path) -> None:
     text = good(folder, "answers", "--help")
     assert "Usage: karat answers" in text
     for option in ("-m", "--field", "--explain", "--per-query", "--format", "-o", "--ci", "--missing"):

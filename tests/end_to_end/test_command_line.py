@@ -1,4 +1,4 @@
-"""The installed command, as its users meet it: in pipes, on terminals, with good files and bad."""
+"""The installed command in pipes and on terminals, with good and bad files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -51,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def installed(folder: Path, *words: str | Path, stdin: bytes = b"", **environment: str) -> Done:
-    """The command in a process of its own, where that makes a difference."""
+    """Run the installed command in its own process."""
     done = subprocess.run(
         [KARAT, *map(str, words)], cwd=folder, input=stdin, capture_output=True, check=False,
         env=plain_environment(environment),
@@ -72,7 +73,7 @@ def well(done: Done) -> str:
 def on_terminal(
     folder: Path, *words: str, columns: int = 200, errors: bool = False, **environment: str
 ) -> tuple[int, str]:
-    """What a terminal of some width shows of standard output, or of standard error."""
+    """What a terminal of this width receives on standard output, or on standard error."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(
@@ -96,7 +97,7 @@ def on_terminal(
 
 @pytest.fixture(scope="session")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """What two runs look like in each format; printed once, read by many tests."""
+    """The output for two runs in each format, computed once for many tests."""
 
     @cache
     def printed(form: str) -> str:
@@ -117,7 +118,7 @@ def expected(folder: Path, name: str) -> Scores:
     return karat.evaluate(folder / "truth.qrels", folder / f"{name}.trec", MEASURES, name=name)
 
 
-# Every format holds the same numbers.
+# Every format contains the same numbers.
 
 
 def cells(text: str, form: str) -> list[list[str]]:
@@ -140,7 +141,7 @@ def machine_rows(text: str, form: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
-def test_formats_for_programs_hold_every_mean_to_the_last_digit(
+def test_formats_for_programs_contain_every_mean_to_the_last_digit(
     form: str, folder: Path, printed: Callable[[str], str]
 ) -> None:
     rows = machine_rows(printed(form), form)
@@ -151,14 +152,14 @@ def test_formats_for_programs_hold_every_mean_to_the_last_digit(
 
 
 @pytest.mark.parametrize("form", ["tsv", "jsonl"])
-def test_formats_for_programs_hold_every_query_to_the_last_digit(form: str, folder: Path) -> None:
+def test_formats_for_programs_contain_every_query_to_the_last_digit(form: str, folder: Path) -> None:
     text = good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "--format", form, "--per-query")
     rows = machine_rows(text, form)
     found = {row["query"]: {name: float(row[name]) for name in MEASURES} for row in rows}
     assert found == expected(folder, "poor").per_query
 
 
-def test_json_holds_means_queries_and_what_was_noticed(folder: Path, printed: Callable[[str], str]) -> None:
+def test_json_contains_means_queries_and_findings(folder: Path, printed: Callable[[str], str]) -> None:
     data = json.loads(good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--format", "json"))
     assert data == expected(folder, "good").to_dict()
     several = json.loads(printed("json"))
@@ -166,7 +167,7 @@ def test_json_holds_means_queries_and_what_was_noticed(folder: Path, printed: Ca
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
-def test_formats_that_hold_numbers_alone_have_what_was_noticed_on_standard_error(form: str, folder: Path) -> None:
+def test_findings_go_to_standard_error_if_the_format_contains_only_numbers(form: str, folder: Path) -> None:
     done = run_here(folder, "evaluate", "truth.qrels", "poor.trec", "--format", form)
     assert "note: " in done.stderr
     assert "note: " not in done.stdout
@@ -176,7 +177,7 @@ def test_formats_that_hold_numbers_alone_have_what_was_noticed_on_standard_error
 
 
 @pytest.mark.parametrize("name", ["scores.csv.gz", "scores.xlsx"])
-def test_a_file_whose_name_says_no_format_is_refused(name: str, folder: Path) -> None:
+def test_an_output_file_with_an_unknown_suffix_is_rejected(name: str, folder: Path) -> None:
     done = run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", name)
     assert done.returncode == 2
     assert "--format" in done.stderr
@@ -191,13 +192,13 @@ def test_an_input_is_never_overwritten(folder: Path) -> None:
     assert (folder / "good.trec").read_text() == GOOD
 
 
-def test_a_dash_for_the_file_is_standard_output(folder: Path) -> None:
+def test_a_dash_as_the_output_file_is_standard_output(folder: Path) -> None:
     assert good(folder, "evaluate", "truth.qrels", "good.trec", "-o", "-", "--format", "csv").startswith("run,")
     assert not (folder / "-").exists()
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex"])
-def test_formats_for_people_hold_the_same_numbers_to_four_digits(
+def test_formats_for_people_show_the_same_numbers_to_four_digits(
     form: str, folder: Path, printed: Callable[[str], str]
 ) -> None:
     text = printed(form)
@@ -211,14 +212,14 @@ def test_formats_for_people_hold_the_same_numbers_to_four_digits(
 
 
 @pytest.mark.parametrize("form", ["table", "latex"])
-def test_formats_for_people_show_every_query_if_asked(form: str, folder: Path) -> None:
+def test_per_query_shows_every_query_in_formats_for_people(form: str, folder: Path) -> None:
     text = good(folder, "evaluate", "truth.qrels", "good.trec", *ASKED, "--format", form, "--per-query")
     header, *rows = cells(text, form)
     assert header == ["query", *MEASURES]
     assert [row[0] for row in rows[:4]] == ["q1", "q2", "q3", "all"]
 
 
-def test_several_runs_mark_the_best_of_each_column(folder: Path, printed: Callable[[str], str]) -> None:
+def test_the_best_run_of_each_column_is_marked(folder: Path, printed: Callable[[str], str]) -> None:
     def marked(form: str, pattern: str) -> list[str]:
         return re.findall(pattern, printed(form))
 
@@ -228,7 +229,7 @@ def test_several_runs_mark_the_best_of_each_column(folder: Path, printed: Callab
     assert marked("latex", r"\\textbf\{(.*?)\}") == best
 
 
-def test_intervals_stand_around_their_values(folder: Path) -> None:
+def test_intervals_contain_their_values(folder: Path) -> None:
     (row,) = machine_rows(
         good(folder, "evaluate", "truth.qrels", "poor.trec", "-m", "AP", "--ci", "--format", "csv"), "csv"
     )
@@ -246,14 +247,14 @@ def test_options_reach_the_evaluation(folder: Path) -> None:
     assert row == {"run": "odd", "RR": 1.0}
 
 
-def test_standard_input_is_a_run_or_a_truth(folder: Path) -> None:
+def test_standard_input_can_be_the_run_or_the_truth(folder: Path) -> None:
     words = (*ASKED, "--format", "csv")
     as_run = well(installed(folder, "evaluate", "truth.qrels", "-", *words, stdin=GOOD.encode()))
     as_truth = well(installed(folder, "evaluate", "-", "good.trec", *words, stdin=gzip.compress(TRUTH.encode())))
     assert as_run.splitlines()[1].split(",")[1:] == as_truth.splitlines()[1].split(",")[1:]
 
 
-# Files: whole or not at all.
+# Files are written completely or not at all.
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def test_standard_input_is_a_run_or_a_truth(folder: Path) -> None:
     [("s.csv", "csv"), ("s.json", "json"), ("s.md", "markdown"),
      ("s.tex", "latex"), ("s.CSV", "csv")],
 )  # fmt: skip
-def test_the_name_of_the_file_decides_the_format(
+def test_the_suffix_of_the_output_file_decides_the_format(
     name: str, form: str, folder: Path, printed: Callable[[str], str]
 ) -> None:
     words = ["evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED]
@@ -270,25 +271,25 @@ def test_the_name_of_the_file_decides_the_format(
     assert sorted(path.name for path in folder.iterdir()) == sorted([name, "good.trec", "poor.trec", "truth.qrels"])
 
 
-def test_the_format_asked_for_goes_before_the_name_of_the_file(folder: Path) -> None:
+def test_the_format_option_overrides_the_suffix_of_the_output_file(folder: Path) -> None:
     good(folder, "evaluate", "truth.qrels", "good.trec", "--format", "json", "-o", "s.csv")
     assert json.loads((folder / "s.csv").read_text())["name"] == "good"
 
 
-def test_a_parquet_file_comes_back_as_the_same_scores(folder: Path) -> None:
+def test_a_parquet_file_is_loaded_as_the_same_scores(folder: Path) -> None:
     good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "-o", "s.parquet")
     assert Scores.load(folder / "s.parquet").to_dict() == expected(folder, "poor").to_dict()
     assert pq.read_table(folder / "s.parquet").column_names == ["query", *MEASURES]
 
 
-def test_saved_json_and_csv_come_back_as_the_same_scores(folder: Path) -> None:
+def test_saved_json_and_csv_are_loaded_as_the_same_scores(folder: Path) -> None:
     good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "-o", "s.json")
     good(folder, "evaluate", "truth.qrels", "poor.trec", *ASKED, "-o", "s.csv", "--per-query")
     assert Scores.load(folder / "s.json").to_dict() == expected(folder, "poor").to_dict()
     assert Scores.load(folder / "s.csv").per_query == expected(folder, "poor").per_query
 
 
-def test_a_symbolic_link_stays_one_and_its_target_is_replaced(folder: Path) -> None:
+def test_a_symbolic_link_is_kept_and_its_target_is_replaced(folder: Path) -> None:
     (folder / "real").mkdir()
     (folder / "real" / "scores.csv").write_text("old")
     os.chmod(folder / "real" / "scores.csv", 0o640)
@@ -300,8 +301,8 @@ def test_a_symbolic_link_stays_one_and_its_target_is_replaced(folder: Path) -> N
     assert [path.name for path in (folder / "real").iterdir()] == ["scores.csv"]
 
 
-def refused(folder: Path, done: Done) -> str:
-    """One message on standard error, status 2, no traceback, nothing on standard output, nothing written."""
+def refused(done: Done) -> str:
+    """The error message: one line on standard error, status 2, no traceback, nothing on standard output."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -313,7 +314,7 @@ def refused(folder: Path, done: Done) -> str:
 
 
 def test_a_full_disk_is_an_error(folder: Path) -> None:
-    error = refused(folder, run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", "/dev/full"))
+    error = refused(run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", "/dev/full"))
     assert "/dev/full" in error
 
 
@@ -348,7 +349,7 @@ NO_SPACE = OSError(28, "No space left on device")
         ("scores.parquet", "fsync", NO_SPACE),
     ],
 )
-def test_an_interrupted_or_failing_write_leaves_the_old_file_and_nothing_else(
+def test_an_interrupted_or_failed_write_keeps_the_old_file_and_leaves_no_other(
     raised: BaseException, name: str, at: str, folder: Path
 ) -> None:
     (folder / name).write_text("old")
@@ -371,7 +372,7 @@ karat.cli.main()
 """
 
 
-def test_a_killed_write_leaves_the_old_file(folder: Path) -> None:
+def test_a_killed_write_keeps_the_old_file(folder: Path) -> None:
     (folder / "scores.csv").write_text("old")
     done = subprocess.run([sys.executable, "-c", KILLED], cwd=folder, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -380,7 +381,7 @@ def test_a_killed_write_leaves_the_old_file(folder: Path) -> None:
 
 @pytest.fixture
 def read_only() -> Iterator[Path]:
-    """A folder that all may read and nobody may write; root may everything, so it loses that right."""
+    """A folder that can be read but not written; root could write anyway, so that right is dropped."""
     folder = Path(tempfile.mkdtemp())
     for name, text in {"truth.qrels": TRUTH, "good.trec": GOOD, "scores.csv": "old"}.items():
         (folder / name).write_text(text)
@@ -400,19 +401,19 @@ def test_a_read_only_folder_is_an_error_and_keeps_the_old_file(name: str, read_o
     done = subprocess.run(words, cwd=read_only, capture_output=True, check=False, text=True, env=plain_environment())
     if done.stderr.startswith("setpriv"):
         pytest.skip(done.stderr)
-    assert name in refused(read_only, done)
+    assert name in refused(done)
     assert (read_only / "scores.csv").read_text() == "old"
     assert len(list(read_only.iterdir())) == 3
 
 
 @pytest.mark.parametrize("target", ["nowhere/scores.csv", ".", "x" * 300 + ".csv"])
-def test_a_place_where_no_file_can_be_is_an_error_that_names_it(target: str, folder: Path) -> None:
-    error = refused(folder, run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", target))
+def test_an_impossible_output_path_is_an_error_that_names_it(target: str, folder: Path) -> None:
+    error = refused(run_here(folder, "evaluate", "truth.qrels", "good.trec", "-o", target))
     assert "cannot be written" in error
 
 
-def test_several_runs_do_not_fit_into_one_parquet_file(folder: Path) -> None:
-    refused(folder, run_here(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", "-o", "s.parquet"))
+def test_several_runs_cannot_be_written_to_one_parquet_file(folder: Path) -> None:
+    refused(run_here(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", "-o", "s.parquet"))
     assert not (folder / "s.parquet").exists()
 
 
@@ -444,17 +445,17 @@ def bad_file(folder: Path, data: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_one_clear_message_and_nothing_is_written(name: str, folder: Path) -> None:
+def test_bad_input_is_one_message_and_nothing_is_written(name: str, folder: Path) -> None:
     words = BAD[name](folder)
     (folder / "out.csv").write_text("old")
     before = sorted(folder.iterdir())
-    refused(folder, run_here(folder, "evaluate", *words, "-o", "out.csv"))
+    refused(run_here(folder, "evaluate", *words, "-o", "out.csv"))
     assert (folder / "out.csv").read_text() == "old"
     assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("name", ["a duplicate with escapes", "escapes"])
-def test_an_error_on_a_terminal_sends_no_escapes(name: str, folder: Path) -> None:
+def test_an_error_on_a_terminal_contains_no_escape_sequences(name: str, folder: Path) -> None:
     status, shown = on_terminal(folder, "evaluate", *BAD[name](folder), errors=True)
     assert status == 2
     assert "karat: " in shown
@@ -462,25 +463,52 @@ def test_an_error_on_a_terminal_sends_no_escapes(name: str, folder: Path) -> Non
         assert sent not in shown
 
 
+USAGE = "Usage: karat evaluate [OPTIONS] TRUTH [RUN...]"
+RUN = ["evaluate", "truth.qrels", "good.trec"]
+
+
 @pytest.mark.parametrize(
-    "words",
-    [["evaluate", "truth.qrels"], ["evaluate", "truth.qrels", "good.trec", "--ties", "random"],
-     ["evaluate", "truth.qrels", "good.trec", "--format", "xml"],
-     ["evaluate", "truth.qrels", "good.trec", "--rel", "x"],
-     ["evaluate", "truth.qrels", "good.trec", "--no-such-option"], ["no-such-command"], ["measures", "nDCGG"]],
+    ("words", "message"),
+    [
+        (["evaluate"], f"TRUTH is missing. {USAGE}"),
+        (["evaluate", "truth.qrels"], "truth.qrels: a truth without a run cannot be evaluated. Add a run after it"),
+        ([*RUN, "--ties", "worse"], "--ties='worse' is not one of trec, input, best, worst. Did you mean worst?"),
+        ([*RUN, "--format", "xml"], "--format='xml' is not one of table, tsv, csv, json, jsonl, markdown, latex"),
+        ([*RUN, "--rel", "x"], "--rel: 'x' is not a valid float"),
+        ([*RUN, "--per-qery"], "no such option: --per-qery. Did you mean --per-query?"),
+        ([*RUN, "--zzz"], "no such option: --zzz. See karat evaluate --help."),
+        ([*RUN, "-m"], "option '-m' requires an argument"),
+        ([*RUN, "--ci=yes"], "option '--ci' does not take a value"),
+        (["gate", "a", "b", "c"], "unexpected extra argument (c). Usage: karat gate [OPTIONS] TRUTH [RUN]"),
+        (["evalute"], "no such command: evalute. Did you mean evaluate?"),
+        (["xyz"], "no such command: xyz. The commands are evaluate, answers, compare, diff, gate, measures, demo."),
+        (["--zzz"], "no such option: --zzz. See karat --help."),
+        (["measures", "nDCGG"], "Did you mean nDCG"),
+    ],
 )  # fmt: skip
-def test_a_wrong_command_line_exits_with_2_and_says_so_on_standard_error(words: list[str], folder: Path) -> None:
-    done = run_here(folder, *words)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_usage_error_is_one_line_with_a_hint(words: list[str], message: str, folder: Path) -> None:
+    assert message in refused(run_here(folder, *words))
+
+
+def test_ctrl_c_ends_quietly_with_status_130(folder: Path) -> None:
+    process = subprocess.Popen(
+        [KARAT, "evaluate", "truth.qrels", "-"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env=plain_environment(),
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(GOOD.encode())
+    process.stdin.flush()
+    # Reading standard input, it waits for more.
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.strip()) == (130, b"", b"")
 
 
 # Terminals and pipes.
 
 
-def test_a_pipe_gets_plain_text_also_from_a_colourful_terminal(folder: Path, printed: Callable[[str], str]) -> None:
+def test_a_pipe_gets_plain_text(folder: Path, printed: Callable[[str], str]) -> None:
     text = well(installed(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, COLUMNS="20"))
     assert text == printed("table")
     assert text.replace("\n", "").isprintable()
@@ -568,7 +596,7 @@ ODD = f"q{ESCAPE}[31m [red]d[/red] {ESCAPE}]0;x\x07 \\[b] &<b> %_$ | ** `x`".spl
 
 @pytest.fixture
 def odd(folder: Path) -> Path:
-    """A truth whose queries have ids that want to be markup or escape codes."""
+    """A truth whose query ids contain markup or escape sequences."""
     (folder / "truth.qrels").write_text("".join(f"{query} 0 a 1\n" for query in ODD))
     (folder / "good.trec").write_text("".join(f"{query} Q0 a 1 1 t\n" for query in ODD[1:]))
     return folder
@@ -593,7 +621,7 @@ def test_odd_ids_are_harmless_on_a_terminal(odd: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_odd_ids_come_whole_out_of_formats_for_programs_in_a_pipe_and_in_a_file(form: str, odd: Path) -> None:
+def test_odd_ids_are_unchanged_in_formats_for_programs_in_a_pipe_and_in_a_file(form: str, odd: Path) -> None:
     words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--format", form]
     text = good(odd, *words)
     rows = json.loads(text)["queries"] if form == "json" else machine_rows(text, form)
@@ -602,7 +630,7 @@ def test_odd_ids_come_whole_out_of_formats_for_programs_in_a_pipe_and_in_a_file(
     assert (odd / "file").read_text() == text
 
 
-def test_a_name_of_a_run_that_wants_to_be_markup_is_harmless(folder: Path) -> None:
+def test_markup_in_the_name_of_a_run_is_harmless(folder: Path) -> None:
     shutil.copy(folder / "good.trec", folder / "[bold red]x.trec")
     shutil.copy(folder / "good.trec", folder / f"{ESCAPE}[31mx.trec")
     text = good(folder, "evaluate", "truth.qrels", "[bold red]x.trec", f"{ESCAPE}[31mx.trec")
@@ -610,7 +638,7 @@ def test_a_name_of_a_run_that_wants_to_be_markup_is_harmless(folder: Path) -> No
     assert text.replace("\n", "").isprintable()
 
 
-def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> None:
+def test_a_character_that_the_encoding_lacks_is_shown_as_an_escape(folder: Path) -> None:
     (folder / "truth.qrels").write_text("日 0 a 1\n")
     (folder / "good.trec").write_text("日 Q0 a 1 1 t\n")
     words = ["evaluate", "truth.qrels", "good.trec", "--per-query", "--format", "csv"]
@@ -619,7 +647,7 @@ def test_a_terminal_that_cannot_show_a_character_gets_its_code(folder: Path) -> 
 
 
 @pytest.mark.parametrize(("form", "queries"), [("table", 3), ("csv", 20_000)])
-def test_a_reader_that_has_seen_enough_ends_it_quietly(form: str, queries: int, folder: Path) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(form: str, queries: int, folder: Path) -> None:
     (folder / "truth.qrels").write_text("".join(f"q{at} 0 a 1\n" for at in range(queries)))
     words = [str(KARAT), "evaluate", "truth.qrels", "good.trec", "--per-query", "-m", "AP", "--format", form]
     process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -634,18 +662,40 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(form: str, queries: int, 
 # The other commands.
 
 
-def test_every_command_has_help(folder: Path) -> None:
-    text = good(folder, "--help")
-    for command in ("evaluate", "answers", "compare", "diff", "gate", "measures", "demo"):
-        assert command in text
-        of_command = good(folder, command, "--help")
-        assert "Usage: karat " + command in of_command
-    options = good(folder, "evaluate", "--help")
-    for option in ("--per-query", "--format", "-o", "--ci", "--missing", "--ties", "--duplicates", "--rel", "-m"):
-        assert option in options
+COMMANDS = ("evaluate", "answers", "compare", "diff", "gate", "measures", "demo")
 
 
-def test_the_version_is_that_of_the_package(folder: Path) -> None:
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
+def test_help_shows_every_command_with_its_whole_description(words: list[str], folder: Path) -> None:
+    text = good(folder, *words)
+    listed = " ".join(text.split())
+    for command in COMMANDS:
+        description = good(folder, command, "--help").split("\n\n")[1]
+        assert f" {command} {' '.join(description.split())}" in listed
+    assert "..." not in text.replace("[ARGUMENTS...]", "")
+    assert 'eval "$(_KARAT_COMPLETE=bash_source karat)"' in listed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_shows_plain_names_for_values(command: str, folder: Path) -> None:
+    text = good(folder, command, "-h")
+    assert text == good(folder, command, "--help")
+    assert text.startswith(f"Usage: karat {command} [OPTIONS]")
+    assert text.isascii()
+    for unwanted in ("{TRUTH", "[[", "<", "TEXT", "FLOAT", "INTEGER", "None"):
+        assert unwanted not in text
+
+
+def test_the_help_of_evaluate_explains_arguments_and_options(folder: Path) -> None:
+    text = good(folder, "evaluate", "--help")
+    assert text.startswith(USAGE)
+    names = ("TRUTH ", "RUN... ", "-m, --measure MEASURE", "-o, --output FILE", "--format table|tsv|csv|json|jsonl",
+             "--per-query", "--ci", "--missing zero|skip", "--ties trec|input|best|worst", "--rel GRADE")  # fmt: skip
+    for shown in names:
+        assert f"  {shown}" in text
+
+
+def test_the_version_is_the_version_of_the_package(folder: Path) -> None:
     assert well(installed(folder, "--version")) == f"karat {karat.__version__}\n"
 
 

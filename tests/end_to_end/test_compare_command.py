@@ -1,4 +1,4 @@
-"""`karat compare`: runs, results and saved scores, every format, and mistakes in one line."""
+"""`karat compare`: runs, results and saved scores, every format, and errors of one line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def karat(folder: Path) -> Karat:
-    """The command as it is installed, without a process of its own."""
+    """Run the command inside the test process."""
 
     def run(*words: str, command: str = "compare") -> Done:
         done = run_here(folder, command, *words)
@@ -71,7 +71,7 @@ def good(done: Done) -> str:
 
 
 def refused(done: Done) -> str:
-    """The one line of a mistake."""
+    """The error message, which is one line."""
     assert done.status == 2
     assert done.out == ""
     assert done.err.startswith("karat: ")
@@ -91,7 +91,7 @@ def write_results(path: Path, rows: list[dict[str, Any]]) -> str:
 # Runs.
 
 
-def test_the_installed_command_compares_two_runs_and_says_it_in_the_last_line(folder: Path) -> None:
+def test_the_installed_command_compares_two_runs_and_ends_with_the_result_in_words(folder: Path) -> None:
     words = [str(KARAT), "compare", "truth.qrels", "bm25.trec", "bm25-rm3.trec", "-m", "nDCG@10"]
     done = subprocess.run(words, cwd=folder, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -101,7 +101,7 @@ def test_the_installed_command_compares_two_runs_and_says_it_in_the_last_line(fo
     assert lines[-1].endswith(", Holm-corrected, 50 queries)")
 
 
-def test_the_command_finds_what_the_library_finds(karat: Karat, folder: Path) -> None:
+def test_the_command_prints_what_the_library_computes(karat: Karat, folder: Path) -> None:
     found = json.loads(good(karat(*PAIR, "--format", "json", "--detect", "0.01", "--level", "0.9")))
     systems = {name: scores(folder, name, "P@10") for name in ("bm25", "bm25-rm3")}
     assert found == compare(systems, test="t", detect=0.01, level=0.9).to_dict()
@@ -109,7 +109,7 @@ def test_the_command_finds_what_the_library_finds(karat: Karat, folder: Path) ->
     assert "power 0.8" in found["sentences"][0]
 
 
-def test_more_than_two_runs_are_compared_each_with_each_or_with_the_one_named(karat: Karat) -> None:
+def test_more_than_two_runs_are_compared_in_pairs_or_with_the_baseline(karat: Karat) -> None:
     runs = ("truth.qrels", *(f"{name}.trec" for name in SYSTEMS), "-m", "P@10", "--test", "t", "--format", "jsonl")
     each = [json.loads(line) for line in karat(*runs).out.splitlines()]
     assert [(row["system"], row["baseline"]) for row in each] == [
@@ -123,7 +123,7 @@ def test_more_than_two_runs_are_compared_each_with_each_or_with_the_one_named(ka
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ((), "p by the paired t-test, Holm-corrected"),
         (("--test", "bootstrap"), "p by the paired bootstrap test (10,000 resamples)"),
@@ -134,8 +134,8 @@ def test_more_than_two_runs_are_compared_each_with_each_or_with_the_one_named(ka
         (("--detect", "0.02"), "Detecting a difference of 0.02 takes "),
     ],
 )
-def test_options_show_in_what_is_said(karat: Karat, words: tuple[str, ...], says: str) -> None:
-    assert says in good(karat(*PAIR, *words))
+def test_options_change_the_printed_result(karat: Karat, words: tuple[str, ...], message: str) -> None:
+    assert message in good(karat(*PAIR, *words))
 
 
 def test_findings_of_the_runs_are_shown(karat: Karat, folder: Path) -> None:
@@ -146,7 +146,7 @@ def test_findings_of_the_runs_are_shown(karat: Karat, folder: Path) -> None:
     assert "note: bm25-rm3: unjudged: 38% of the documents in the top 10." in out
 
 
-def test_queries_that_a_run_lacks_are_an_error_or_left_out_and_counted(karat: Karat, folder: Path) -> None:
+def test_queries_that_a_run_lacks_are_an_error_or_are_left_out_and_counted(karat: Karat, folder: Path) -> None:
     lines = (folder / "bm25.trec").read_text().splitlines(keepends=True)
     (folder / "bm25.trec").write_text("".join(line for line in lines if not line.startswith("q01 ")))
     line = refused(karat(*PAIR, "--missing", "skip"))
@@ -161,7 +161,7 @@ def test_queries_that_a_run_lacks_are_an_error_or_left_out_and_counted(karat: Ka
 
 
 @pytest.mark.parametrize("form", sorted(set(SUFFIXES.values())))
-def test_every_format_is_printed_and_written_alike(karat: Karat, folder: Path, form: str) -> None:
+def test_every_format_is_the_same_on_standard_output_and_in_a_file(karat: Karat, folder: Path, form: str) -> None:
     printed = karat(*PAIR, "--format", form)
     assert printed.status == 0
     written = karat(*PAIR, "--format", form, "-o", "report.anything")
@@ -183,13 +183,13 @@ STARTS = {
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_name_of_a_file_says_its_format(karat: Karat, folder: Path, suffix: str) -> None:
+def test_the_suffix_of_the_output_file_decides_the_format(karat: Karat, folder: Path, suffix: str) -> None:
     assert karat(*PAIR, "-o", f"out{suffix.upper()}").status == 0
     assert (folder / f"out{suffix.upper()}").read_text("utf-8").startswith(STARTS[SUFFIXES[suffix]])
 
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_formats_for_programs_hold_every_number_to_the_last_digit(
+def test_formats_for_programs_contain_every_number_to_the_last_digit(
     karat: Karat, folder: Path, form: str, delimiter: str
 ) -> None:
     rows = list(csv.DictReader(io.StringIO(karat(*PAIR, "--format", form).out), delimiter=delimiter))
@@ -223,14 +223,14 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     assert alone["notes"] == ["bm25: RR left out: not in all systems.", *unjudged]
 
 
-def test_scores_that_the_command_line_saved_are_compared(karat: Karat) -> None:
+def test_scores_saved_by_the_command_line_can_be_compared(karat: Karat) -> None:
     for name, file in (("bm25", "one.json"), ("bm25-rm3", "two.parquet")):
         assert karat("truth.qrels", f"{name}.trec", "-m", "P@10", "-o", file, command="evaluate").status == 0
     out = good(karat("one.json", "two.parquet", "--baseline", "one", "--test", "t"))
     assert "two is significantly better than one on P@10, by 0.052 [" in out
 
 
-def test_results_are_compared_with_their_answers(karat: Karat, folder: Path) -> None:
+def test_results_with_answers_can_be_compared(karat: Karat, folder: Path) -> None:
     files = (write_results(folder / "old.jsonl", RESULTS), write_results(folder / "new.jsonl", BETTER))
     found = json.loads(good(karat(*files, "--format", "json", "--baseline", "old")))
     systems = {
@@ -244,7 +244,7 @@ def test_results_are_compared_with_their_answers(karat: Karat, folder: Path) -> 
     assert {"nDCG@10", "TokenF1"} <= {row["measure"] for row in found["rows"]}
 
 
-def test_results_are_compared_with_saved_scores_and_fields_of_other_names(karat: Karat, folder: Path) -> None:
+def test_results_with_other_field_names_can_be_compared_with_saved_scores(karat: Karat, folder: Path) -> None:
     renamed = [{"query": row["query"], "truth": row["truth"], "hits": row["retrieved"]} for row in RESULTS]
     write_results(folder / "old.jsonl", renamed)
     evaluate_results(write_results(folder / "new.jsonl", BETTER), "RR").to_csv(folder / "new.csv")
@@ -256,7 +256,7 @@ def test_results_are_compared_with_saved_scores_and_fields_of_other_names(karat:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("--level", "1"), "1.0 is not between 0 and 1"),
         (("--level", "nan"), "nan is not between 0 and 1"),
@@ -271,15 +271,15 @@ def test_results_are_compared_with_saved_scores_and_fields_of_other_names(karat:
         (("--field", "retrieved"), "--field 'retrieved' is not of the form NAME=THEIRS"),
     ],
 )
-def test_options_are_checked_before_any_file_is_read(karat: Karat, words: tuple[str, ...], says: str) -> None:
-    assert says in refused(karat("no.qrels", "no.trec", "nor.trec", *words))
+def test_options_are_checked_before_any_file_is_read(karat: Karat, words: tuple[str, ...], message: str) -> None:
+    assert message in refused(karat("no.qrels", "no.trec", "nor.trec", *words))
 
 
 @pytest.mark.parametrize(
     "words",
     [("--test", "z"), ("--correction", "fdr"), ("--level", "high"), ("--format", "parquet"), ("--queries", "some")],
 )
-def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, words: tuple[str, ...]) -> None:
+def test_an_invalid_choice_is_rejected_without_a_traceback(karat: Karat, words: tuple[str, ...]) -> None:
     done = karat(*PAIR, *words)
     assert (done.status, done.out) == (2, "")
     assert words[0] in done.err
@@ -287,7 +287,7 @@ def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, word
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("truth.qrels",), "truth.qrels: a truth without a run cannot be evaluated"),
         (("truth.qrels", "bm25.trec"), "a comparison needs two systems"),
@@ -310,19 +310,19 @@ def test_a_choice_that_is_none_is_refused_without_a_traceback(karat: Karat, word
         (("truth.qrels", "bm25.trec", "overlap.trec", "--field", "query=id"), "--field applies to results"),
     ],
 )
-def test_a_mistake_is_one_line_and_status_2(karat: Karat, folder: Path, words: tuple[str, ...], says: str) -> None:
+def test_an_error_is_one_line_and_status_2(karat: Karat, folder: Path, words: tuple[str, ...], message: str) -> None:
     (folder / "broken.parquet").write_bytes(b"PAR1 not so")
     (folder / "means.csv").write_text("run,AP\nbm25,0.5\n")
     (folder / "saved.csv").write_text("query,P@7\nq01,0.5\nq02,0.25\n")
     (folder / "others.csv").write_text("query,P@7\nx,0.5\n")
-    assert says in refused(karat(*words))
+    assert message in refused(karat(*words))
 
 
-def test_one_run_alone_is_told_to_name_another(karat: Karat) -> None:
+def test_a_single_run_is_an_error_that_asks_for_another(karat: Karat) -> None:
     assert "{" not in refused(karat("truth.qrels", "bm25.trec"))
 
 
-def test_a_hostile_name_of_a_file_moves_no_cursor(karat: Karat, folder: Path) -> None:
+def test_control_characters_in_a_file_name_are_not_sent_to_the_terminal(karat: Karat, folder: Path) -> None:
     name = "e\x1b[2J|$_<b>"
     shutil.copy(folder / "bm25.trec", folder / f"{name}.trec")
     words = ("truth.qrels", "overlap.trec", f"{name}.trec", "-m", "P@10", "--test", "t")
@@ -334,18 +334,18 @@ def test_a_hostile_name_of_a_file_moves_no_cursor(karat: Karat, folder: Path) ->
     assert next(csv.reader(io.StringIO(aside.out.splitlines()[2])))[1] == name
 
 
-def test_saved_scores_that_are_not_finite_are_refused(karat: Karat, folder: Path) -> None:
+def test_saved_scores_that_are_not_finite_are_rejected(karat: Karat, folder: Path) -> None:
     (folder / "one.csv").write_text("query,AP\nq1,inf\nq2,1\nq3,2\n")
     (folder / "two.csv").write_text("query,AP\nq1,1\nq2,0.5\nq3,3\n")
     assert "one.csv" in refused(karat("one.csv", "two.csv", "--format", "json"))
 
 
-def test_a_run_beside_saved_scores_without_a_truth_is_told_to_need_one(karat: Karat, folder: Path) -> None:
+def test_a_run_next_to_saved_scores_needs_a_truth(karat: Karat, folder: Path) -> None:
     scores(folder, "bm25", "P@10").to_json(folder / "saved.json")
     assert "truth" in refused(karat("saved.json", "overlap.trec")).partition("Each line is one object")[0]
 
 
-def test_a_baseline_may_be_named_by_its_file(karat: Karat) -> None:
+def test_a_baseline_can_be_given_by_its_file(karat: Karat) -> None:
     for name in ("bm25", "bm25.trec", "./bm25.trec"):
         out = good(
             karat("truth.qrels", "./bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t", "--baseline", name)
@@ -353,20 +353,22 @@ def test_a_baseline_may_be_named_by_its_file(karat: Karat) -> None:
         assert "difference from bm25" in out
 
 
-def test_a_run_that_has_none_of_the_queries_is_not_compared(karat: Karat, folder: Path) -> None:
+def test_a_run_with_none_of_the_queries_is_not_compared(karat: Karat, folder: Path) -> None:
     (folder / "other.trec").write_text("z1 Q0 d 1 1 r\n")
     error = refused(karat("truth.qrels", "other.trec", "bm25.trec", "-m", "P@10"))
     assert "other: no results for any of the queries" in error
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]"])
-def test_a_file_of_scores_that_holds_none_is_told_so(karat: Karat, folder: Path, text: str) -> None:
+def test_a_file_without_scores_is_an_error(karat: Karat, folder: Path, text: str) -> None:
     (folder / "empty.json").write_text(text)
     assert "empty.json" in (error := refused(karat("empty.json", "empty.json")))
     assert "not a scores file of karat" in error
 
 
-def test_a_truth_may_be_called_json_and_a_baseline_be_named_beside_a_pipe(karat: Karat, folder: Path) -> None:
+def test_a_truth_can_be_named_json_and_a_baseline_can_be_given_next_to_standard_input(
+    karat: Karat, folder: Path
+) -> None:
     (folder / "truth.json").write_bytes((folder / "truth.qrels").read_bytes())
     words = ("bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t", "--baseline", "bm25.trec")
     assert good(karat("truth.json", *words)) == good(karat("truth.qrels", *words))

@@ -1,4 +1,4 @@
-"""`karat diff` on the command line: what changed in a table and in every format, and what it says of mistakes."""
+"""`karat diff` on the command line: changed queries in every format, and errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def karat(folder: Path) -> Karat:
-    """`karat diff` with these words, in this process."""
+    """Run `karat diff` with these words inside the test process."""
 
     def run(*words: str | Path) -> Done:
         done = run_here(folder, "diff", *words)
@@ -71,7 +71,7 @@ def good(karat: Karat) -> Callable[..., str]:
 
 @pytest.fixture
 def mistake(karat: Karat, folder: Path) -> Callable[..., str]:
-    """One line on standard error and status 2, with nothing printed and nothing written."""
+    """The error of a command: one line on standard error and status 2, nothing printed, nothing written."""
 
     def run(*words: str | Path) -> str:
         before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -99,33 +99,33 @@ def record(truth: list[str], retrieved: list[str], **more: Any) -> dict[str, Any
     return {"query": "q", "truth": lists[0], "retrieved": lists[1], **more}
 
 
-def test_the_queries_that_changed_are_shown_worst_loss_first_with_what_moved(good: Text) -> None:
+def test_changed_queries_are_shown_largest_loss_first_with_the_documents_that_moved(good: Text) -> None:
     assert good(*RUNS) == TABLE
     assert good(*RUNS, "-m", "ndcg_cut_10") == TABLE
 
 
-def test_the_program_itself_prints_the_same(folder: Path) -> None:
+def test_the_installed_command_prints_the_same(folder: Path) -> None:
     done = subprocess.run([KARAT, "diff", *RUNS], cwd=folder, capture_output=True, check=True)
     assert (done.stdout.decode(), done.stderr) == (TABLE, b"")
 
 
-def test_n_says_how_many_are_shown_and_0_shows_all(good: Text) -> None:
+def test_n_is_the_number_of_queries_shown_and_0_shows_all(good: Text) -> None:
     fewer = good(*RUNS, "-n", "1")
     assert "; the one that changed most is shown" in fewer
     assert "c          2 → 1" not in fewer
     assert good(*RUNS, "-n", "0") == TABLE
 
 
-def test_losses_alone_leave_out_what_became_better(good: Text) -> None:
+def test_losses_leaves_out_queries_that_improved(good: Text) -> None:
     shown = good(*RUNS, "--losses")
     assert [line.split()[0] for line in shown.splitlines()[2:-2]] == ["q"]
     assert "1 query better, 1 the same, 1 worse\n" in shown
-    # Of what is better when it is less, a loss is a rise.
+    # For a measure where lower is better, a rise is a loss.
     (change,) = json.loads(good(*RUNS, "-m", "Unjudged@10", "--losses", "--format", "json"))["queries"]
     assert (change["query"], change["difference"]) == ("q", pytest.approx(0.1))
 
 
-def test_of_several_losses_the_worst_are_shown(folder: Path, good: Text) -> None:
+def test_the_largest_losses_are_shown_if_there_are_more_than_n(folder: Path, good: Text) -> None:
     (folder / "new.trec").write_text("r Q0 c 1 1 B\nsame Q0 x 1 2 B\nsame Q0 d 2 1 B\n", "utf-8")
     shown = good(*RUNS, "--losses", "-n", "1")
     assert [line.split()[0] for line in shown.splitlines() if line.endswith("-0.8597")] == ["q"]
@@ -144,7 +144,7 @@ def test_the_command_and_comparison_diff_agree_on_the_demo_runs(good: Text) -> N
         )
 
 
-def test_every_format_tells_of_the_same_queries(good: Text) -> None:
+def test_every_format_contains_the_same_queries(good: Text) -> None:
     rows = [json.loads(line) for line in good(*RUNS, "--format", "jsonl").splitlines()]
     assert [(row["query"], round(row["difference"], 4)) for row in rows] == [("q", -0.3801), ("r", 0.3691)]
     for form, delimiter in (("csv", ","), ("tsv", "\t")):
@@ -157,7 +157,7 @@ def test_every_format_tells_of_the_same_queries(good: Text) -> None:
     )
 
 
-def test_programs_get_rows_alone_and_people_the_notes_beside_them(karat: Karat) -> None:
+def test_formats_for_programs_contain_only_rows_and_notes_go_to_standard_error(karat: Karat) -> None:
     done = karat(*RUNS, "--format", "csv")
     assert done.out.startswith("query,before,after,difference\nq,")
     assert done.err.startswith("nDCG@10: old 0.8302, new 0.8265; 1 query better")
@@ -168,12 +168,12 @@ def test_programs_get_rows_alone_and_people_the_notes_beside_them(karat: Karat) 
     [("out.md", "markdown"), ("out.tex", "latex"), ("out.json", "json"), ("out.csv", "csv"), ("out.jsonl", "jsonl"),
      ("out.txt", "table")],
 )  # fmt: skip
-def test_a_file_is_written_in_the_format_that_its_name_says(name: str, form: str, good: Text, folder: Path) -> None:
+def test_the_suffix_of_the_output_file_decides_the_format(name: str, form: str, good: Text, folder: Path) -> None:
     assert good(*RUNS, "-o", name) == ""
     assert (folder / name).read_text("utf-8") == good(*RUNS, "--format", form)
 
 
-def test_one_query_in_full_has_every_move_and_both_lists(good: Text) -> None:
+def test_one_query_in_full_shows_every_move_and_both_lists(good: Text) -> None:
     assert good(*RUNS, "--query", "q") == (
         "document   rank    change                   contribution\n"
         "────────────────────────────────────────────────────────\n"
@@ -207,7 +207,7 @@ def test_one_query_of_results_is_shown_with_its_texts(good: Text, folder: Path) 
     assert "3      [1] b: text of b\n" in shown
 
 
-def test_chunks_that_moved_are_told_of_by_the_text_of_their_gold(good: Text, folder: Path) -> None:
+def test_chunks_that_moved_are_shown_with_the_text_of_their_gold(good: Text, folder: Path) -> None:
     gold = {"query": "q", "truth": ["Gold is soft.", "Iron rusts."]}
     before = results(folder / "before.jsonl", {**gold, "retrieved": ["is soft", "Iron"]})
     after = results(folder / "after.jsonl", {**gold, "retrieved": ["nothing", "is soft"]})
@@ -216,7 +216,7 @@ def test_chunks_that_moved_are_told_of_by_the_text_of_their_gold(good: Text, fol
     assert "Iron" not in shown
 
 
-def test_of_results_with_answers_both_answers_are_shown(good: Text, folder: Path) -> None:
+def test_both_answers_are_shown_for_results_with_answers(good: Text, folder: Path) -> None:
     before = results(folder / "before.jsonl", record(["a"], ["a"], gold_answers=["soft"], answer="soft"))
     after = results(folder / "after.jsonl", record(["a"], ["x", "a"], gold_answers=["soft"], answer="hard"))
     lines = good(before, after, "-m", "EM").splitlines()
@@ -228,7 +228,7 @@ def test_of_results_with_answers_both_answers_are_shown(good: Text, folder: Path
     assert "a: text of a   1 → 2   fell" in good(before, after, "-m", "RR")
 
 
-def test_saved_scores_show_differences_and_say_why_no_more(good: Text, folder: Path) -> None:
+def test_saved_scores_show_differences_and_a_note_why_no_moves_are_shown(good: Text, folder: Path) -> None:
     for name, run in (("old.json", "old.trec"), ("new.csv", "new.trec")):
         scores: Scores = evaluate(folder / "truth.qrels", folder / run, ["nDCG@10", "RR"])
         scores.to_json(folder / name) if name.endswith("json") else scores.to_csv(folder / name)
@@ -241,14 +241,14 @@ def test_saved_scores_show_differences_and_say_why_no_more(good: Text, folder: P
         assert "no run data" in good(*words, "--query", "q", "-m", "RR")
 
 
-def test_truths_that_differ_are_a_mistake(mistake: Text, folder: Path) -> None:
+def test_different_truths_are_an_error(mistake: Text, folder: Path) -> None:
     before = results(folder / "before.jsonl", record(["a", "b"], ["a"]))
     after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
     assert "query q: the two systems were evaluated against different ground truths" in mistake(before, after)
     assert "different ground truths" in mistake(before, after, "--query", "q", "--format", "json")
 
 
-def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_asked_for(
+def test_queries_that_one_system_lacks_are_an_error_unless_the_common_ones_are_requested(
     mistake: Text, good: Text, folder: Path
 ) -> None:
     before = results(folder / "before.jsonl", record(["a"], ["a"]), {**record(["a"], ["a"]), "query": "more"})
@@ -258,7 +258,7 @@ def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((*RUNS, "--query", "sme"), "no query 'sme' in both systems. Did you mean same?"),
         ((*RUNS, "-m", "R", "-m", "AP"), "a diff shows one measure at a time. Use -m R or -m AP."),
@@ -275,11 +275,11 @@ def test_queries_that_one_system_lacks_are_a_mistake_unless_those_in_common_are_
         ((*RUNS[:2], "none.trec"), "none.trec"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_to_do(words: tuple[str, ...], said: str, mistake: Text) -> None:
-    assert said in mistake(*words)
+def test_an_error_is_one_line_with_a_hint(words: tuple[str, ...], message: str, mistake: Text) -> None:
+    assert message in mistake(*words)
 
 
-def test_hostile_ids_are_shown_and_never_sent(good: Text, folder: Path) -> None:
+def test_hostile_ids_are_shown_as_escapes(good: Text, folder: Path) -> None:
     query, gold = '[red]\x1b[2J"q"|<b>', "=1+1,_%&$#{\u202e}\\x"
     (folder / "truth.qrels").write_text(f"{query} 0 {gold} 1\n", "utf-8")
     (folder / "old.trec").write_text(f"{query} Q0 {gold} 1 1 A\n", "utf-8")
@@ -303,5 +303,5 @@ def test_hostile_ids_are_shown_and_never_sent(good: Text, folder: Path) -> None:
         (("--query", "q"), "gold,label,grade,before,after,change,contribution\n"),
     ],
 )
-def test_csv_has_its_header_also_where_nothing_changed(good: Text, words: tuple[str, ...], header: str) -> None:
+def test_csv_has_a_header_even_if_nothing_changed(good: Text, words: tuple[str, ...], header: str) -> None:
     assert good("truth.qrels", "old.trec", "old.trec", "--format", "csv", *words) == header

@@ -1,4 +1,4 @@
-"""`karat gate` as CI systems meet it: exit status, files, GitHub, and mistakes."""
+"""`karat gate` in CI systems: exit status, files, GitHub, and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KARAT = Path(sys.executable).with_name("karat")
 QUERIES = [f"q{at:02}" for at in range(12)]
 TRUTH = "".join(f"{query} 0 a 1\n{query} 0 b 2\n" for query in QUERIES)
 GOOD = "".join(f"{query} Q0 a 1 3 t\n{query} Q0 b 2 2 t\n" for query in QUERIES)
-# Two queries lost everything, which is no more than noise; all of them lost something in POOR.
+# In NOISY two queries lose everything, which is not significant; in POOR all of them lose something.
 NOISY = "".join(
     f"{query} Q0 {'a' if at > 1 else 'x'} 1 3 t\n{query} Q0 {'b' if at > 1 else 'y'} 2 2 t\n"
     for at, query in enumerate(QUERIES)
@@ -47,7 +47,7 @@ def saved(folder: Path) -> str:
 
 @pytest.fixture
 def run(folder: Path) -> Run:
-    """The command in this process, which saves its start."""
+    """Run the command inside the test process."""
 
     def gate(*words: str, **environment: str) -> Done:
         return run_here(folder, "gate", *words, environment=environment)
@@ -62,7 +62,7 @@ def installed(folder: Path, *words: str, stdin: str = "") -> Done:
     )
 
 
-def test_a_gate_that_passes_exits_with_0_and_says_so_last(folder: Path) -> None:
+def test_a_gate_that_passes_exits_with_0_and_ends_with_the_verdict(folder: Path) -> None:
     done = installed(
         folder, "truth.qrels", "good.trec", "--min", "nDCG@10=0.6", "--max", "Unjudged@2=0", "--min", "map=1"
     )
@@ -83,7 +83,7 @@ def test_a_gate_that_fails_exits_with_1_and_names_the_queries(folder: Path, run:
     assert done.stdout.endswith("gate failed: 1 of 2 rules\n")
 
 
-def test_a_significant_gate_lets_noise_pass_and_stops_what_is_none(folder: Path, run: Run) -> None:
+def test_a_significant_gate_passes_noise_and_fails_real_drops(folder: Path, run: Run) -> None:
     words = ["--baseline", "good.trec", "--max-drop", "AP=0.01", "--significant"]
     noisy, poor = (run("truth.qrels", name, *words) for name in ("noisy.trec", "poor.trec"))
     assert (noisy.returncode, poor.returncode) == (0, 1)
@@ -91,7 +91,7 @@ def test_a_significant_gate_lets_noise_pass_and_stops_what_is_none(folder: Path,
     assert "fell by 0.4167 (p = 0.0005)" in poor.stdout
 
 
-def test_saved_scores_are_a_baseline_or_the_system_itself(folder: Path, run: Run, saved: str) -> None:
+def test_saved_scores_can_be_the_baseline_or_the_system(folder: Path, run: Run, saved: str) -> None:
     done = run("truth.qrels", "poor.trec", "--baseline", saved, "--max-drop", "AP=0.01", "--max-drop", "RR=0.6")
     assert done.returncode == 1
     assert "gate failed: 1 of 2 rules" in done.stdout
@@ -104,14 +104,14 @@ def test_saved_scores_are_a_baseline_or_the_system_itself(folder: Path, run: Run
     assert run("own.json", "--min", "my own=0.5").returncode == 0
 
 
-def test_results_need_no_run_and_may_come_through_a_pipe(folder: Path) -> None:
+def test_results_need_no_run_and_can_be_read_from_standard_input(folder: Path) -> None:
     line = {"query": "q", "truth": ["a"], "retrieved": ["x", "a"], "gold_answers": ["one"], "answer": "one"}
     done = installed(folder, "-", "--min", "RR=0.5", "--min", "EM=1", stdin=json.dumps(line) + "\n")
     assert (done.returncode, done.stderr) == (0, "")
     assert "gate passed: 2 rules" in done.stdout
 
 
-def test_rules_of_a_file_are_read_and_the_command_line_wins(folder: Path, run: Run, saved: str) -> None:
+def test_rules_are_read_from_a_file_and_the_command_line_takes_precedence(folder: Path, run: Run, saved: str) -> None:
     (folder / "karat.toml").write_text(
         f'[gate]\nsignificant = true\nrel = 2\nbaseline = "{saved}"\n[gate.min]\nRR = 0.9\n[gate.max-drop]\nP.2 = 1\n'
     )
@@ -128,7 +128,7 @@ def test_rules_of_a_file_are_read_and_the_command_line_wins(folder: Path, run: R
     assert run("truth.qrels", "good.trec", "--rel", "1").returncode == 0
 
 
-def test_a_switch_of_a_file_can_be_turned_off(folder: Path, run: Run, saved: str) -> None:
+def test_a_switch_in_the_file_can_be_turned_off(folder: Path, run: Run, saved: str) -> None:
     (folder / "ci").mkdir()
     rules = folder / "ci" / "pyproject.toml"
     rules.write_text(
@@ -174,7 +174,7 @@ def test_in_github_a_failed_rule_is_annotated_and_the_step_has_a_summary(folder:
     assert not [line for line in run(*words).stdout.splitlines() if line.startswith("::")]
 
 
-def test_a_failed_gate_fails_also_where_nobody_reads_what_it_says(folder: Path) -> None:
+def test_a_failed_gate_exits_with_1_even_if_its_output_is_not_read(folder: Path) -> None:
     words = [str(KARAT), "gate", "truth.qrels", "poor.trec", "--min", "AP=0.9"]
     read, write = os.pipe()
     os.close(read)
@@ -184,7 +184,7 @@ def test_a_failed_gate_fails_also_where_nobody_reads_what_it_says(folder: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["nowhere", "nowhere", "--min", "nDGC@10=0.5"], "--min 'nDGC@10=0.5': unknown measure 'nDGC'. Did"),
         (["nowhere", "nowhere"], "there are no rules. Give --min nDCG@10=0.6"),
@@ -204,19 +204,19 @@ def test_a_failed_gate_fails_also_where_nobody_reads_what_it_says(folder: Path) 
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("saved")
-def test_a_mistake_is_one_line_and_status_2_before_anything_is_read(
-    folder: Path, run: Run, words: list[str], says: str
+def test_an_error_is_one_line_and_status_2_before_anything_is_read(
+    folder: Path, run: Run, words: list[str], message: str
 ) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("karat: ")
-    assert says in line
+    assert message in line
     assert (folder / "good.trec").read_text() == GOOD
 
 
 @pytest.mark.parametrize("target", ["karat.toml", "old.json"])
-def test_neither_the_rules_nor_their_baseline_are_written_over(folder: Path, run: Run, target: str) -> None:
+def test_neither_the_rules_nor_the_baseline_are_overwritten(folder: Path, run: Run, target: str) -> None:
     karat.evaluate(str(folder / "truth.qrels"), str(folder / "good.trec"), "AP").to_json(folder / "old.json")
     (folder / "karat.toml").write_text('[gate]\nbaseline = "old.json"\n[gate.max-drop]\nAP = 0.1\n')
     before = (folder / target).read_bytes()
@@ -226,18 +226,18 @@ def test_neither_the_rules_nor_their_baseline_are_written_over(folder: Path, run
     assert (folder / target).read_bytes() == before
 
 
-def test_junit_and_the_table_do_not_share_a_file(run: Run) -> None:
+def test_junit_and_the_table_cannot_be_written_to_the_same_file(run: Run) -> None:
     done = run("truth.qrels", "good.trec", "--min", "AP=0.1", "--junit", "g.txt", "-o", "g.txt")
     assert (done.returncode, "the same file" in done.stderr) == (2, True)
 
 
-def test_fields_of_a_file_are_told_where_they_stand(folder: Path, run: Run) -> None:
+def test_an_error_about_fields_in_the_file_names_the_file(folder: Path, run: Run) -> None:
     (folder / "f.toml").write_text('[gate.min]\nAP = 0.1\n[gate.field]\nretrieved = "nodes"\n')
     done = run("truth.qrels", "good.trec", "--config", "f.toml")
     assert (done.returncode, "f.toml: gate.field applies to results" in done.stderr) == (2, True)
 
 
 @pytest.mark.usefixtures("saved")
-def test_an_option_that_cannot_change_saved_scores_is_refused(run: Run) -> None:
+def test_an_option_without_effect_on_saved_scores_is_rejected(run: Run) -> None:
     done = run("old.parquet", "--min", "AP=0.1", "--missing", "skip")
     assert (done.returncode, "--missing has no effect on saved scores" in done.stderr) == (2, True)

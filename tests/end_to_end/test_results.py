@@ -1,4 +1,4 @@
-"""Results of RAG systems on the command line: one file alone, what counts as a hit, and why."""
+"""RAG results on the command line: evaluation without a run, matching, and explanations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_file_of_results_is_evaluated_alone(folder: Path) -> None:
+def test_a_file_of_results_is_evaluated_without_a_run(folder: Path) -> None:
     whole = json.loads(
         good(folder, "evaluate", "results.jsonl", "--match", "chunk", "-m", "R", "-m", "RR", "--format", "json")
     )
@@ -56,7 +56,7 @@ def test_a_file_of_results_is_evaluated_alone(folder: Path) -> None:
     assert [row["query"] for row in whole["queries"]] == ["soft", "hard"]
 
 
-def test_the_numbers_are_those_of_python(folder: Path) -> None:
+def test_the_scores_are_the_same_as_in_python(folder: Path) -> None:
     printed = json.loads(
         good(folder, "evaluate", "results.jsonl", "--match", "overlap(threshold=0.4)", "--format", "json")
     )
@@ -64,7 +64,7 @@ def test_the_numbers_are_those_of_python(folder: Path) -> None:
     assert printed["means"] == scores.means
 
 
-def test_results_come_through_a_pipe_and_out_of_gzip(folder: Path) -> None:
+def test_results_can_be_read_from_standard_input_and_gzip(folder: Path) -> None:
     (folder / "packed.jsonl.gz").write_bytes(gzip.compress(lines(RECORDS).encode()))
     plain = good(folder, "evaluate", "results.jsonl", "--match", "chunk", "--format", "markdown")
     words = [str(KARAT), "evaluate", "-", "--match", "chunk", "--format", "markdown"]
@@ -73,7 +73,7 @@ def test_results_come_through_a_pipe_and_out_of_gzip(folder: Path) -> None:
     assert plain == piped.replace("stdin", "results") == packed.replace("packed", "results")
 
 
-def test_several_files_of_results_are_compared_each_by_its_own_truth(folder: Path) -> None:
+def test_several_files_of_results_are_each_evaluated_against_their_own_truth(folder: Path) -> None:
     better = [{**RECORDS[0], "retrieved": [SOFT, HARD]}, RECORDS[1]]
     (folder / "better.jsonl").write_text(lines(better))
     options = ("--match", "chunk", "-m", "R", "--format", "csv")
@@ -81,7 +81,7 @@ def test_several_files_of_results_are_compared_each_by_its_own_truth(folder: Pat
     assert table == ["run,R", "results,0.75", "better,1.0"]
 
 
-def test_fields_that_are_called_otherwise_are_named(folder: Path) -> None:
+def test_fields_with_other_names_are_read_with_the_field_option(folder: Path) -> None:
     theirs = [
         {
             "question": "soft",
@@ -97,42 +97,42 @@ def test_fields_that_are_called_otherwise_are_named(folder: Path) -> None:
     assert whole["means"] == {"R": 1.0}
 
 
-def test_a_field_that_is_not_there_is_an_error_with_the_option_that_mends_it(folder: Path) -> None:
+def test_a_missing_field_is_an_error_with_the_option_that_names_it(folder: Path) -> None:
     (folder / "theirs.jsonl").write_text(lines([{"query": "soft", "truth": [SOFT], "source_nodes": []}]))
     assert "--field retrieved=source_nodes" in mistake(folder, "evaluate", "theirs.jsonl")
 
 
 @pytest.mark.parametrize("option", ["retrieved", "=x", "retrieved=", "retreived=x"])
-def test_an_option_for_fields_that_says_nothing_is_an_error(folder: Path, option: str) -> None:
+def test_a_malformed_field_option_is_an_error(folder: Path, option: str) -> None:
     assert "retrieved" in mistake(folder, "evaluate", "results.jsonl", "--field", option)
 
 
-def test_a_field_named_twice_is_an_error(folder: Path) -> None:
-    said = mistake(folder, "evaluate", "results.jsonl", "--field", "query=a", "--field", "query=b")
-    assert "twice" in said
+def test_a_field_given_twice_is_an_error(folder: Path) -> None:
+    message = mistake(folder, "evaluate", "results.jsonl", "--field", "query=a", "--field", "query=b")
+    assert "twice" in message
 
 
-def test_nothing_found_by_id_says_how_texts_are_matched(folder: Path) -> None:
+def test_no_match_by_id_prints_a_hint_about_matching_texts(folder: Path) -> None:
     table = good(folder, "evaluate", "results.jsonl", "-m", "R")
     assert "no judged document is in the run" in table
     assert "chunk" in table
 
 
-def test_what_counted_as_a_hit_is_said_under_the_table(folder: Path) -> None:
+def test_the_match_is_noted_under_the_table(folder: Path) -> None:
     assert "note: matched by chunk(normalize=space)." in good(
         folder, "evaluate", "results.jsonl", "--match", "chunk(normalize=space)"
     )
     assert "matched by" not in good(folder, "evaluate", "results.jsonl")
 
 
-def test_ids_of_chunks_in_trec_files_belong_to_documents(folder: Path) -> None:
+def test_chunk_ids_in_trec_files_are_matched_to_documents_by_prefix(folder: Path) -> None:
     by_id = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--format", "json")
     by_prefix = good(folder, "evaluate", "truth.qrels", "run.trec", "-m", "R", "--match", "prefix", "--format", "json")
     assert (json.loads(by_id)["means"], json.loads(by_prefix)["means"]) == ({"R": 0.0}, {"R": 1.0})
 
 
 @pytest.mark.parametrize("match", ["chunk", "fuzzy", "overlap", "content", "meta.source"])
-def test_texts_cannot_be_compared_in_files_of_ids(folder: Path, match: str) -> None:
+def test_matching_texts_in_files_of_ids_is_an_error(folder: Path, match: str) -> None:
     assert "only ids" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--match", match)
 
 
@@ -147,11 +147,11 @@ def test_texts_cannot_be_compared_in_files_of_ids(folder: Path, match: str) -> N
         ("", "A match is"),
     ],
 )
-def test_a_match_that_is_none_is_an_error_with_its_mend(folder: Path, match: str, hint: str) -> None:
+def test_an_invalid_match_is_an_error_with_a_hint(folder: Path, match: str, hint: str) -> None:
     assert hint in mistake(folder, "evaluate", "results.jsonl", "--match", match)
 
 
-def test_a_truth_alone_and_files_in_each_others_place_are_errors(folder: Path) -> None:
+def test_a_truth_without_a_run_and_swapped_files_are_errors(folder: Path) -> None:
     assert "Add a run after it" in mistake(folder, "evaluate", "truth.qrels")
     assert "evaluate results.jsonl" in mistake(folder, "evaluate", "truth.qrels", "results.jsonl")
     assert "run.trec: this file contains neither results" in mistake(folder, "evaluate", "results.jsonl", "run.trec")
@@ -168,7 +168,7 @@ def test_a_query_is_explained_rank_by_rank(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "json", "table"])
-def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path, form: str) -> None:
+def test_an_explanation_is_written_in_every_format_that_supports_it(folder: Path, form: str) -> None:
     command = ("evaluate", "results.jsonl", "--match", "chunk", "--explain", "soft", "--format", form)
     printed = good(folder, *command)
     assert good(folder, *command, "-o", "why.txt") == ""
@@ -177,7 +177,7 @@ def test_an_explanation_is_written_in_every_format_that_can_hold_it(folder: Path
         assert json.loads(printed)["rows"][1]["reason"] == "contained"
 
 
-def test_an_explanation_of_several_runs_says_whose_it_is(folder: Path) -> None:
+def test_explanations_of_several_runs_are_titled_with_their_names(folder: Path) -> None:
     (folder / "other.jsonl").write_text(lines(RECORDS))
     shown = good(folder, "evaluate", "results.jsonl", "other.jsonl", "--match", "chunk", "--explain", "hard")
     assert [line for line in shown.splitlines() if line in ("results", "other")] == ["results", "other"]
@@ -193,26 +193,26 @@ def test_a_file_of_a_trec_run_is_read_again_to_explain_it(folder: Path) -> None:
     assert shown.splitlines()[2].split() == ["1", "d1::2", "d1", "1", "belongs", "to", "it"]
 
 
-def test_what_cannot_be_explained_is_an_error(folder: Path) -> None:
+def test_an_unknown_query_cannot_be_explained(folder: Path) -> None:
     assert "Did you mean soft" in mistake(folder, "evaluate", "results.jsonl", "--explain", "sofd")
     assert "csv" in mistake(folder, "evaluate", "results.jsonl", "--explain", "soft", "--format", "csv")
 
 
-def test_a_run_that_changed_is_not_explained(folder: Path) -> None:
+def test_a_run_that_changed_since_cannot_be_explained(folder: Path) -> None:
     scores = evaluate(folder / "truth.qrels", folder / "run.trec", "R")
     (folder / "run.trec").write_text("soft Q0 d1 1 3 t\n")
     with pytest.raises(KaratError, match="changed since"):
         scores.explain("soft")
 
 
-def test_scores_that_were_saved_have_nothing_behind_them(folder: Path) -> None:
+def test_saved_scores_cannot_be_explained(folder: Path) -> None:
     scores = evaluate_results(folder / "results.jsonl", "R", match="chunk")
     scores.to_json(folder / "scores.json")
     with pytest.raises(KaratError, match="no run data"):
         Scores.load(folder / "scores.json").explain("soft")
 
 
-def test_the_demo_has_a_file_whose_chunks_are_found_by_prefix_and_by_text_alike() -> None:
+def test_the_demo_has_results_whose_chunks_are_found_by_prefix_and_by_text() -> None:
     by_prefix = evaluate_results(demo.RESULTS, ["R@10", "nDCG@10"], match="prefix")
     by_text = evaluate_results(demo.RESULTS, ["R@10", "nDCG@10"], match="chunk")
     assert by_prefix.per_query == by_text.per_query

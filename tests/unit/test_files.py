@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["out.csv"]
 
 
-def test_a_new_file_has_the_usual_rights_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
+def test_a_new_file_gets_default_permissions_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
         write_whole(tmp_path / "new", lambda file: file.write(b"x"))
@@ -39,7 +39,7 @@ def test_a_new_file_has_the_usual_rights_and_an_old_one_keeps_its_own(tmp_path: 
     assert stat.S_IMODE((tmp_path / "old").stat().st_mode) == 0o600
 
 
-def test_a_link_stays_a_link_to_the_file_that_is_replaced(tmp_path: Path) -> None:
+def test_a_link_is_kept_and_the_file_it_points_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to("real")
     write_whole(tmp_path / "link", lambda file: file.write(b"new"))
@@ -47,6 +47,6 @@ def test_a_link_stays_a_link_to_the_file_that_is_replaced(tmp_path: Path) -> Non
     assert (tmp_path / "real").read_text() == "new"
 
 
-def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(KaratError, match=r"none/out\.csv: cannot be written: No such file"):
         write_whole(tmp_path / "none" / "out.csv", lambda file: file.write(b"x"))

@@ -1,4 +1,4 @@
-"""Tables in every format: nothing in a cell can break out of it."""
+"""Tables in every format: marks, encodings, and cells whose text contains markup or control characters."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_markdown_has_the_best_in_bold_and_as_many_cells_in_each_row(table: Tabl
     assert "\\<b\\>" in lines[2]
 
 
-def test_latex_escapes_what_latex_would_read(table: Table) -> None:
+def test_latex_escapes_special_characters(table: Table) -> None:
     text = table.latex()
     assert r"\begin{tabular}{lr}" in text
     assert r"\textbf{0.5000} \\" in text
@@ -101,7 +101,7 @@ def test_html_escapes_everything(table: Table) -> None:
     assert "&lt;b&gt; [red]" in table.html()
 
 
-def test_delimited_text_reads_back_as_it_was() -> None:
+def test_delimited_text_is_read_back_unchanged() -> None:
     rows = [['a,b\t"c"\nd', 0.1 + 0.2, None], ["é", 1.0, 2]]
     for delimiter in ",\t":
         back = list(csv.reader(io.StringIO(delimited(["x", "y", "z"], rows, delimiter)), delimiter=delimiter))

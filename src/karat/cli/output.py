@@ -12,7 +12,7 @@ from typing import Any
 
 from karat.cli.terminal import print_error, print_table, print_text, write_output
 from karat.errors import KaratError, printable, require
-from karat.output.files import written
+from karat.output.files import write_text
 from karat.output.tables import Table, delimited
 from karat.scores import Scores
 from karat.scores.summary import by_measure, by_query, notes, summary
@@ -86,7 +86,7 @@ def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
     elif output.file is not None and output.format == "parquet":
         next(iter(scores.values())).to_parquet(output.file)
     else:
-        write_text(rendered(scores, output), output)
+        write_or_print(rendered(scores, output), output)
     if output.format in _WITHOUT_NOTES:
         _print_notes(notes(scores))
 
@@ -102,12 +102,12 @@ def _print_explanation(scores: Mapping[str, Scores], query: str, output: Output)
             print_text(f"{printable(name)}\n" if len(tables) > 1 else "")
             _print_tables(parts)
     elif output.format == "json":
-        write_text(_json({name: explanation.to_dict() for name, explanation in explanations.items()}), output)
+        write_or_print(_json({name: explanation.to_dict() for name, explanation in explanations.items()}), output)
     else:
         comment = "% " if output.format == "latex" else ""
         titles = {name: f"{comment}{printable(name)}\n\n" if len(tables) > 1 else "" for name in tables}
         texts = {name: "\n".join(_table_text(table, output) for table in parts) for name, parts in tables.items()}
-        write_text("\n".join(titles[name] + text for name, text in texts.items()), output)
+        write_or_print("\n".join(titles[name] + text for name, text in texts.items()), output)
 
 
 def print_report(
@@ -123,14 +123,14 @@ def print_report(
     if output.format == "table" and output.file is None:
         _print_tables(tables)
     elif output.format == "json":
-        write_text(_json_text(document), output)
+        write_or_print(_json_text(document), output)
     elif output.format in ("csv", "tsv", "jsonl"):
-        write_text(_lines(rows, output.format, columns), output)
+        write_or_print(_lines(rows, output.format, columns), output)
         _print_notes(note for table in tables for note in (*table.notes, *table.sentences))
     elif output.format == "latex" and latex is not None:
-        write_text(latex(), output)
+        write_or_print(latex(), output)
     else:
-        write_text("\n".join(_table_text(table, output) for table in tables), output)
+        write_or_print("\n".join(_table_text(table, output) for table in tables), output)
 
 
 def _print_tables(tables: Sequence[Table]) -> None:
@@ -151,10 +151,10 @@ def _print_notes(texts: Iterable[str]) -> None:
     print_error("".join(f"{printable(text)}\n" for text in texts))
 
 
-def write_text(text: str, output: Output) -> None:
+def write_or_print(text: str, output: Output) -> None:
     """Write a text to the output file, or to standard output."""
     if output.file is not None:
-        written(text, output.file)
+        write_text(text, output.file)
     elif output.format in _FOR_PEOPLE:
         print_text(text)
     else:

@@ -13,7 +13,7 @@ from karat.comparison.alignment import check_system
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.errors import KaratError, plural
-from karat.output.files import written
+from karat.output.files import write_text
 from karat.output.tables import Table, Tabular, delimited
 from karat.registry import Measure
 from karat.scores import Scores
@@ -165,22 +165,22 @@ class Comparison(Tabular):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """`to_dict()` as JSON; also written to `path` if given."""
-        return written(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+        return write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",") -> str:
         """The rows as CSV, with all digits; also written to `path` if given."""
         rows = [asdict(row) for row in self.rows]
-        return written(delimited(list(rows[0]), [list(row.values()) for row in rows], delimiter), path)
+        return write_text(delimited(list(rows[0]), [list(row.values()) for row in rows], delimiter), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table in Markdown, followed by the sentences; also written to `path` if given."""
-        return written(self.table().markdown(), path)
+        return write_text(self.table().markdown(), path)
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
         """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""
         from karat.comparison.tables import latex
 
-        return written(latex(self), path)
+        return write_text(latex(self), path)
 
     def __repr__(self) -> str:
         queries = plural(len(self.queries), "query")

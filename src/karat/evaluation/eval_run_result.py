@@ -18,7 +18,7 @@ from karat.documents.document import Document
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.evaluation.row_alignment import align_rows, check_columns
-from karat.output.files import written
+from karat.output.files import write_text
 from karat.output.tables import delimited
 from karat.scores import Finding, Scores
 
@@ -260,7 +260,7 @@ def _report(columns: Columns, output_format: Format, csv_file: str | os.PathLike
     if not csv_file or not isinstance(csv_file, str | os.PathLike):
         raise KaratError(f"csv_file={shown(csv_file)} is not a path", hint='Write csv_file="report.csv".')
     text = delimited(list(columns), zip(*(map(_cell, values) for values in columns.values()), strict=True), ",")
-    written(text, csv_file)
+    write_text(text, csv_file)
     return f"Data successfully written to {csv_file}"
 
 

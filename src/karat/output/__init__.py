@@ -1,1 +1,1 @@
-"""Tables, files that are written whole or not at all, and progress."""
+"""Tables, output files and progress bars."""

@@ -1,4 +1,4 @@
-"""Output files: written whole or not at all."""
+"""Output files: written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import BinaryIO
 from karat.errors import KaratError
 
 
-def written(text: str, path: str | os.PathLike[str] | None) -> str:
-    """The same text, also written to a file if one is named.
+def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
+    """The same text, also written to a file if one is given.
 
-    Half a character cannot be written. As its code it can, and in JSON it is what was meant.
+    A lone surrogate cannot be encoded, so it is written as an escape, which JSON reads back as the same character.
     """
     if path is not None:
         write_whole(path, lambda file: file.write(text.encode(errors="backslashreplace")))
@@ -23,10 +23,10 @@ def written(text: str, path: str | os.PathLike[str] | None) -> str:
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
-    """Let `write` fill a new file beside the old one, then put it in its place.
+    """Write to a temporary file in the same folder, then replace the target with it.
 
-    An interrupted or failed write leaves the old file as it was. What cannot be replaced (a pipe, a terminal)
-    is written to as it is.
+    An interrupted or failed write leaves the old file as it was. A target that cannot be replaced, such as a pipe or a
+    terminal, is written to directly.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -34,16 +34,16 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object
             with open(target, "wb") as file:
                 write(file)
             return
-        handle, draft = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(draft, _mode(target))
-            os.replace(draft, target)
+            os.chmod(temporary, _mode(target))
+            os.replace(temporary, target)
         except BaseException:
-            os.unlink(draft)
+            os.unlink(temporary)
             raise
     except OSError as error:
         if isinstance(error, BrokenPipeError):

@@ -1,4 +1,4 @@
-"""A progress bar on standard error: for long work, on a terminal, and never in a pipe."""
+"""A progress bar on standard error, for long work on a terminal; never in a pipe."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_LONG = 0.5
+_DELAY = 0.5  # seconds before a bar is shown
 
 
 @contextmanager
 def progress_bar(unit: Literal["bytes", "answers"]) -> Iterator[Callable[[int, int], None] | None]:
-    """What to call with how many are done, and how many there are in all; None where nobody would see it."""
+    """A function to call with the number of units done and their total; None if standard error is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    began = time.monotonic()
+    start = time.monotonic()
     bar: Progress | None = None
 
     def progress(done: int, total: int) -> None:
         nonlocal bar
-        if bar is None and done < total and time.monotonic() - began > _LONG:
+        if bar is None and done < total and time.monotonic() - start > _DELAY:
             bar = _bar(unit)
         if bar is not None:
             bar.update(bar.task_ids[0], completed=done, total=total)

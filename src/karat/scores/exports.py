@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from karat.errors import KaratError, shown
-from karat.output.files import write_whole, written
+from karat.output.files import write_text, write_whole
 from karat.output.tables import delimited
 from karat.scores import Scores
 from karat.scores.finding import Finding
@@ -94,12 +94,12 @@ def to_dict(scores: Scores) -> dict[str, Any]:
 
 
 def to_json(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
-    return written(json.dumps(to_dict(scores), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+    return write_text(json.dumps(to_dict(scores), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
 
 
 def to_csv(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
     rows = ([query, *values.values()] for query, values in scores.per_query.items())
-    return written(delimited(["query", *scores.values], rows, ","), path)
+    return write_text(delimited(["query", *scores.values], rows, ","), path)
 
 
 def to_parquet(scores: Scores, path: str | os.PathLike[str]) -> None:
