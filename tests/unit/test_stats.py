@@ -29,12 +29,12 @@ from karat.stats import (
 )
 from karat.stats import significance as module
 
-# Multiples of 0.1 tie in theory and not in floats: 0.1 + 0.2 is not 0.3.
+# Multiples of 0.1 tie in theory but not as floats: 0.1 + 0.2 is not 0.3.
 tenths = st.integers(-10, 10).map(lambda value: value * 0.1)
 
 
 def sample_differences(n: int, mean: float = 0.05, seed: int = 7) -> Floats:
-    """Differences as of a retrieval measure: many are zero, the rest are skewed."""
+    """Differences like those of a retrieval measure: many are zero, the others are skewed."""
     random = np.random.default_rng(seed)
     return np.where(random.random(n) < 0.3, 0.0, random.gamma(2, 0.1, n) - 0.2 + mean)
 
@@ -135,7 +135,8 @@ def test_p_does_not_depend_on_how_many_queries_are_processed_at_once(monkeypatch
 @pytest.mark.parametrize("place", [0, 7, 8, 15, 16, 49])
 def test_every_query_has_its_own_sign(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GROUPS", 1)
-    # One difference outweighs the others together: the sum is as large where these agree with it as they do, or more.
+    # One difference outweighs the sum of the others: |sum| reaches the observed one if the others agree with it as
+    # often as observed, or more often.
     differences = np.where(np.arange(50) == place, -10.0, 0.01 * (-1.0) ** np.arange(50))
     others = np.delete(differences, place).sum()
     expected = scipy_stats.binom.cdf(24 + (others > 0), 49, 0.5)
@@ -166,13 +167,13 @@ def test_p_is_none_for_one_query_or_constant_differences(test: object) -> None:
     assert test(np.array([])) is None
     assert test(np.array([0.5])) is None
     assert test(np.full(9, 0.25)) is None
-    # These are all 0.1, but for rounding.
+    # These are all 0.1 up to rounding.
     assert test(np.array([0.3 - 0.2, 0.8 - 0.7, 0.1, 0.5 - 0.4])) is None
 
 
 def test_p_is_1_if_all_differences_are_zero() -> None:
-    nothing = np.zeros(8)
-    assert (t_test(nothing), wilcoxon(nothing), bootstrap_test(nothing), effect_size(nothing)) == (1.0, 1.0, 1.0, 0.0)
+    zeros = np.zeros(8)
+    assert (t_test(zeros), wilcoxon(zeros), bootstrap_test(zeros), effect_size(zeros)) == (1.0, 1.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("n", [2, 5, 9, 30, 49, 200])
@@ -212,11 +213,11 @@ def test_the_bootstrap_test_of_many_queries_is_close_to_the_t_test() -> None:
 
 
 def test_the_t_of_a_constant_resample_is_infinite_unless_its_mean_is_zero() -> None:
-    # Of two queries, half of the resamples repeat one of them, and the others have mean 0.
+    # For two queries, half of the resamples repeat one of them, and the others have mean 0.
     assert bootstrap_test(np.array([0.1, 0.9]), 4000) == pytest.approx(0.5, abs=0.04)
-    # Of -1, 0, 1 and a mean of 0, t is 0: every resample reaches it.
+    # The observed t is 0, and every resample reaches it.
     assert bootstrap_test(np.array([-0.1, 0.0, 0.1]), 400) == 1.0
-    # With the mean 1 of 0, 1, 2, nine in ten resamples repeat nothing or miss t = √3; those of 1 alone have t = 0.
+    # All 27 resamples of the centred values; the one of three zeros has t = 0, other constant ones have infinite t.
     drawn = np.array(list(product((-1, 0, 1), repeat=3)))
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.nan_to_num(np.abs(drawn.mean(axis=1)) / drawn.std(axis=1, ddof=1), nan=0.0, posinf=np.inf)
@@ -265,8 +266,8 @@ def test_the_tukey_test_follows_its_definition() -> None:
 
 def test_the_tukey_test_is_more_conservative_than_a_test_of_one_pair() -> None:
     values = scores(60, 5)
-    alone = p_value(values[:, 0] - values[:, 4], 5000)
-    assert tukey(values, 5000)[0, 4] > alone
+    p_of_pair = p_value(values[:, 0] - values[:, 4], 5000)
+    assert tukey(values, 5000)[0, 4] > p_of_pair
 
 
 def test_queries_without_differences_and_rounding_do_not_affect_the_tukey_test() -> None:
@@ -398,7 +399,7 @@ def test_one_query_fewer_than_needed_has_too_little_power(size: float, alpha: fl
 
 def test_a_tiny_difference_needs_a_huge_number_of_queries() -> None:
     expected = (scipy_stats.norm.isf(0.025) + scipy_stats.norm.isf(0.2)) ** 2
-    # The formula leaves the tail of the other side out, which is worth 2.4 queries in a million.
+    # The formula ignores the opposite tail, which accounts for 2.4 queries in a million.
     assert queries_needed(1e-9, 1.0) == pytest.approx(expected * 1e18 * (1 - 2.45e-6), rel=1e-7)
     assert queries_needed(1e-300, 1.0) is None
     assert queries_needed(1e6, 1.0) == 2

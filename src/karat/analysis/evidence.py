@@ -55,8 +55,8 @@ class Evidence:
             # A file is a table, in which each document appears once per query.
             return None
         retrieved: dict[str, list[DocumentLike]] = {}
-        for make in self.run.batches():
-            batch = make()
+        for load in self.run.batches():
+            batch = load()
             for at, query in enumerate(batch.queries):
                 if query not in self.truth.positions:
                     continue
@@ -68,29 +68,29 @@ class Evidence:
         return next(((query, document) for query, document in repeated if document is not None), None)
 
     def _repeated_unjudged(self, query: str, documents: list[DocumentLike]) -> str | None:
-        where = self._where(query)
+        """An unjudged document that is listed several times; None if there is none."""
         documents = self._without_identical_ids(query, documents)
         by_function = isinstance(self.match, FunctionMatcher)
-        # For a function, documents are the same if they are equal, as for golds.
-        read = (self.match.gold_key if by_function else self.match.key).of(documents, where)
-        repeated = {key for key, times in Counter(filter(None, read)).items() if times > 1}
+        # A function compares whole documents, so that repeats are equal documents, as among golds.
+        key = self.match.gold_key if by_function else self.match.key
+        keys = key.of(documents, self._where(query))
+        times = Counter(filter(None, keys))
+        repeated = {key: document for key, document in zip(keys, documents, strict=True) if key and times[key] > 1}
         if not repeated:
             return None
-        first = {key: document for key, document in zip(read, documents, strict=True) if key in repeated}
-        place = self.truth.positions[query]
-        batch = RankedLists([query], [list(first)], [list(first.values())])
-        _, at, gold = Joiner(self.truth, self.match).in_lists(batch, np.array([place]))
-        judged = set(at[self.truth.grades[gold] >= 0].tolist())
-        names = [shown(document) if by_function else str(key) for key, document in first.items()]
-        return next((name for each, name in enumerate(names) if each not in judged), None)
+        batch = RankedLists([query], [list(repeated)], [list(repeated.values())])
+        _, rows, golds = Joiner(self.truth, self.match).in_lists(batch, np.array([self.truth.positions[query]]))
+        judged = set(rows[self.truth.grades[golds] >= 0].tolist())
+        names = [shown(document) if by_function else str(key) for key, document in repeated.items()]
+        return next((name for row, name in enumerate(names) if row not in judged), None)
 
     def read_ranking(self, query: str) -> tuple[list[DocumentLike], list[Hit]]:
         """The documents retrieved for a query, in rank order, and the hits among them; reads the run again."""
-        place = self.truth.positions[query]
+        position = self.truth.positions[query]
         listed: list[DocumentLike] = []
         scores: dict[str, float] = {}
-        for make in self.run.batches():
-            batch = make()
+        for load in self.run.batches():
+            batch = load()
             for at in (at for at, name in enumerate(batch.queries) if name == query):
                 if isinstance(batch, RankedLists):
                     listed += batch.documents[at]
@@ -101,13 +101,13 @@ class Evidence:
                         scores[doc] = score
         documents: list[DocumentLike] = listed or list(scores)
         documents = self._without_identical_ids(query, documents)
-        if len(documents) != self.judged.retrieved[place]:
+        if len(documents) != self.judged.retrieved[position]:
             raise self._run_changed()
-        hits = self._hits(place, documents)
+        hits = self._hits(query, documents)
         if scores:
             documents = self._sorted(documents, scores, hits)
-            hits = self._hits(place, documents)
-        of_query = self.judged.hit_query == place
+            hits = self._hits(query, documents)
+        of_query = self.judged.hit_query == position
         judged = zip(self.judged.hit_rank[of_query].tolist(), self.judged.hit_gold[of_query].tolist(), strict=True)
         if [(hit.rank, hit.gold) for hit in hits] != sorted(judged):
             raise self._run_changed()
@@ -126,16 +126,16 @@ class Evidence:
     def _run_changed(self) -> KaratError:
         return KaratError("the run has changed since it was evaluated", where=self.run.name, hint="Evaluate again.")
 
-    def _hits(self, place: int, documents: list[DocumentLike]) -> list[Hit]:
-        query = self.truth.queries[place]
-        read = self.match.key.of_retrieved(documents, self._where(query))
-        batch = RankedLists([query], [read], [documents])
-        _, at, gold = Joiner(self.truth, self.match).in_lists(batch, np.array([place]))
-        compared = documents if isinstance(self.match, FunctionMatcher) else read
-        pairs = sorted(zip(at.tolist(), gold.tolist(), strict=True))
+    def _hits(self, query: str, documents: list[DocumentLike]) -> list[Hit]:
+        keys = self.match.key.of_retrieved(documents, self._where(query))
+        batch = RankedLists([query], [keys], [documents])
+        _, rows, golds = Joiner(self.truth, self.match).in_lists(batch, np.array([self.truth.positions[query]]))
+        compared = documents if isinstance(self.match, FunctionMatcher) else keys
+        pairs = sorted(zip(rows.tolist(), golds.tolist(), strict=True))
         return [Hit(row + 1, gold, self.match.how(compared[row], self.truth.docs[gold])) for row, gold in pairs]
 
     def _sorted(self, docs: list[str], scores: dict[str, float], hits: list[Hit]) -> list[str]:
+        """Documents by descending score, with ties in the order of the evaluation."""
         grades: dict[str, float] = {}
         for hit in hits:
             grade = float(self.truth.grades[hit.gold])

@@ -65,7 +65,7 @@ class Scores:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The names of the columns, in the order asked for."""
+        """The names of the columns, in the order given to the evaluation."""
         return tuple(self.values)
 
     def __getitem__(self, measure: str | Measure) -> float:

@@ -86,7 +86,7 @@ def _with_interval(value: float | None, interval: tuple[float, float] | None, na
 
 
 def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scores]) -> float | None:
-    """The best of several values; None if all are the same, or if a system could be best for lacking queries."""
+    """The best of several values; None if all are the same, or if lower is better and a system lacks queries."""
     known = [value for value in values.values() if value is not None]
     if len(set(known)) < 2:
         return None

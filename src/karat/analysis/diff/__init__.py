@@ -97,7 +97,7 @@ class Diff(Tabular):
         return tuple(self._query_diff(at) for at in worst_first)
 
     def __getitem__(self, query: str) -> QueryDiff:
-        """The diff of any query, also of one that changed little."""
+        """The diff of any query, including those that changed little."""
         queries = self.scores[0].queries
         if query not in queries:
             near = did_you_mean(query, queries)
@@ -194,14 +194,15 @@ def _moves(measure: Measure, query: str, before: Evidence | None, after: Evidenc
     """The relevant documents that moved, and others with a contribution, topmost first; and what is unattributed."""
     if before is None or after is None:
         return [], 0.0
-    place, other_place = before.truth.positions[query], after.truth.positions.get(query)
-    order = None if other_place is None else _same_golds(before, place, after, other_place)
-    if other_place is None or order is None:
+    position, other_position = before.truth.positions[query], after.truth.positions.get(query)
+    order = None if other_position is None else _same_golds(before, position, after, other_position)
+    if other_position is None or order is None:
         raise _different_truths(query)
     judged, other_judged = before.judged_for(measure), after.judged_for(measure)
-    golds = before.truth.golds(place)
+    golds = before.truth.golds(position)
     grades = judged.gold_grade[golds.start : golds.stop]
-    old, new = query_hits(judged, place, np.arange(len(golds))), query_hits(other_judged, other_place, order)
+    old = query_hits(judged, position, np.arange(len(golds)))
+    new = query_hits(other_judged, other_position, order)
     contributions, unattributed = attribute(measure, grades, old, new)
     given = before.truth.original_documents(golds)
     threshold = measure.get("rel")
@@ -226,9 +227,9 @@ def _different_truths(query: str) -> KaratError:
     return KaratError(what, where=f"query {query}", hint="Evaluate both against the same.")
 
 
-def _same_golds(before: Evidence, place: int, after: Evidence, other_place: int) -> Ints | None:
+def _same_golds(before: Evidence, position: int, after: Evidence, other_position: int) -> Ints | None:
     """For each gold of a query in the second truth its index in the first; None if the golds are not the same."""
-    golds, other_golds = before.truth.golds(place), after.truth.golds(other_place)
+    golds, other_golds = before.truth.golds(position), after.truth.golds(other_position)
     if before.truth is after.truth:
         return np.arange(len(golds))
     keys, other_keys = _gold_keys(before, golds), _gold_keys(after, other_golds)
