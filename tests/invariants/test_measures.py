@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 from random import Random
 
@@ -47,6 +49,14 @@ def test_every_registered_measure_is_tested() -> None:
     judged = [one for one in definitions() if one.takes == "judged"]
     ours = {one.name for one in judged if one.function.__module__.startswith("karat.")}
     assert ours == {measure.name for measure in MEASURES}
+
+
+def test_the_code_of_a_measure_is_at_most_ten_lines_long() -> None:
+    for definition in definitions():
+        (function,) = ast.parse(inspect.getsource(definition.function)).body
+        assert isinstance(function, ast.FunctionDef)
+        _docstring, first, *_ = function.body
+        assert (function.end_lineno or 0) - first.lineno < 10, definition.name
 
 
 @with_each_measure

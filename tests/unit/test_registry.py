@@ -14,7 +14,7 @@ import pytest
 import karat
 from karat import KaratError, evaluate, register
 from karat.judged import Judged
-from karat.measures import P, parse
+from karat.measures import P, definitions, parse
 from karat.registry.names import split_names
 
 PEERS = {
@@ -199,6 +199,14 @@ def test_the_public_names_are_those_listed() -> None:
         assert getattr(karat, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         _ = karat.nonsense
+
+
+def test_karat_measures_exports_every_built_in_measure_under_the_name_of_its_function() -> None:
+    built_in = {each.function.__name__ for each in definitions() if each.function.__module__.startswith("karat.")}
+    assert set(karat.measures.__all__) == built_in | {"Measure", "definitions", "meanings", "parse", "register"}
+    renamed = {each.name: each.function.__name__ for each in definitions() if each.name != each.function.__name__}
+    # The name Judged is taken by the class that document measures read.
+    assert renamed == {"Judged": "JudgedShare", "Unjudged": "UnjudgedShare"}
 
 
 def test_a_measure_is_copied_and_pickled_by_its_name() -> None:

@@ -96,7 +96,7 @@ def _word_share(answers: Answers, normalize: str, part: Ints, whole: Ints) -> Fl
 
 
 @register(
-    formula="Contains = 1 if the words of a gold answer appear in the predicted one, side by side, else 0",
+    formula="Contains = 1 if the words of a gold answer appear in the predicted one consecutively, else 0",
     reference="Karpukhin et al. (2020), Dense Passage Retrieval for Open-Domain Question Answering: has_answer",
     takes="answers",
     aliases=("contains", "has_answer", "inclusion"),
@@ -105,7 +105,7 @@ def Contains(answers: Answers, *, normalize: Normalize = "true") -> Floats:
     """Contains: whether the predicted answer contains a gold answer, word for word.
 
     The answers of language models are usually longer than the gold answer, so that exact match is 0. Only whole words
-    match: 15 does not contain 5. With normalize=false, characters are compared, and it does.
+    match: 15 does not contain 5. With normalize=false, any substring matches.
 
     >>> evaluate_answers({"q": "1889"}, {"q": "It was finished in 1889."}, ["Contains", "EM"]).means
     {'Contains': 1.0, 'EM': 0.0}

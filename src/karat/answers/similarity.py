@@ -25,7 +25,7 @@ ModelName = Annotated[str, Help("a sentence-transformers model, by its name or f
     aliases=("sas", "semantic_answer_similarity"),
 )
 def SAS(answers: Answers, *, model: ModelName = DEFAULT_MODEL) -> Floats:
-    """Semantic answer similarity: how close the predicted answer is to the gold one in meaning, by a language model.
+    """Semantic answer similarity: how close the predicted answer is to the gold one in meaning, according to a model.
 
     A model knows that a car is an automobile, but often not that "not safe" is the opposite of "safe". The default
     model is a bi-encoder of 1 GB and needs karat[sas]; model=wordllama needs karat[static], no download and no GPU.

@@ -15,7 +15,7 @@ _EPSILON = 0.00001
 
 Norm = Annotated[
     Literal["relevant", "found", "min"],
-    Help("the number that the sum is divided by: relevant documents, those found, or min(relevant, k)"),
+    Help("the divisor of the sum: the number of relevant documents, of those found, or min(relevant, k)"),
 ]
 
 
@@ -26,7 +26,7 @@ def _rank_credit_needs_found(measure: Measure) -> str | None:
 
 
 @register(
-    formula="AP = (1/R) Σ P@i over the ranks i of relevant documents",
+    formula="AP = (1/R) Σ P@i over the ranks i of relevant documents, R the number of relevant documents",
     reference="Buckley and Voorhees (2000), Evaluating Evaluation Measure Stability, SIGIR",
     aliases=("map", "MAP", "ap", "map_cut", "map_cut_", "average_precision"),
     conflict=_rank_credit_needs_found,
@@ -57,7 +57,7 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     unjudged=normalised,
 )
 def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Geometric mean of average precision: improving a hard query counts as much as an easy one. Per query it is AP.
+    """Geometric mean of average precision, which gives hard queries more weight. Per query it is AP.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["w", "x", "y", "b"]}, ["GMAP"])["GMAP"]
     0.5
@@ -66,8 +66,8 @@ def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="Bpref = (1/R) Σ 1 − min(n, R) / min(N, R) over the retrieved relevant documents, with n of the N judged"
-    " non-relevant documents ranked above",
+    formula="Bpref = (1/R) Σ (1 − min(n, R) / min(N, R)) over the retrieved relevant documents,"
+    " N the number of judged non-relevant documents, n the number of those ranked above",
     reference="Buckley and Voorhees (2004), Retrieval Evaluation with Incomplete Information, SIGIR",
     aliases=("bpref", "BPref"),
 )
@@ -89,7 +89,7 @@ def Bpref(judged: Judged, *, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="infAP = (1/R) Σ 1/i + (pooled above / i) · (relevant above + ε) / (judged above + 2ε)"
+    formula="infAP = (1/R) Σ (1/i + (pooled above / i) · (relevant above + ε) / (judged above + 2ε))"
     " over the ranks i of relevant documents, ε = 0.00001",
     reference="Yilmaz and Aslam (2006), Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM",
     aliases=("infap",),

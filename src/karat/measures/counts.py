@@ -16,7 +16,7 @@ _COUNT = (0.0, float("inf"))
 @register(
     name="Judged",
     formula="Judged@k = judged in the top k / min(k, retrieved)",
-    reference="tells how complete the judgments are; a negative grade is not a judgment",
+    reference="a measure of how complete the judgments are; a negative grade is not a judgment",
     aliases=("judged",),
 )
 def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:

@@ -19,7 +19,7 @@ Ideal = Annotated[
     Literal["truth", "retrieved"],
     Help("the ideal ranking: the best order of all judged documents, or of those retrieved"),
 ]
-Floor = Annotated[float, Help("grades below it have no gain; grades that are not positive never have any")]
+Floor = Annotated[float, Help("the lowest grade with a gain; grades of 0 or less never have one")]
 _DCG_EXP = {"dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")}}
 
 

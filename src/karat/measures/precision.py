@@ -63,7 +63,7 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
 @register(
     at="recall",
     formula="IPrec@r = the highest P@i over the ranks i with at least lround(r·R) relevant documents found; 0 if none",
-    reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as trec_eval 10",
+    reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as in trec_eval 10",
     aliases=("iprec", "iprec_at_recall", "iprec_at_recall_", "interpolated_precision_at_recall"),
     example_at="0.1",
     unjudged=normalised,

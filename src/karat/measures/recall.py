@@ -29,7 +29,7 @@ def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Success: whether the top k contain a relevant document. Also known as hit rate and single-hit recall.
+    """Success: whether any relevant document is in the top k. Also known as hit rate and single-hit recall.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["x"]}, ["Success@2"])["Success@2"]
     0.5
@@ -44,7 +44,7 @@ def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     unjudged=normalised_with_cutoff,
 )
 def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Complete recall: whether the top k contain every relevant document, which multi-hop questions need.
+    """Complete recall: whether every relevant document is in the top k, which multi-hop questions need.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "b", "x"]}, ["RecallAll@2"])["RecallAll@2"]
     1.0

@@ -12,7 +12,7 @@ Rel = Annotated[float, Help("the lowest grade that counts as relevant")]
 Persistence = Annotated[
     float, Help("the probability that the reader goes on to the next rank", low=0, high=1, exclusive=True)
 ]
-Beta = Annotated[float, Help("how many times as important as precision recall is", low=0, exclusive=True)]
+Beta = Annotated[float, Help("the weight of recall relative to precision", low=0, exclusive=True)]
 Credit = Annotated[
     _Credit, Help("how repeated documents are credited: each gold document once, or every rank with a relevant one")
 ]

@@ -31,7 +31,7 @@ def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="ERR@k = Σ (1/i) · s(i) · Π (1 − s(j)) over the ranks i, and j above i, s = (2^grade − 1) / 2^max_grade",
+    formula="ERR@k = Σ (1/i) · s(i) · Π (1 − s(j)), j the ranks above i, s = (2^grade − 1) / 2^max_grade",
     reference="Chapelle et al. (2009), Expected Reciprocal Rank for Graded Relevance, CIKM",
     graded=True,
     aliases=("err",),
@@ -43,7 +43,7 @@ def ERR(
     k: K | None = None,
     max_grade: Annotated[float, Help("the highest grade of the scale", low=0, exclusive=True)] = 4,
 ) -> Floats:
-    """Expected reciprocal rank of the document at which a reader stops: the higher its grade, the more likely.
+    """Expected reciprocal rank of the document at which a reader stops, more likely at one with a higher grade.
 
     A grade above max_grade is an error, because the probability of stopping could exceed 1.
 
@@ -82,10 +82,7 @@ def RBP(
     *,
     k: K | None = None,
     p: Persistence = 0.8,
-    rel: Annotated[
-        float, Help("the gain is 1 for grades from here on, else 0; without it, the gain depends on the grade")
-    ]
-    | None = None,
+    rel: Annotated[float, Help("if set, the gain is 1 from this grade on, and 0 below it")] | None = None,
 ) -> Floats:
     """Rank-biased precision: a reader goes on to the next rank with probability p.
 
