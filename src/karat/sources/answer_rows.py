@@ -28,8 +28,8 @@ from karat.sources.text_file import TextFile
 AnswerRows = Iterator[tuple[str, str, Any]]
 """For each answer: its place for errors, the id of its question, and the answer as given."""
 
-# The default names of the fields: the first name that any record has is used. A file of gold answers may call them
-# answers.
+# The default names of the fields: the first name that any record has is used. In a file of gold answers, their field
+# may also be named answer.
 _DEFAULT_NAMES = {field: (field, *ALIASES[field]) for field in ("query", "gold_answers", "answer")}
 _DEFAULT_NAMES["gold_answers"] += ("answer",)
 HINT = {
@@ -62,26 +62,26 @@ def read_answer_rows(
     if isinstance(source, str | os.PathLike):
         source = TextFile(os.fspath(source))
     if isinstance(source, TextFile):
-        return _of_file(source, field, names, queries)
+        return _from_file(source, field, names, queries)
     if isinstance(source, Mapping):
-        return _of_object(source, field, name)
+        return _from_object(source, field, name)
     if hasattr(source, "__arrow_c_stream__"):
-        return _of_records(_records_of_frame(source, name), field, names)
+        return _from_records(_records_from_frame(source, name), field, names)
     if isinstance(source, Sequence) and not isinstance(source, bytes):
-        return _of_list(source, field, names, name, queries)
+        return _from_list(source, field, names, name, queries)
     collect = "Call its collect() first." if hasattr(source, "collect") else list_hint(source)
     raise KaratError(f"answers cannot be read from {shown(source)}", hint=f"{collect} {HINT[field]}".strip())
 
 
-def _of_object(answers: Mapping[Any, Any], field: str, name: str) -> AnswerRows:
+def _from_object(answers: Mapping[Any, Any], field: str, name: str) -> AnswerRows:
     """A mapping of questions to answers, or a data set in SQuAD's format."""
     articles = answers.get("data")
     if field == "gold_answers" and isinstance(articles, list) and not (articles and all_text(articles)):
-        return _of_squad(articles, name)
-    return _of_mapping(answers, name)
+        return _from_squad(articles, name)
+    return _from_mapping(answers, name)
 
 
-def _of_mapping(answers: Mapping[Any, Any], name: str) -> AnswerRows:
+def _from_mapping(answers: Mapping[Any, Any], name: str) -> AnswerRows:
     seen: set[str] = set()
     for key, value in answers.items():
         query = identifier(key, name)
@@ -92,7 +92,7 @@ def _of_mapping(answers: Mapping[Any, Any], name: str) -> AnswerRows:
         yield f"{name}, question {query}", query, value
 
 
-def _of_squad(articles: Sequence[Any], name: str) -> AnswerRows:
+def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
     """SQuAD's format: articles, their paragraphs, and the questions about each paragraph."""
     for article in articles:
         try:
@@ -105,9 +105,11 @@ def _of_squad(articles: Sequence[Any], name: str) -> AnswerRows:
             raise KaratError("the data set is not in SQuAD's format", where=name, hint=hint) from None
 
 
-def _of_list(answers: Sequence[Any], field: str, names: _Names, name: str, queries: Sequence[str] | None) -> AnswerRows:
+def _from_list(
+    answers: Sequence[Any], field: str, names: _Names, name: str, queries: Sequence[str] | None
+) -> AnswerRows:
     if answers and all(isinstance(each, Mapping) for each in answers):
-        yield from _of_records(records_from_list(answers, name), field, names)
+        yield from _from_records(records_from_list(answers, name), field, names)
         return
     if queries is None:
         # Questions without ids are numbered from 0.
@@ -121,19 +123,19 @@ def _of_list(answers: Sequence[Any], field: str, names: _Names, name: str, queri
         yield f"{name}[{at}]", query, value
 
 
-def _of_records(records: Iterable[tuple[str, Record]], field: str, names: _Names) -> AnswerRows:
+def _from_records(records: Iterable[tuple[str, Record]], field: str, names: _Names) -> AnswerRows:
     """The question and the answer of each record. Records with the same question add gold answers to it."""
     if field != "gold_answers":
-        yield from _records_in_order(records, field, names)
+        yield from _answers_of_records(records, field, names)
         return
     golds: dict[str, tuple[str, list[str]]] = {}
-    for where, query, value in _records_in_order(records, field, names):
+    for where, query, value in _answers_of_records(records, field, names):
         _, texts = golds.setdefault(query, (where, []))
         texts.extend(() if value is None else as_gold_answers(value, where))
     yield from ((where, query, texts or None) for query, (where, texts) in golds.items())
 
 
-def _records_in_order(records: Iterable[tuple[str, Record]], field: str, names: _Names) -> AnswerRows:
+def _answers_of_records(records: Iterable[tuple[str, Record]], field: str, names: _Names) -> AnswerRows:
     """The question and the answer of each record. The same names are used for all records, as some may lack a field."""
     all_records = list(records)
     if not all_records:
@@ -164,35 +166,35 @@ def _used_name(records: Sequence[tuple[str, Record]], field: str, names: Sequenc
 # Files.
 
 
-def _of_file(source: TextFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
+def _from_file(source: TextFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
     start = source.first_byte()
     if start in (b"{", b"["):
         data = source.read_all()
         if is_single_json_value(data):
             value = parse_json(data, source.name, HINT[field])
-            yield from _of_json(value, field, names, source.name, queries)
+            yield from _from_json(value, field, names, source.name, queries)
             return
         records = records_from_json_lines(source, [*names["query"], *names[field]], HINT[field])
-        yield from _of_records(records, field, names)
+        yield from _from_records(records, field, names)
     elif start:
-        yield from _of_records(_records_of_table(source, field), field, names)
+        yield from _from_records(_records_from_table(source, field), field, names)
 
 
-def _of_json(value: Any, field: str, names: _Names, name: str, queries: Sequence[str] | None) -> AnswerRows:
+def _from_json(value: Any, field: str, names: _Names, name: str, queries: Sequence[str] | None) -> AnswerRows:
     if isinstance(value, list):
-        return _of_list(value, field, names, name, queries)
+        return _from_list(value, field, names, name, queries)
     # An object may be the record of a single question instead of a mapping of questions to answers.
     present = {each: any(_has(value, known) for known in names[each]) for each in names}
     if all(present.values()) or any(present[each] and len(names[each]) == 1 for each in names):
-        return _of_records([(name, value)], field, names)
-    return _of_object(value, field, name)
+        return _from_records([(name, value)], field, names)
+    return _from_object(value, field, name)
 
 
 def _has(record: Record, name: str) -> bool:
     return name in record or field_value(record, name) is not None
 
 
-def _records_of_table(source: TextFile, field: str) -> Iterator[tuple[str, Record]]:
+def _records_from_table(source: TextFile, field: str) -> Iterator[tuple[str, Record]]:
     """The rows of a CSV or TSV file with a header line."""
     try:
         text = source.read_all().decode()
@@ -221,8 +223,8 @@ def _records_of_table(source: TextFile, field: str) -> Iterator[tuple[str, Recor
                 yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
         where = f"{source.name}:{reader.line_num}"
-        too_long = "Such long texts go into lines of JSON."
-        hint = too_long if "limit" in str(error) else 'A quote inside of quotes is written "".'
+        too_long = "Write texts of this length as JSON lines."
+        hint = too_long if "limit" in str(error) else 'Inside a quoted value, a quotation mark is written "".'
         raise KaratError(f"not a table: {error}", where=where, hint=hint) from None
 
 
@@ -232,7 +234,7 @@ def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
             raise KaratError(f"more than one column {shown(column)}", where=where, hint="Keep one of them.")
 
 
-def _records_of_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
+def _records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
     import pyarrow as pa
 
     try:
@@ -244,9 +246,5 @@ def _records_of_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         is_column = hasattr(source, "tolist") or hasattr(source, "to_list")
-        hint = (
-            "Call .tolist() on a single column."
-            if is_column
-            else "Give a data frame with the columns query and answer."
-        )
+        hint = "Call .tolist() on it." if is_column else "Give a data frame with the columns query and answer."
         raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None

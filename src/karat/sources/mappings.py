@@ -24,7 +24,7 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     """Ground truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`; every listed document has grade 1."""
     golds: dict[str, dict[str, float]] = {}
     scored: dict[str, Mapping[str | None, float]] = {}
-    given: dict[str, Mapping[str | None, DocumentLike]] = {}
+    originals: dict[str, Mapping[str | None, DocumentLike]] = {}
     bad_scores: KaratError | None = None
     keyless, by_id = 0, False
     for query_key, docs in queries.items():
@@ -40,7 +40,7 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
             golds[query] = {doc: 1.0 for doc in listed if doc}
             if any(one is not other for one, other in zip(listed, documents, strict=True)):
                 # In reverse, so that the first of several documents with the same key is kept.
-                given[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
+                originals[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
             try:
                 if by_key := grades_by_key(listed, documents, where):
                     scored[query] = by_key
@@ -60,8 +60,8 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
         by_query = ((scored.get(query, docs), docs) for query, docs in golds.items())
         scores = np.array([grade_of[doc] for grade_of, docs in by_query for doc in docs])
     documents_in_order: list[DocumentLike] | None = None
-    if given:
-        documents_in_order = [given.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
+    if originals:
+        documents_in_order = [originals.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
     truth = Truth(tuple(golds), offsets, docs_in_order, grades, keyless, bad_scores or scores, documents_in_order)
     # The ids of a mapping are normalised last, when their grades are known to be numbers.
     return truth.normalized_by(key) if by_id else truth
@@ -71,7 +71,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
     """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`; queries may mix the two forms."""
     scored: dict[str, dict[str, float]] = {}
     listed: dict[str, Sequence[str | None]] = {}
-    given: list[Sequence[DocumentLike]] = []
+    originals: list[Sequence[DocumentLike]] = []
     seen: set[str] = set()
     for query_key, docs in queries.items():
         query = _new_query(query_key, seen, name)
@@ -82,14 +82,14 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
         else:
             documents = list(_iterable(docs, where, _RUN_HINT))
             listed[query] = key.of_retrieved(documents, where)
-            given.append(documents)
+            originals.append(documents)
     reject_lone_surrogates(seen, name)
     parts: list[Batch] = []
     if scored:
         offsets, scores = _flat(scored, _is_not_nan, "score", name)
         parts.append(ScoredMappings(list(scored), list(scored.values()), scores, offsets))
     if listed:
-        parts.append(RankedLists(list(listed), list(listed.values()), given))
+        parts.append(RankedLists(list(listed), list(listed.values()), originals))
     return InMemoryRun(name, tuple(parts))
 
 

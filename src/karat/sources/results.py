@@ -112,7 +112,7 @@ def _results(
     places = found["query"]
     if example is None:
         raise KaratError("no results found", where=name, hint=_HINT)
-    used = _fields_to_read_field(found, required, optional)
+    used = _fields_to_read(found, required, optional)
     for field in ("query", *used):
         if not found[field]:
             raise _missing_field_error(field, names, list(present), example, name)
@@ -187,7 +187,7 @@ def _incomplete_parts(
                 yield message, len(found[present]), hint
 
 
-def _fields_to_read_field(
+def _fields_to_read(
     found: Mapping[str, Mapping[str, Any]], required: Collection[Part], optional: Collection[Part]
 ) -> list[str]:
     """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part."""

@@ -116,8 +116,8 @@ def _read_block(block: Block, layout: Layout) -> Columns:
     data = block.data
     separator = _single_separator(data)
     columns = _parse_with_arrow(data, separator, layout) if separator else None
-    if columns is None and b"\0" not in (squeezed := _collapse_white_space(bytes(data))):
-        columns = _parse_with_arrow(squeezed, " ", layout)
+    if columns is None and b"\0" not in (collapsed := _collapse_white_space(bytes(data))):
+        columns = _parse_with_arrow(collapsed, " ", layout)
     return columns or _parse_lines(block, layout)
 
 
