@@ -1,6 +1,13 @@
-"""The narrow waist: what every retrieval measure depends on, and the three views that measures take of it.
+"""Judged: the ranks and grades that every retrieval measure is computed from, and three views of them.
 
-Left of it nobody knows measures; right of it nobody knows files, strings or documents.
+The views differ in how repeats are credited, if a rank matches several gold documents or a gold document is found at
+several ranks:
+
+- raw: every pair of a rank and a gold document counts (R, RecallAll, Success);
+- by gold: each gold document is credited once, and each rank with at most one gold document (AP, nDCG, RR, ...);
+- by rank: each rank with a judged document is credited, repeats included (P, and AP or nDCG with `credit=rank`).
+
+Code that makes a Judged knows nothing about measures, and measures know nothing about files, strings or documents.
 """
 
 from __future__ import annotations
@@ -21,17 +28,17 @@ Credit = Literal["gold", "rank"]
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """For each query: where the judged documents were ranked, how many were retrieved, and all grades.
+    """For each query: the ranks of its judged documents, the number of retrieved documents, and all grades.
 
-    A hit is a retrieved judged document, and a row of the four `hit_` arrays, ordered by query and rank.
-    With ids, one rank is one judged document. With chunks, or with lists that repeat a document, it is many
-    to many: there may be several hits at one rank, and several ranks of one gold.
+    `in_run` says which queries are in the run. A hit is a retrieved judged document: a row of the four `hit_` arrays,
+    which are sorted by query and rank. With ids, each rank has at most one judged document. With chunks, or lists that
+    repeat a document, there may be several hits at one rank, and several ranks of one gold document.
     """
 
     kind: ClassVar[Literal["judged"]] = "judged"
 
     queries: tuple[str, ...]
-    answered: Bools
+    in_run: Bools
     retrieved: Ints
     hit_query: Ints
     hit_rank: Ints
@@ -45,7 +52,7 @@ class Judged:
         cls,
         *,
         queries: tuple[str, ...],
-        answered: Bools,
+        in_run: Bools,
         retrieved: Ints,
         hit_query: Ints,
         hit_rank: Ints,
@@ -53,13 +60,13 @@ class Judged:
         gold_grade: Floats,
         gold_offsets: Ints,
     ) -> Self:
-        """Assemble from hits in any order: they are sorted, and each gets the grade of its judged document."""
+        """Make a Judged from hits in any order: sort them, and look up the grade of each."""
         if not _are_sorted(hit_query, hit_rank, hit_gold):
             order = np.lexsort((hit_gold, hit_rank, hit_query))
             hit_query, hit_rank, hit_gold = hit_query[order], hit_rank[order], hit_gold[order]
         return cls(
             queries=queries,
-            answered=answered,
+            in_run=in_run,
             retrieved=retrieved,
             hit_query=hit_query,
             hit_rank=hit_rank,
@@ -77,7 +84,7 @@ class Judged:
 
     @cached_property
     def gold_query(self) -> Ints:
-        """Which query each judged document belongs to."""
+        """The query of each judged document."""
         return np.repeat(np.arange(len(self.queries)), np.diff(self.gold_offsets))
 
     def relevant(self, rel: float) -> Ints:
@@ -85,11 +92,11 @@ class Judged:
         return self._per_query(self.gold_query[self.gold_grade >= rel])
 
     def nonrelevant(self, rel: float) -> Ints:
-        """How many were judged and found wanting; a negative grade is in the pool but not judged."""
+        """How many documents of each query were judged not relevant; a negative grade means not judged."""
         return self._per_query(self.gold_query[(self.gold_grade >= 0) & (self.gold_grade < rel)])
 
     def found(self, k: int | None, rel: float) -> Ints:
-        """How many different relevant documents the top k hold (the raw view: every pair counts)."""
+        """How many distinct relevant documents are in the top k (the raw view: every pair counts)."""
         wanted = self.hit_grade >= rel
         if k is not None:
             wanted &= self.hit_rank <= k
@@ -98,26 +105,26 @@ class Judged:
         return self._per_query(self.gold_query[np.unique(self.hit_gold[wanted])])
 
     def depth(self, k: int | None) -> Ints:
-        """How many ranks of the top k are filled."""
+        """How many documents were retrieved in the top k."""
         return self.retrieved if k is None else np.minimum(self.retrieved, k)
 
     def view(self, credit: Credit) -> View:
-        """One row per rank that pays: by gold (each gold pays once) or by rank (repeats pay again)."""
+        """The credited ranks: by gold (each gold document is credited once) or by rank (repeats are credited too)."""
         return self.by_gold if credit == "gold" else self.by_rank
 
     @cached_property
     def by_gold(self) -> View:
-        """Going down the ranks, each rank pays the largest-graded gold in it that is not yet paid."""
+        """From the top, each rank is credited with its gold document of the largest grade that is not yet credited."""
         if self._one_to_one:
             return self._rows(slice(None))
         if self._one_gold_a_rank:
-            # Rows are in rank order, and `unique` keeps the first of each gold.
+            # Rows are in rank order, and `unique` keeps the first row of each gold document.
             return self._rows(np.sort(np.unique(self.hit_gold, return_index=True)[1]))
-        return self._rows(self._paid())
+        return self._rows(self._credited_rows())
 
     @cached_property
     def by_rank(self) -> View:
-        """Each rank that holds a judged document counts once, with its largest grade."""
+        """Each rank with a judged document is credited once, with its largest grade."""
         if self._one_gold_a_rank:
             return self._rows(slice(None))
         order = np.lexsort((-self.hit_grade, self.hit_rank, self.hit_query))
@@ -127,7 +134,7 @@ class Judged:
 
     @cached_property
     def ideal(self) -> View:
-        """The best ranking there could be: all judged documents by grade, best first."""
+        """The best possible ranking: all judged documents of each query, by descending grade."""
         query, grade = self.gold_query, self.gold_grade
         if ((grade[1:] > grade[:-1]) & (query[1:] == query[:-1])).any():
             order = np.lexsort((-grade, query))
@@ -139,14 +146,14 @@ class Judged:
         return replace(self, gold_grade=grades, hit_grade=grades[self.hit_gold])
 
     def select(self, keep: Bools) -> Judged:
-        """The same, for some of the queries."""
+        """Some of the queries."""
         new_index = np.cumsum(keep) - 1
         gold = keep[self.gold_query]
         new_gold = np.cumsum(gold) - 1
         hit = keep[self.hit_query]
         return Judged(
             queries=tuple(query for query, kept in zip(self.queries, keep.tolist(), strict=True) if kept),
-            answered=self.answered[keep],
+            in_run=self.in_run[keep],
             retrieved=self.retrieved[keep],
             hit_query=new_index[self.hit_query[hit]],
             hit_rank=self.hit_rank[hit],
@@ -166,18 +173,18 @@ class Judged:
         times = np.bincount(self.hit_gold, minlength=1)
         return self._one_gold_a_rank and int(times.max()) <= 1
 
-    def _paid(self) -> Ints:
-        """The rows that pay where a rank may hold several golds: the rule itself, rank by rank."""
+    def _credited_rows(self) -> Ints:
+        """The rows of `by_gold` if a rank may have several gold documents, rank by rank."""
         order = np.lexsort((-self.hit_grade, self.hit_rank, self.hit_query)).tolist()
         golds, queries, ranks = self.hit_gold.tolist(), self.hit_query.tolist(), self.hit_rank.tolist()
-        paid: set[int] = set()
+        credited: set[int] = set()
         rows: list[int] = []
-        served: tuple[int, int] | None = None
+        last_rank: tuple[int, int] | None = None
         for row in order:
-            if golds[row] not in paid and (queries[row], ranks[row]) != served:
-                paid.add(golds[row])
+            if golds[row] not in credited and (queries[row], ranks[row]) != last_rank:
+                credited.add(golds[row])
                 rows.append(row)
-                served = (queries[row], ranks[row])
+                last_rank = (queries[row], ranks[row])
         return np.asarray(rows, np.int64)
 
     def _rows(self, rows: slice | Ints) -> View:
@@ -201,7 +208,7 @@ class View:
         return self if k is None else self.where(self.rank <= k)
 
     def graded(self, rel: float) -> View:
-        """The rows of at least this grade."""
+        """The rows with at least this grade."""
         return self.where(self.grade >= rel)
 
     def where(self, rows: Bools) -> View:
@@ -213,15 +220,15 @@ class View:
 
     def sum(self, values: Floats) -> Floats:
         """The sum of a value per row, for each query, taken in rank order."""
-        total: Floats = np.bincount(self.query, weights=values, minlength=self.n)  # type: ignore[assignment]  # the stubs forget weights
+        total: Floats = np.bincount(self.query, weights=values, minlength=self.n)  # type: ignore[assignment]  # the stubs ignore weights
         return total
 
     def place(self) -> Ints:
-        """Which of its query's rows each row is, from 1."""
+        """The position of each row among the rows of its query, from 1."""
         return place_in_query(self.query)
 
     def above(self, rows: Bools) -> Ints:
-        """How many of these rows stand above each row, in its query."""
+        """How many of these rows are above each row, in its query."""
         running: Ints = np.cumsum(rows) - rows
         first = np.arange(len(rows)) - (self.place() - 1)
         counts: Ints = running - running[first]
@@ -230,7 +237,7 @@ class View:
     def product_above(self, factors: Floats) -> Floats:
         """The product of the factors above each row, in its query.
 
-        Place by place, so that a query's value never depends on the queries beside it.
+        Computed place by place, so that the value of a query never depends on other queries.
         """
         place = self.place()
         product = np.ones(len(place))
@@ -259,7 +266,7 @@ def place_in_query(query: Ints) -> Ints:
 
 
 def share(part: NDArray[np.generic], whole: NDArray[np.generic] | float) -> Floats:
-    """part / whole, and 0 where there is no whole."""
+    """part / whole, and 0 where whole is 0."""
     shares: Floats = np.zeros(np.shape(part))
     np.divide(part, whole, out=shares, where=np.asarray(whole) != 0)
     return shares

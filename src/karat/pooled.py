@@ -1,6 +1,6 @@
-"""Retrieval metrics that are pooled over examples: recall, all-or-nothing recall, and nDCG of chunks.
+"""Retrieval metrics averaged over examples: recall, all-or-nothing recall, and nDCG of chunks.
 
-Each is a measure of the registry. `calculate_metric_scores` gives the mean over all examples, and each example's own.
+Each is a measure of the registry. `calculate_metric_scores` returns the mean over all examples, and the values of each.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from numbers import Integral
 from typing import ClassVar
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, plural, shown
 from karat.evaluation.lists import match_documents, warnings
 from karat.matching.containment import is_chunk_from_original
 from karat.matching.matchers import Match, matcher_of
@@ -27,10 +27,10 @@ _log = logging.getLogger(__name__)
 
 
 class _Pooled:
-    """A measure, what it is called here, and what counts as a hit unless something else is said."""
+    """A measure of the registry, its name here, and its default `match`."""
 
     _measure: ClassVar[str]
-    _called: ClassVar[str]
+    _name: ClassVar[str]
     _match: ClassVar[str]
 
     def __init__(self, global_config: object = None, *, match: Match | None = None) -> None:
@@ -45,73 +45,74 @@ class _Pooled:
         *,
         retrieved_chunks: DocumentLists | None = None,
     ) -> PooledScores:
-        """The metric at each k: over all examples, rounded to four digits, and of each example.
+        """The metric at each k: the mean over all examples, rounded to four digits, and the values of each example.
 
-        Both inputs have one list per example: what should be found, and what was, best first. `retrieved_chunks` is
-        another name for the second one.
+        Both inputs have one list per example: the gold documents, and the retrieved documents, best first.
+        `retrieved_chunks` is another name for `retrieved_docs`.
         """
         if (retrieved_docs is None) == (retrieved_chunks is None):
-            which = "neither" if retrieved_docs is None else "both"
-            raise KaratError(f"{which} of retrieved_docs and retrieved_chunks was given", hint="Give one of them.")
+            neither = "neither retrieved_docs nor retrieved_chunks is given"
+            both = "retrieved_docs and retrieved_chunks are both given"
+            raise KaratError(neither if retrieved_docs is None else both, hint="Give one of them.")
         retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
         depths = _depths(k_list)
         check_document_lists(dict(zip(_NAMES, (gold_docs, retrieved), strict=True)))
         matched = match_documents(gold_docs, retrieved, self.match, _NAMES)
         judged = matched.binary
-        said = warnings(matched, self.match)
+        text = warnings(matched, self.match)
         if short := int((judged.retrieved < depths[-1]).sum()):
-            said += f" {short} of {len(judged.queries)} examples retrieved fewer than {depths[-1]} documents."
-        if said:
-            _log.warning("karat: %s", said.strip())
+            text += f" {short} of {plural(len(judged.queries), 'example')} retrieved fewer than {depths[-1]} documents."
+        if text:
+            _log.warning("karat: %s", text.strip())
         measures = {k: parse(f"{self._measure}@{k}") for k in depths}
-        values = {f"{self._called}@{k}": measure.compute(judged) for k, measure in measures.items()}
+        values = {f"{self._name}@{k}": measure.compute(judged) for k, measure in measures.items()}
         pooled = {name: round(Scores(judged.queries, {name: column})[name], _DIGITS) for name, column in values.items()}
         columns = {name: column.tolist() for name, column in values.items()}
         return pooled, [{name: columns[name][at] for name in columns} for at in range(len(judged.queries))]
 
 
 class RetrievalRecall(_Pooled):
-    """Recall@k: the share of the gold documents that are in the top k, as exact texts or ids. `R@k` here.
+    """Recall@k: the share of the gold documents in the top k, compared by text or id. The measure `R@k`.
 
     >>> RetrievalRecall().calculate_metric_scores([["a", "b"]], [["a", "x", "b"]], k_list=[1, 3])
     ({'Recall@1': 0.5, 'Recall@3': 1.0}, [{'Recall@1': 0.5, 'Recall@3': 1.0}])
     """
 
-    _measure, _called, _match = "R", "Recall", "content"
+    _measure, _name, _match = "R", "Recall", "content"
 
 
 class RetrievalRecallAll(_Pooled):
-    """Recall_all@k: 1 where every gold document has a chunk of its text in the top k, else 0. `RecallAll@k` here.
+    """Recall_all@k: 1 if every gold document has a chunk in the top k, else 0. The measure `RecallAll@k`.
 
     >>> RetrievalRecallAll().calculate_metric_scores([["Gold is soft.", "Iron rusts."]], [["soft", "rusts"]], [1, 2])
     ({'Recall_all@1': 0.0, 'Recall_all@2': 1.0}, [{'Recall_all@1': 0.0, 'Recall_all@2': 1.0}])
     """
 
-    _measure, _called, _match = "RecallAll", "Recall_all", "chunk"
+    _measure, _name, _match = "RecallAll", "Recall_all", "chunk"
 
 
 class RetrievalNDCGAny(_Pooled):
-    """NDCG_any@k: how high the chunks stand that are from any gold document.
+    """NDCG_any@k: nDCG of the chunks, where a chunk of any gold document is relevant.
 
-    DCG is rel₁ + Σ relᵢ / log2(i), and the ideal sorts all that was retrieved:
-    `nDCG(discount=jk, ideal=retrieved, credit=rank)@k` here.
+    DCG is rel₁ + Σ relᵢ / log2(i), and the ideal ranking sorts the retrieved chunks. The measure
+    `nDCG(discount=jk, ideal=retrieved, credit=rank)@k`.
 
     >>> RetrievalNDCGAny().calculate_metric_scores([["Gold is soft."]], [["Iron", "Silver", "soft"]], [3])[0]
     {'NDCG_any@3': 0.6309}
     """
 
-    _measure, _called, _match = "nDCG(discount=jk, ideal=retrieved, credit=rank)", "NDCG_any", "chunk"
+    _measure, _name, _match = "nDCG(discount=jk, ideal=retrieved, credit=rank)", "NDCG_any", "chunk"
 
 
 def _depths(k_list: Iterable[int]) -> list[int]:
-    """The cut-offs, each once, in order."""
-    hint = "Give whole numbers from 1 up, as [1, 5, 10]."
+    """The distinct cut-offs, in ascending order."""
+    hint = "Give whole numbers from 1, such as [1, 5, 10]."
     if isinstance(k_list, str | bytes) or not isinstance(k_list, Iterable):
         raise KaratError(f"k_list is {shown(k_list)}", hint=hint)
     depths = list(k_list)
     for k in depths:
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-            raise KaratError(f"k_list has {shown(k)}", hint=hint)
+            raise KaratError(f"k_list contains {shown(k)}", hint=hint)
     if not depths:
         raise KaratError("k_list is empty", hint=hint)
     return sorted({int(k) for k in depths})

@@ -143,8 +143,8 @@ def test_matching_texts_in_files_of_ids_is_an_error(folder: Path, match: str) ->
         ("fuzzy(treshold=80)", "Did you mean threshold?"),
         ("fuzzy(threshold=many)", "between 0 and 100"),
         ("content(normalize=cases)", "Did you mean case?"),
-        ("fuzzy(", "A match is"),
-        ("", "A match is"),
+        ("fuzzy(", "Give id, content"),
+        ("", "Give id, content"),
     ],
 )
 def test_an_invalid_match_is_an_error_with_a_hint(folder: Path, match: str, hint: str) -> None:

@@ -44,7 +44,7 @@ def judged_of(queries: list[Query]) -> Judged:
     hit_gold = np.array([offsets[at] + gold for at, _, gold in hits], np.int64)
     return Judged(
         queries=tuple(f"q{at}" for at in range(len(queries))),
-        answered=np.ones(len(queries), bool),
+        in_run=np.ones(len(queries), bool),
         retrieved=np.array([len(query.ranks) for query in queries], np.int64),
         hit_query=np.array([at for at, _, _ in hits], np.int64),
         hit_rank=np.array([rank for _, rank, _ in hits], np.int64),

@@ -61,7 +61,7 @@ def test_the_contributions_of_a_measure_that_reads_whether_a_query_was_answered_
     @karat.register
     def Answered(judged: Judged) -> Floats:
         """1 if the run has the query."""
-        return judged.answered.astype(float)
+        return judged.in_run.astype(float)
 
     query_diff = diff_of({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"]}, {"q": ["a"], "r": ["a"]}, "Answered")["r"]
     assert total(query_diff) == query_diff.difference == 1

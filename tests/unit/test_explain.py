@@ -72,7 +72,7 @@ def test_embeddings_can_be_matched_by_a_function() -> None:
         {"q": [np.array([1.0, 0.0])]}, {"q": [np.array([0.0, 1.0]), np.array([1.0, 0.0])]}, "RR", match=near
     )
     assert scores["RR"] == 0.5
-    assert scores.explain("q").rows[1].reason == "near says so"
+    assert scores.explain("q").rows[1].reason == "near returned True"
 
 
 @pytest.mark.parametrize("empty", [None, ""])

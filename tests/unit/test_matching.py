@@ -554,10 +554,10 @@ def test_a_function_that_says_neither_yes_nor_no_is_refused(said: Any) -> None:
     def vague(one: str, other: str) -> Any:
         return said
 
-    with pytest.raises(KaratError, match="It returns True where they match, and False where not") as raised:
+    with pytest.raises(KaratError, match="It must return True if they match, and False if not") as raised:
         evaluate([["gold"]], [["found"]], "R", match=vague)
     message = str(raised.value)
-    assert message.startswith("vague said ")
+    assert message.startswith("vague returned ")
     assert "'found'" in message
     assert "'gold'" in message
     assert "\n" not in message
@@ -570,7 +570,7 @@ def test_a_function_that_fails_says_on_what() -> None:
     with pytest.raises(KaratError, match="broken failed on 'found' and 'gold': KeyError: ") as raised:
         evaluate([["gold"]], [["found"]], "R", match=broken)
     assert "\n" not in str(raised.value)
-    assert "It is called with a retrieved and a gold document" in str(raised.value)
+    assert "It is called with a retrieved document and a gold document" in str(raised.value)
     assert isinstance(raised.value.__cause__, KeyError)
 
 
@@ -931,13 +931,13 @@ def test_an_explanation_says_how_and_marks_what_was_found_already() -> None:
     [
         ("id", "a", "a", "same id"),
         ("content(normalize=case)", "A", "a", "same content, case folded"),
-        ("prefix", "a::1", "a", "belongs to it"),
+        ("prefix", "a::1", "a", "id begins with it"),
         ("prefix", "a", "a", "same id"),
         ("chunk", 'say "hi"', 'they say \\"hi\\" there', "contained, escaped as in JSON"),
         ("chunk(threshold=80)", "Gold is not so soft", "Gold is not as soft", "partial ratio 94.7"),
         ("fuzzy", "GOLD IS SOFT", "gold  is soft", "the same text"),
         ("overlap", "soft gold", "Gold is soft", "covers 67% of its words"),
-        (is_cut_from(), "a", "abc", "says says so"),
+        (is_cut_from(), "a", "abc", "says returned True"),
     ],
 )
 def test_each_matcher_says_in_words_how_it_matched(match: Any, retrieved: str, gold: str, how: str) -> None:
@@ -1114,14 +1114,14 @@ def error_of(match: Any) -> str:
         ("source", "meta.source"),
         ("meta", "meta.name"),
         ("meta.", "meta.name"),
-        ("", "A match is id, content, meta.name, prefix, chunk"),
-        ("fuzzy(", "A match is"),
-        ("fuzzy)", "A match is"),
-        ("fuzzy(90)", "A match is"),
-        ("fuzzy(threshold)", "A match is"),
-        ("fuzzy(threshold=)", "A match is"),
-        ("fuzzy(threshold=90, threshold=80)", "A match is"),
-        ("fuzzy@10", "A match is"),
+        ("", "Give id, content, meta.name, prefix, chunk"),
+        ("fuzzy(", "Give id"),
+        ("fuzzy)", "Give id"),
+        ("fuzzy(90)", "Give id"),
+        ("fuzzy(threshold)", "Give id"),
+        ("fuzzy(threshold=)", "Give id"),
+        ("fuzzy(threshold=90, threshold=80)", "Give id"),
+        ("fuzzy@10", "Give id"),
         ("chunk(normalize=space)@10", "takes no cut-off"),
         ("fuzzy(treshold=90)", "Did you mean threshold? It takes threshold, normalize, field."),
         ("fuzy(threshold=90)", "Did you mean fuzzy"),
@@ -1136,16 +1136,16 @@ def error_of(match: Any) -> str:
         ("chunk(threshold=0.85)", "It is a percentage, from 0 to 100"),
         ("chunk(threshold=1000)", "is not a number between 0 and 100"),
         ("overlap(threshold=50)", "threshold=50 is not a number between 0 and 1"),
-        ("overlap(threshold=0)", "Take a larger one."),
-        ("prefix(separator='')", "A match is"),
-        ("prefix(separator='!', normalize=punctuation)", "leaves nothing of the separator"),
-        ("prefix(separator=::, normalize=punctuation)", "leaves nothing of the separator"),
+        ("overlap(threshold=0)", "Give a larger one, up to 1."),
+        ("prefix(separator='')", "Give id"),
+        ("prefix(separator='!', normalize=punctuation)", "removes the separator"),
+        ("prefix(separator=::, normalize=punctuation)", "removes the separator"),
         ("chunk(field=text)", "meta.name"),
         ("chunk(field=meta)", "meta.name"),
-        (5, "A match is"),
-        (None, "A match is"),
-        (["chunk"], "A match is"),
-        ({"chunk": 1}, "A match is"),
+        (5, "Give id"),
+        (None, "Give id"),
+        (["chunk"], "Give id"),
+        ({"chunk": 1}, "Give id"),
     ],
 )  # fmt: skip
 def test_what_no_matcher_is_called_is_refused_with_a_mend(match: Any, hint: str) -> None:
@@ -1166,11 +1166,11 @@ def test_what_no_matcher_is_called_is_refused_with_a_mend(match: Any, hint: str)
         (lambda: chunk(field=None), "meta.name"),  # type: ignore[arg-type]
         (lambda: same("meta..x"), "meta.name"),
         (lambda: same("id", gold="ids"), "Did you mean id"),
-        (lambda: prefix(""), 'Write "::" or "#".'),
-        (lambda: prefix(5), 'Write "::" or "#".'),  # type: ignore[arg-type]
+        (lambda: prefix(""), 'Give text such as "::".'),
+        (lambda: prefix(5), 'Give text such as "::".'),  # type: ignore[arg-type]
         (lambda: prefix("'\""), "both kinds of quotation marks"),
-        (lambda: prefix("\ud83d"), "half a character"),
-        (lambda: prefix(None), 'Write "::" or "#".'),  # type: ignore[arg-type]
+        (lambda: prefix("\ud83d"), "lone surrogate"),
+        (lambda: prefix(None), 'Give text such as "::".'),  # type: ignore[arg-type]
     ],
 )
 def test_a_wrong_parameter_is_refused_when_a_matcher_is_made(make: Callable[[], Any], what: str) -> None:

@@ -219,9 +219,9 @@ def test_the_second_argument_has_another_name(metric: type[Any]) -> None:
     by_place = metric().calculate_metric_scores(golds, retrieved, [1, 2, 3])
     assert metric().calculate_metric_scores(golds, retrieved_chunks=retrieved, k_list=[1, 2, 3]) == by_place
     assert metric().calculate_metric_scores(gold_docs=golds, retrieved_docs=retrieved, k_list=[1, 2, 3]) == by_place
-    with pytest.raises(KaratError, match="both of retrieved_docs and retrieved_chunks was given"):
+    with pytest.raises(KaratError, match="retrieved_docs and retrieved_chunks are both given"):
         metric().calculate_metric_scores(golds, retrieved, retrieved_chunks=retrieved)
-    with pytest.raises(KaratError, match="neither of retrieved_docs and retrieved_chunks was given"):
+    with pytest.raises(KaratError, match="neither retrieved_docs nor retrieved_chunks is given"):
         metric().calculate_metric_scores(golds)
 
 

@@ -257,14 +257,14 @@ def test_a_query_of_which_nothing_is_a_chunk_is_answered_all_the_same() -> None:
     run = frame({"1": {"x::1": 1.0}, "2": {"a::1": 1.0}, "other": {"a::1": 1.0}}, "score")
     scores = evaluate({"1": ["a"], "2": ["a"], "3": ["a"]}, run, "R", match="prefix")
     judged = judged_of(scores)
-    assert judged.answered.tolist() == [True, True, False]
+    assert judged.in_run.tolist() == [True, True, False]
     assert judged.retrieved.tolist() == [1, 1, 0]
     assert scores.column("R").tolist() == [0.0, 1.0, 0.0]
 
 
 def test_a_document_that_comes_twice_is_an_error_or_kept_where_it_is_best() -> None:
     rows = pl.DataFrame({"query": ["q"] * 3, "doc": ["a::1", "b", "a::1"], "score": [1.0, 2.0, 3.0]})
-    with pytest.raises(KaratError, match="document a::1 comes twice for query q"):
+    with pytest.raises(KaratError, match="document a::1 is listed twice for query q"):
         evaluate({"q": ["a"]}, rows, "RR", match="prefix")
     assert evaluate({"q": ["a"]}, rows, "RR", match="prefix", duplicates="first")["RR"] == 1
 

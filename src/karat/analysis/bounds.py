@@ -297,7 +297,7 @@ def _judged(case: _Case, gradings: Ints, max_grade: float) -> Judged:
     gold = offsets[grading] + np.where(new, unjudged_at - start[grading, 0], relevant[grading] + case.gold[row])
     return Judged.from_hits(
         queries=(case.query,) * len(gradings),
-        answered=np.ones(len(gradings), bool),
+        in_run=np.ones(len(gradings), bool),
         retrieved=np.full(len(gradings), case.retrieved),
         hit_query=grading,
         hit_rank=case.rank[row],
@@ -315,7 +315,7 @@ def _concatenated(parts: list[Judged]) -> Judged:
     golds = np.cumsum([0, *(len(part.gold_grade) for part in parts)]).tolist()
     return Judged.from_hits(
         queries=tuple(query for part in parts for query in part.queries),
-        answered=np.concatenate([part.answered for part in parts]),
+        in_run=np.concatenate([part.in_run for part in parts]),
         retrieved=np.concatenate([part.retrieved for part in parts]),
         hit_query=np.concatenate([part.hit_query + at for part, at in zip(parts, queries[:-1], strict=True)]),
         hit_rank=np.concatenate([part.hit_rank for part in parts]),

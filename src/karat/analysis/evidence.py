@@ -14,7 +14,7 @@ from karat.errors import KaratError, shown
 from karat.judged import Judged
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher, Matcher
-from karat.ranking import Rules
+from karat.ranking import RankingRules
 from karat.ranking.ties import Order
 from karat.registry import Measure
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
@@ -38,7 +38,7 @@ class Evidence:
     judged: Judged
     truth: Truth
     run: Run
-    rules: Rules
+    rules: RankingRules
     match: Matcher
 
     def judged_for(self, measure: Measure) -> Judged:
@@ -79,7 +79,7 @@ class Evidence:
         if not repeated:
             return None
         batch = RankedLists([query], [list(repeated)], [list(repeated.values())])
-        _, rows, golds = Joiner(self.truth, self.match).in_lists(batch, np.array([self.truth.positions[query]]))
+        _, rows, golds = Joiner(self.truth, self.match).find_in_lists(batch, np.array([self.truth.positions[query]]))
         judged = set(rows[self.truth.grades[golds] >= 0].tolist())
         names = [shown(document) if by_function else str(key) for key, document in repeated.items()]
         return next((name for row, name in enumerate(names) if row not in judged), None)
@@ -129,10 +129,10 @@ class Evidence:
     def _hits(self, query: str, documents: list[DocumentLike]) -> list[Hit]:
         keys = self.match.key.of_retrieved(documents, self._where(query))
         batch = RankedLists([query], [keys], [documents])
-        _, rows, golds = Joiner(self.truth, self.match).in_lists(batch, np.array([self.truth.positions[query]]))
+        _, rows, golds = Joiner(self.truth, self.match).find_in_lists(batch, np.array([self.truth.positions[query]]))
         compared = documents if isinstance(self.match, FunctionMatcher) else keys
         pairs = sorted(zip(rows.tolist(), golds.tolist(), strict=True))
-        return [Hit(row + 1, gold, self.match.how(compared[row], self.truth.docs[gold])) for row, gold in pairs]
+        return [Hit(row + 1, gold, self.match.reason(compared[row], self.truth.docs[gold])) for row, gold in pairs]
 
     def _sorted(self, docs: list[str], scores: dict[str, float], hits: list[Hit]) -> list[str]:
         """Documents by descending score, with ties in the order of the evaluation."""

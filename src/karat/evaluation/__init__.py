@@ -15,7 +15,7 @@ from karat.evaluation.merge import merge
 from karat.judged import Floats, Judged
 from karat.matching.matchers import Matcher, Same, matcher_of
 from karat.options import EvaluationOptions, complete_options
-from karat.ranking import Observations, Rules, judge
+from karat.ranking import Observations, RankingRules, judge
 from karat.registry import Measure, Subject, meanings, parse
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
@@ -104,12 +104,12 @@ def _evaluate(
     judgments = read_truth(truth, columns=truth_columns, key=matcher.gold_key)
     source = read_run(run, judgments, columns=run_columns, key=matcher.key, progress=progress, name=name or "the run")
 
-    rules = Rules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
+    rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
     judged, observations = judge(judgments, source, rules, matcher)
     _check_fields(matcher, judged, observations, source.name)
     graded = _with_scores_as_grades(judged, judgments, measures)
     evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher)
-    answered, skip_missing = judged.answered, settings["missing"] == "skip"
+    answered, skip_missing = judged.in_run, settings["missing"] == "skip"
     if skip_missing:
         require(answered.any(), "no query of the truth is in the run", SAME_QUERY_IDS, where=source.name)
         judged, graded = judged.select(answered), graded.select(answered)
@@ -141,7 +141,7 @@ def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Meas
 
 def _check_fields(match: Matcher, judged: Judged, observations: Observations, run: str) -> None:
     """Raise an error if no document at all has the field that `match` names: it is probably a typo."""
-    keyless_golds, keyless = observations.keyless_golds, sum(observations.keyless.values())
+    keyless_golds, keyless = observations.golds_without_key, sum(observations.without_key.values())
     for where, field, without, total in (
         ("the ground truth", match.gold_key.field, keyless_golds, keyless_golds + len(judged.gold_grade)),
         (run, match.key.field, keyless, int(judged.retrieved.sum())),

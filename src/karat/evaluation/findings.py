@@ -43,10 +43,10 @@ def findings(
         _nothing_found(judged, match),
         *_no_relevant(judged, measures),
         _nothing_retrieved(judged, observations, listed),
-        _documents("keyless-golds", observations.keyless_golds, "judged document", cannot_match),
-        _documents("keyless", sum(observations.keyless.values()), "retrieved document", cannot_match),
+        _documents("keyless-golds", observations.golds_without_key, "judged document", cannot_match),
+        _documents("keyless", sum(observations.without_key.values()), "retrieved document", cannot_match),
         _documents("duplicates", observations.duplicates, "repeated document", "left out (the best ranked kept)"),
-        _documents("identical-ids", observations.identical, "document", "with the id of the query left out"),
+        _documents("identical-ids", observations.identical_ids, "document", "with the id of the query left out"),
         _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
@@ -79,7 +79,7 @@ def _missing_queries(judged: Judged, queries: Sequence[str], missing: str) -> Fi
     if not queries:
         return None
     hint = _SKIP_MISSING if missing == "zero" else ""
-    if not judged.answered.any():
+    if not judged.in_run.any():
         hint = SAME_QUERY_IDS
     return _queries("missing-queries", queries, f"of the truth not in the run ({_treatment(missing)})", hint)
 
@@ -128,8 +128,8 @@ def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
 
 
 def _nothing_retrieved(judged: Judged, observations: Observations, listed: int) -> Finding | None:
-    keyless = observations.keyless
-    rows = zip(judged.queries, judged.answered.tolist(), judged.retrieved.tolist(), strict=True)
+    keyless = observations.without_key
+    rows = zip(judged.queries, judged.in_run.tolist(), judged.retrieved.tolist(), strict=True)
     queries = [query for query, answered, count in rows if answered and count == keyless.get(query, 0)]
     if not queries:
         return None

@@ -1,7 +1,7 @@
-"""What counts as a hit: which retrieved item is which judged document.
+"""What counts as a hit: which retrieved document matches which judged document.
 
-`same`, `prefix`, `chunk`, `fuzzy` and `overlap` are choices for `match=`, each with its parameters:
-`fuzzy(threshold=85)` is the same as the text `"fuzzy(threshold=85)"`.
+`same`, `prefix`, `chunk`, `fuzzy` and `overlap` are the matchers that `match=` takes, as objects or as text:
+`fuzzy(threshold=85)` is the same as `"fuzzy(threshold=85)"`.
 """
 
 from karat.matching.containment import is_chunk_from_original

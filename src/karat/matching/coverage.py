@@ -1,4 +1,4 @@
-"""How much of a gold passage a chunk covers, in words."""
+"""The share of a gold passage's words that a chunk contains."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from karat.documents.words import Occurrences, occurrences, tokens
 
 
 def coverage(text: str, gold: str) -> float:
-    """The share of the gold's tokens that the text has, each as often as both have it; 0 where the gold has none."""
+    """The share of the gold text's tokens that the text contains, repeats included; 0 if that has no tokens."""
     whole = occurrences(tokens(gold))
     return len(whole & occurrences(tokens(text))) / len(whole) if whole else 0.0
 
 
 class OverlapComparer:
-    """Compares the tokens of the texts of one query after the other."""
+    """Compares the tokens of retrieved and gold texts, one query at a time."""
 
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
@@ -24,24 +24,24 @@ class OverlapComparer:
         self._folds = folds
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Which text covers enough of which gold, or is equal to it."""
+        """Pairs of a text and a gold text that it covers or equals, by their positions."""
         in_golds = list(map(self._words, golds))
-        wholes = [(gold, words, len(words)) for gold, words in enumerate(in_golds) if words]
-        smallest = min((size for _, _, size in wholes), default=0)
-        anywhere: Occurrences = set().union(*in_golds)
-        # What is equal to a gold covers it; only one without words has to be compared as text.
+        gold_words = [(gold, words, len(words)) for gold, words in enumerate(in_golds) if words]
+        smallest = min((size for _, _, size in gold_words), default=0)
+        all_words: Occurrences = set().union(*in_golds)
+        # A text that equals a gold text covers it, unless they have no words: those are compared as text.
         wordless = [(gold, normalized(golds[gold], self._folds)) for gold, words in enumerate(in_golds) if not words]
         for at, text in enumerate(texts):
             if wordless:
                 form = normalized(text, self._folds)
                 yield from ((at, gold) for gold, content in wordless if content and content == form)
-            # Words are kept apart by something: most texts are too short to cover half of a long gold.
+            # n characters have at most (n + 1) / 2 words: most texts are too short to cover a long gold text.
             if not smallest or (text.isascii() and (len(text) + 1) // 2 / smallest < self._threshold):
                 continue
-            known = self._words(text) & anywhere
+            known = self._words(text) & all_words
             most = len(known)
             if most / smallest < self._threshold:
                 continue
-            for gold, whole, size in wholes:
-                if most / size >= self._threshold and len(known & whole) / size >= self._threshold:
+            for gold, words, size in gold_words:
+                if most / size >= self._threshold and len(known & words) / size >= self._threshold:
                     yield at, gold

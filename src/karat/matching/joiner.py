@@ -1,4 +1,4 @@
-"""The judged documents of each query among what was retrieved for it, by whatever counts as a hit."""
+"""Find the judged documents of each query among its retrieved documents, with any matcher."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from karat.sources.grades import grades_by_key
 from karat.sources.list_checks import DocumentLists
 
 if TYPE_CHECKING:
-    from karat.matching.rows import Finder
+    from karat.matching.rows import RowFinder
     from karat.sources.hashing import Hashes
 
 
 class Joiner:
     """Finds the judged documents of a truth in batches of a run.
 
-    `places` says which query of the truth each query of a batch is, -1 where it is none.
+    `positions` has, for each query of a batch, its position among the queries of the truth, or -1 if it is not there.
     """
 
     def __init__(self, truth: Truth, match: Matcher) -> None:
         self._truth = truth
         self._match = match
-        # What stands for itself is looked up; everything else has to be gone through.
-        self._plain = isinstance(match, Same) and not match.normalize
+        # Unchanged keys can be looked up; with any other matcher, all documents have to be read.
+        self._by_lookup = isinstance(match, Same) and not match.normalize
 
-    def in_lists(self, batch: RankedLists, places: Ints) -> tuple[Ints, Ints, Ints]:
-        """The hits: which list, which place in it counted from 0, and which judged document."""
+    def find_in_lists(self, batch: RankedLists, positions: Ints) -> tuple[Ints, Ints, Ints]:
+        """The hits: the list, the position in it from 0, and the judged document."""
         lists: Sequence[Sequence[Any]] = batch.documents if isinstance(self._match, FunctionMatcher) else batch.docs
-        return self._find(lists, places)
+        return self._find(lists, positions)
 
-    def in_scored(self, batch: ScoredMappings, places: Ints) -> tuple[Ints, list[str], Ints]:
-        """The hits: which query of the batch, the document's name there, and which judged document."""
-        if not self._plain:
+    def find_in_mappings(self, batch: ScoredMappings, positions: Ints) -> tuple[Ints, list[str], Ints]:
+        """The hits: the query of the batch, the id of the retrieved document, and the judged document."""
+        if not self._by_lookup:
             lists = list(map(list, batch.docs))
-            segments, at, golds = self._find(self._folded(lists), places)
+            segments, at, golds = self._find(self._folded(lists), positions)
             return (
                 segments,
-                [lists[one][place] for one, place in zip(segments.tolist(), at.tolist(), strict=True)],
+                [lists[segment][position] for segment, position in zip(segments.tolist(), at.tolist(), strict=True)],
                 golds,
             )
         sizes: list[int] = []
         names: list[str] = []
         numbers: list[int] = []
-        for query, docs in zip(places.tolist(), batch.docs, strict=True):
+        for query, docs in zip(positions.tolist(), batch.docs, strict=True):
             before = len(names)
             of_query = self._truth.golds(query) if query >= 0 else range(0)
             for gold, doc in zip(of_query, self._truth.docs[of_query.start : of_query.stop], strict=True):
@@ -61,31 +61,31 @@ class Joiner:
             sizes.append(len(names) - before)
         return np.repeat(np.arange(len(sizes)), sizes), names, np.asarray(numbers, np.int64)
 
-    def in_table(self, batch: ScoredRows, hashes: Hashes, places: Ints) -> tuple[Ints, list[str], Ints]:
-        """The hits: which row, the document's name there, and which judged document; `hashes` are of whole rows."""
+    def find_in_table(self, batch: ScoredRows, hashes: Hashes, positions: Ints) -> tuple[Ints, list[str], Ints]:
+        """The hits: the row, the id of the retrieved document, and the judged document; `hashes` has a hash per row."""
         from karat.sources import arrays
 
-        if self._plain:
-            rows, golds = self._finder.find(batch, hashes, places)
+        if self._by_lookup:
+            rows, golds = self._finder.find(batch, hashes, positions)
             return rows, [self._truth.docs[gold] for gold in golds.tolist()], golds
         if isinstance(self._match, Prefix | Same):
-            rows, golds = self._rows_by_key(batch, places)
+            rows, golds = self._rows_by_key(batch, positions)
         else:
             docs = batch.docs.to_pylist()
             lists = [docs[start:stop] for start, stop in zip(batch.offsets[:-1], batch.offsets[1:], strict=True)]
-            segments, at, golds = self._find(self._folded(lists), places)
+            segments, at, golds = self._find(self._folded(lists), positions)
             rows = batch.offsets[segments] + at
         return rows, batch.docs.take(arrays.row_indices(rows)).to_pylist(), golds
 
     @cached_property
-    def _finder(self) -> Finder:
-        """The judged documents, ready to be found in a table; made once, by whichever thread comes first."""
-        from karat.matching.rows import Finder
+    def _finder(self) -> RowFinder:
+        """The index of the judged documents, built when it is first needed."""
+        from karat.matching.rows import RowFinder
 
-        return Finder.of(self._truth)
+        return RowFinder.from_truth(self._truth)
 
-    def _rows_by_key(self, batch: ScoredRows, places: Ints) -> tuple[Ints, Ints]:
-        """Rows by normalised ids, and by what stands before each separator in them, the last one first."""
+    def _rows_by_key(self, batch: ScoredRows, positions: Ints) -> tuple[Ints, Ints]:
+        """Find rows by their normalised ids, and by the text before each separator in them, the last one first."""
         from karat.sources import arrays
         from karat.sources.hashing import row_hashes
 
@@ -94,21 +94,21 @@ class Joiner:
             batch = replace(
                 batch, docs=arrays.text_column([doc or "" for doc in self._match.key.folded(batch.docs.to_pylist())])
             )
-        rows, golds = self._finder.find(batch, row_hashes(batch), places)
+        rows, golds = self._finder.find(batch, row_hashes(batch), positions)
         all_rows, all_golds = [rows], [golds]
         separator = self._match.folded_separator if isinstance(self._match, Prefix) else None
         if separator:
-            # What is longer than any gold belongs to none: an id may have any number of separators.
+            # A prefix longer than every gold id cannot match, and an id may have any number of separators.
             longest = max(map(len, self._truth.docs), default=0)
             batch = replace(batch, docs=arrays.truncate(batch.docs, longest + len(separator)))
         while separator and len(left):
             has_one = arrays.contains(batch.docs, separator)
             batch, left = batch.where(has_one), left[has_one]
             batch = replace(batch, docs=arrays.text_before_last(batch.docs, separator))
-            rows, golds = self._finder.find(batch, row_hashes(batch), places)
+            rows, golds = self._finder.find(batch, row_hashes(batch), positions)
             all_rows.append(left[rows])
             all_golds.append(golds)
-            # The next separator may overlap this one, as in a:::b.
+            # The next separator may overlap with this one, as in a:::b.
             batch = replace(batch, docs=arrays.append_text(batch.docs, separator[:-1]))
         return np.concatenate(all_rows), np.concatenate(all_golds)
 
@@ -116,96 +116,96 @@ class Joiner:
         key = self._match.key
         return [key.folded(docs) for docs in lists] if key.folds else lists
 
-    def _find(self, lists: Sequence[Sequence[Any]], places: Ints) -> tuple[Ints, Ints, Ints]:
-        comparing = self._match.comparer()
+    def _find(self, lists: Sequence[Sequence[Any]], positions: Ints) -> tuple[Ints, Ints, Ints]:
+        comparer = self._match.comparer()
         sizes: list[int] = []
-        places_in_list: list[int] = []
+        positions_in_list: list[int] = []
         golds: list[int] = []
-        for query, docs in zip(places.tolist(), lists, strict=True):
+        for query, docs in zip(positions.tolist(), lists, strict=True):
             before = len(golds)
             if query >= 0:
-                hits = self._by_key(query, docs) if comparing is None else self._by_pairs(query, docs, comparing)
+                hits = self._by_key(query, docs) if comparer is None else self._by_pairs(query, docs, comparer)
                 for at, gold in hits:
-                    places_in_list.append(at)
+                    positions_in_list.append(at)
                     golds.append(gold)
             sizes.append(len(golds) - before)
         segments = np.repeat(np.arange(len(sizes)), sizes)
-        return segments, np.asarray(places_in_list, np.int64), np.asarray(golds, np.int64)
+        return segments, np.asarray(positions_in_list, np.int64), np.asarray(golds, np.int64)
 
     def _by_key(self, query: int, docs: Sequence[str | None]) -> Iterator[tuple[int, int]]:
         index = self._truth.index(query)
         if not isinstance(self._match, Prefix):
-            yield from ((at, index[docs[at]]) for at in _places_of(index, docs))  # type: ignore[index]  # it is in there
+            yield from ((at, index[docs[at]]) for at in _positions_of(index, docs))  # type: ignore[index]  # it is in there
             return
         separator = self._match.folded_separator
         for at, doc in enumerate(docs):
-            yield from ((at, index[name]) for name in _belongs_to(doc, separator, index) if name in index)
+            yield from ((at, index[name]) for name in _possible_owners(doc, separator, index) if name in index)
 
-    def _by_pairs(self, query: int, docs: Sequence[Any], comparing: Comparer) -> Iterator[tuple[int, int]]:
+    def _by_pairs(self, query: int, docs: Sequence[Any], comparer: Comparer) -> Iterator[tuple[int, int]]:
         golds = self._truth.golds(query)
         if isinstance(self._match, FunctionMatcher):
             of_query: Sequence[Any] = self._truth.original_documents(golds)
-            yield from ((at, golds[which]) for at, which in comparing.pairs(docs, of_query))
+            yield from ((at, golds[which]) for at, which in comparer.pairs(docs, of_query))
             return
-        # A text that comes twice is compared once.
-        different = list(dict.fromkeys(filter(None, docs)))
+        # A text that is listed twice is compared once.
+        distinct = list(dict.fromkeys(filter(None, docs)))
         hits: dict[str, list[int]] = {}
-        if different and golds:
-            for at, which in comparing.pairs(different, self._truth.docs[golds.start : golds.stop]):
-                hits.setdefault(different[at], []).append(golds[which])
+        if distinct and golds:
+            for at, which in comparer.pairs(distinct, self._truth.docs[golds.start : golds.stop]):
+                hits.setdefault(distinct[at], []).append(golds[which])
         yield from ((at, gold) for at, doc in enumerate(docs) if doc in hits for gold in hits[doc])
 
 
 class JoinedLists(NamedTuple):
-    """Hits between lists of gold and of retrieved documents: the query, the place in the list from 0, and the gold.
+    """Hits in lists of retrieved documents: the query, the position in the list from 0, and the gold document.
 
-    `gold_sizes` counts the different gold documents of each query, `sizes` its retrieved ones. `scores` are those of
-    the gold documents, if they have any, or what is wrong with them. `keyless_golds` counts gold documents without a
-    key, and `keyless` retrieved ones, in queries without a hit.
+    `gold_sizes` counts the distinct gold documents of each query, `sizes` its retrieved documents. `scores` has the
+    scores of the gold documents, None if they have no scores, or the error if a score is wrong. `golds_without_key`
+    counts gold documents without a key; `without_key` counts retrieved ones, in queries without a hit.
     """
 
     hit_query: Ints
-    hit_place: Ints
+    hit_position: Ints
     hit_gold: Ints
     sizes: Ints
     gold_sizes: Ints
     scores: Floats | KaratError | None
-    keyless_golds: int
-    keyless: dict[str, int]
+    golds_without_key: int
+    without_key: dict[str, int]
 
 
 def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, names: tuple[str, str]) -> JoinedLists:
-    """Read the gold and the retrieved documents of each query, and find the ones in the others by key.
+    """Read the gold and the retrieved documents of each query, and match them by key.
 
     A gold document that is listed twice counts once, with its larger score. Errors call the two inputs by `names`.
 
-    Both lists of a query are read and compared before the next query is touched, while they are in the processor's
-    cache: most of the time here is memory access. For the same reason gold documents are numbered in the order in which
-    they are found, those not found last: that needs no index of all of them.
+    Both lists of a query are read and compared before the next query, while they are in the processor's cache: most
+    of the time here is memory access. To avoid an index of all gold documents, they are numbered in the order in which
+    they are found, those not found last.
     """
     gold_key, key = match.gold_key, match.key
     hits: list[int] = []
-    hit_place: list[int] = []
+    hit_position: list[int] = []
     hit_gold: list[int] = []
     sizes: list[int] = []
     gold_sizes: list[int] = []
     scores_from: dict[int, list[float]] = {}
     wrong_score: KaratError | None = None
-    keyless_golds = start = 0
-    keyless: dict[str, int] = {}
+    golds_without_key = start = 0
+    without_key: dict[str, int] = {}
     for at, (gold_documents, documents) in enumerate(zip(gold_lists, lists, strict=True)):
         where = f"{names[0]}, query {at}"
         listed = gold_key.of(gold_documents, where)
         golds = set(listed)
         if not golds.isdisjoint(_NO_KEYS):
             golds -= _NO_KEYS
-            keyless_golds += sum(not doc for doc in listed)
+            golds_without_key += sum(not doc for doc in listed)
         docs = key.of(documents, f"{names[1]}, query {at}")
-        places = _places_of(golds, docs)
-        hit_docs = [docs[place] for place in places]
+        found_at = _positions_of(golds, docs)
+        hit_docs = [docs[position] for position in found_at]
         found = dict.fromkeys(hit_docs)
-        if len(found) == len(places):
-            hit_gold += range(start, start + len(places))
+        if len(found) == len(found_at):
+            hit_gold += range(start, start + len(found_at))
         else:
             number = {doc: gold for gold, doc in enumerate(found, start)}
             hit_gold += [number[doc] for doc in hit_docs]
@@ -214,10 +214,10 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
                 scores_from[start] = [grades[doc] for doc in dict.fromkeys([*found, *filter(None, listed)])]
         except KaratError as error:
             wrong_score = wrong_score or error
-        if not places and not all(docs):
-            keyless[str(at)] = sum(not doc for doc in docs)
-        hits.append(len(places))
-        hit_place += places
+        if not found_at and not all(docs):
+            without_key[str(at)] = sum(not doc for doc in docs)
+        hits.append(len(found_at))
+        hit_position += found_at
         sizes.append(len(docs))
         gold_sizes.append(len(golds))
         start += len(golds)
@@ -226,35 +226,35 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
         scores[first : first + len(scores_of_query)] = scores_of_query
     return JoinedLists(
         np.repeat(np.arange(len(hits)), hits),
-        np.asarray(hit_place, np.int64),
+        np.asarray(hit_position, np.int64),
         np.asarray(hit_gold, np.int64),
         np.asarray(sizes, np.int64),
         np.asarray(gold_sizes, np.int64),
         wrong_score or (scores if scores_from else None),
-        keyless_golds,
-        keyless,
+        golds_without_key,
+        without_key,
     )
 
 
 _NO_KEYS = frozenset((None, ""))
 
 
-def _places_of(golds: Container[str | None], docs: Sequence[str | None]) -> list[int]:
-    """Where gold documents are in a list, counted from 0."""
+def _positions_of(golds: Container[str | None], docs: Sequence[str | None]) -> list[int]:
+    """The positions of gold documents in a list, from 0."""
     return [at for at, doc in enumerate(docs) if doc in golds]
 
 
-def _belongs_to(doc: str | None, separator: str, golds: dict[str, int]) -> Iterator[str]:
-    """What an id may belong to: itself, and all that stands before a separator in it."""
+def _possible_owners(doc: str | None, separator: str, golds: dict[str, int]) -> Iterator[str]:
+    """The ids that an id may belong to: itself, and the text before each separator in it."""
     if not doc:
         return
     yield doc
     if doc.count(separator) > len(golds):
-        # A hostile id has more separators than there are golds to compare it with.
+        # With more separators than golds, comparing with each gold is faster.
         yield from (gold for gold in golds if doc.startswith(gold + separator))
         return
     at = doc.rfind(separator)
     while at > 0:
         yield doc[:at]
-        # The next one may overlap this one, as in a:::b.
+        # The next one may overlap with this one, as in a:::b.
         at = doc.rfind(separator, 0, at + len(separator) - 1)

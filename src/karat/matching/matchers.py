@@ -1,6 +1,6 @@
-"""What counts as a hit: one choice, by name or as an object, for every measure.
+"""What counts as a hit: the matchers that `match=` takes, by name or as objects.
 
-Keys are exact and cheap, and taken where documents are read. Pairs compare texts, query by query.
+A matcher either compares keys, which are read with the documents, or has a comparer, which compares texts in pairs.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from karat.documents.fields import DocumentLike, check_field
 from karat.documents.key import Key, WholeDocument
 from karat.documents.normalization import Folds, format_folds, normalized, parse_folds
 from karat.errors import KaratError, did_you_mean, shown
-from karat.matching.containment import ContainmentComparer, unwrapped
+from karat.matching.containment import ContainmentComparer, strip_log_prefix
 from karat.matching.coverage import OverlapComparer, coverage
 from karat.matching.function import Function, FunctionComparer, name_of
-from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, percentage, ratio
+from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage, partial_ratio
 from karat.registry.names import format_name, format_value, parse_name, unquote
 from karat.registry.parameters import Help, Parameter
 
 
 class Comparer(Protocol):
-    """Compares what one query retrieved with its golds, query after query."""
+    """Compares retrieved documents with gold documents, one query at a time."""
 
     def pairs(self, texts: Sequence[Any], golds: Sequence[Any]) -> Iterator[tuple[int, int]]:
-        """Which of the texts is which of the golds, by their places in both lists."""
+        """Pairs of a text and a gold that match, by their positions in the two lists."""
 
 
 class Matcher(ABC):
-    """What all choices share: a name with parameters, which reads back as itself, and the key of a document."""
+    """A rule for what counts as a hit. Its text, such as `fuzzy(threshold=85)`, parses back to an equal matcher."""
 
     name: ClassVar[str] = ""
-    of_texts: ClassVar[bool] = False
-    """Whether it compares the texts of documents, and normalises them itself."""
+    compares_text: ClassVar[bool] = False
+    """Whether its comparer compares texts, and normalises them; otherwise keys are normalised when they are read."""
 
     field: str
     normalize: Folds
@@ -47,35 +47,35 @@ class Matcher(ABC):
     def __str__(self) -> str:
         given = (
             (each.name, format_folds(value) if each.name == "normalize" else value)
-            for each in fields(self)  # type: ignore[arg-type]  # every choice is a dataclass
+            for each in fields(self)  # type: ignore[arg-type]  # every matcher is a dataclass
             if (value := getattr(self, each.name)) != each.default
         )
         return format_name(self.name, given)
 
     @property
     def key(self) -> Key:
-        """What is read of a document."""
-        return Key(self.field, () if self.of_texts else self.normalize)
+        """The key that is read from a retrieved document."""
+        return Key(self.field, () if self.compares_text else self.normalize)
 
     @property
     def gold_key(self) -> Key:
-        """What is read of a gold document."""
+        """The key that is read from a gold document."""
         return self.key
 
     def comparer(self) -> Comparer | None:
-        """What compares texts, if this is not a matter of keys alone."""
+        """An object that compares texts; None if comparing keys is enough."""
         return None
 
     @abstractmethod
-    def how(self, retrieved: DocumentLike, gold: DocumentLike) -> str:
-        """In words, why a retrieved document is a hit of a gold; both are keys, or whole documents for a function."""
+    def reason(self, retrieved: DocumentLike, gold: DocumentLike) -> str:
+        """Why a retrieved document matches a gold one, in words; both are keys, or whole documents for a function."""
 
 
 @dataclass(frozen=True)
 class Same(Matcher):
     """The same id, content or field: `id`, `content`, `meta.source`, and `content(normalize=case+space)`.
 
-    `meta.source_id(gold=id)` compares the source of what was retrieved with the id of a gold document.
+    `meta.source_id(gold=id)` compares the `meta.source_id` of a retrieved document with the id of a gold document.
     """
 
     field: str = "id"
@@ -96,7 +96,7 @@ class Same(Matcher):
     def gold_key(self) -> Key:
         return Key(self.gold or self.field, self.normalize)
 
-    def how(self, retrieved: str, gold: str) -> str:  # noqa: ARG002  # nothing else makes a hit
+    def reason(self, retrieved: str, gold: str) -> str:  # noqa: ARG002  # a hit has the same key
         field = f"{self.field} is its {self.gold}" if self.gold else f"same {self.field}"
         return field + (f", {format_folds(self.normalize)} folded" if self.normalize else "")
 
@@ -119,33 +119,35 @@ class Prefix(Matcher):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.separator, str) or not self.separator:
-            raise KaratError(f"prefix: separator={shown(self.separator)} separates nothing", hint='Write "::" or "#".')
+            raise KaratError(
+                f"prefix: separator={shown(self.separator)} is not a separator", hint='Give text such as "::".'
+            )
         if any("\ud800" <= character <= "\udfff" for character in self.separator):
-            raise KaratError("prefix: the separator is half a character", hint="Write the whole one.")
+            raise KaratError("prefix: the separator contains a lone surrogate", hint="Give the whole character.")
         if {"'", '"'} <= set(self.separator):
             raise KaratError(
-                "prefix: a separator cannot have both kinds of quotation marks", hint="Match by a function."
+                "prefix: a separator cannot contain both kinds of quotation marks", hint="Match by a function."
             )
         if not self.folded_separator:
             raise KaratError(
-                f"prefix: normalize={format_folds(self.normalize)} leaves nothing of the separator",
-                hint="Fold other things.",
+                f"prefix: normalize={format_folds(self.normalize)} removes the separator",
+                hint="Leave out the fold that removes it.",
             )
 
     @property
     def folded_separator(self) -> str:
-        """The separator as it is in normalised ids, between two other characters."""
+        """The separator as it appears in normalised ids, between two other characters."""
         return normalized(f"x{self.separator}x", self.normalize)[1:-1]
 
-    def how(self, retrieved: str, gold: str) -> str:
-        return f"same {self.field}" if retrieved == gold else "belongs to it"
+    def reason(self, retrieved: str, gold: str) -> str:
+        return f"same {self.field}" if retrieved == gold else f"{self.field} begins with it"
 
 
 @dataclass(frozen=True)
 class Chunk(Matcher):
-    """A chunk is a hit of every gold document that contains it, as `is_chunk_from_original` has it.
+    """A chunk is a hit of every gold document that contains it: see `is_chunk_from_original`.
 
-    `normalize=space` tolerates other line breaks; `threshold=90` takes nearly the same text as well (see `fuzzy`).
+    `normalize=space` ignores differences in line breaks; `threshold=90` also accepts similar text (see `fuzzy`).
 
     >>> from karat import evaluate
     >>> evaluate({"q": ["Gold is soft. It melts at 1064 °C."]}, {"q": ["It melts"]}, "R", match="chunk")["R"]
@@ -153,7 +155,7 @@ class Chunk(Matcher):
     """
 
     name: ClassVar[str] = "chunk"
-    of_texts: ClassVar[bool] = True
+    compares_text: ClassVar[bool] = True
 
     normalize: Folds = ()
     threshold: float | None = None
@@ -162,26 +164,26 @@ class Chunk(Matcher):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.threshold is not None:
-            object.__setattr__(self, "threshold", percentage(self.name, self.threshold))
+            object.__setattr__(self, "threshold", check_percentage(self.name, self.threshold))
 
     def comparer(self) -> ContainmentComparer:
         return ContainmentComparer(self.normalize, self.threshold)
 
-    def how(self, retrieved: str, gold: str) -> str:
-        how = self.comparer().how(retrieved, gold)
-        return how or _partial(unwrapped(retrieved), gold, self.normalize or FUZZY_FOLDS)
+    def reason(self, retrieved: str, gold: str) -> str:
+        reason = self.comparer().reason(retrieved, gold)
+        return reason or _fuzzy_reason(strip_log_prefix(retrieved), gold, self.normalize or FUZZY_FOLDS)
 
 
 @dataclass(frozen=True)
 class Fuzzy(Matcher):
-    """Nearly the same text: rapidfuzz's partial ratio reaches the threshold, from 0 to 100, and a run of 12 is shared.
+    """Similar text: rapidfuzz's partial ratio reaches the threshold, from 0 to 100.
 
-    The ratio says how much of the shorter text is in the best matching piece of the longer one. Both are normalised
-    first, and must share 12 characters in a row, or be equal.
+    The ratio is the similarity of the shorter text and the best matching piece of the longer one. Both texts are
+    normalised first, and must share 12 characters in a row, or be equal.
     """
 
     name: ClassVar[str] = "fuzzy"
-    of_texts: ClassVar[bool] = True
+    compares_text: ClassVar[bool] = True
 
     threshold: float = 90.0
     normalize: Folds = FUZZY_FOLDS
@@ -189,18 +191,18 @@ class Fuzzy(Matcher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", percentage(self.name, self.threshold))
+        object.__setattr__(self, "threshold", check_percentage(self.name, self.threshold))
 
     def comparer(self) -> FuzzyComparer:
         return FuzzyComparer(self.threshold, self.normalize)
 
-    def how(self, retrieved: str, gold: str) -> str:
-        return _partial(retrieved, gold, self.normalize)
+    def reason(self, retrieved: str, gold: str) -> str:
+        return _fuzzy_reason(retrieved, gold, self.normalize)
 
 
 @dataclass(frozen=True)
 class Overlap(Matcher):
-    """A chunk is a hit of a gold passage if it covers this share of its words: for chunks that cut a passage in two.
+    """A chunk is a hit of a gold passage if it contains this share of its words: for chunks that split a passage.
 
     >>> from karat import evaluate
     >>> halves = ["… the price rose. Gold is soft,", "soft, and it melts at 1064 °C. Silver …"]
@@ -209,7 +211,7 @@ class Overlap(Matcher):
     """
 
     name: ClassVar[str] = "overlap"
-    of_texts: ClassVar[bool] = True
+    compares_text: ClassVar[bool] = True
 
     threshold: float = 0.5
     normalize: Folds = ("unicode", "case")
@@ -220,19 +222,19 @@ class Overlap(Matcher):
         share = Parameter("threshold", float, None, help=Help("", low=0, high=1))
         object.__setattr__(self, "threshold", share.value(self.threshold, self.name))
         if not self.threshold:
-            raise KaratError("overlap: a threshold of 0 would make everything a hit", hint="Take a larger one.")
+            raise KaratError("overlap: a threshold of 0 would match everything", hint="Give a larger one, up to 1.")
 
     def comparer(self) -> OverlapComparer:
         return OverlapComparer(self.threshold, self.normalize)
 
-    def how(self, retrieved: str, gold: str) -> str:
+    def reason(self, retrieved: str, gold: str) -> str:
         share = coverage(normalized(retrieved, self.normalize), normalized(gold, self.normalize))
         return f"covers {100 * share:.0f}% of its words" if share >= self.threshold else "the same text"
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionMatcher(Matcher):
-    """Whatever a function of yours says: it takes a retrieved and a gold document as they were given."""
+    """A user-defined function of a retrieved and a gold document, both as they were given."""
 
     function: Function
     field: str = "id"
@@ -254,8 +256,8 @@ class FunctionMatcher(Matcher):
     def comparer(self) -> FunctionComparer:
         return FunctionComparer(self.function)
 
-    def how(self, retrieved: DocumentLike, gold: DocumentLike) -> str:  # noqa: ARG002  # only the function knows
-        return f"{self} says so"
+    def reason(self, retrieved: DocumentLike, gold: DocumentLike) -> str:  # noqa: ARG002  # only the function knows why
+        return f"{self} returned True"
 
 
 Match = str | Matcher | Callable[[Any, Any], bool]
@@ -265,13 +267,13 @@ _MATCHERS: dict[str, type[Prefix | Chunk | Fuzzy | Overlap]] = {
     each.name: each for each in (Prefix, Chunk, Fuzzy, Overlap)
 }
 _HINT = (
-    "A match is id, content, meta.name, prefix, chunk, fuzzy(threshold=90), overlap(threshold=0.5),"
+    "Give id, content, meta.name, prefix, chunk, fuzzy(threshold=90), overlap(threshold=0.5),"
     " or a function of a retrieved and a gold document."
 )
 
 
 def matcher_of(match: Match) -> Matcher:
-    """The matcher that is meant by a name, such as `chunk(normalize=space)`, by a function, or by itself.
+    """The matcher for a name such as `chunk(normalize=space)`, or for a function; a matcher is returned as it is.
 
     >>> str(matcher_of("fuzzy(threshold=85.0, normalize=none)")), matcher_of("meta.source") == Same("meta.source")
     ('fuzzy(threshold=85, normalize=none)', True)
@@ -279,17 +281,17 @@ def matcher_of(match: Match) -> Matcher:
     if isinstance(match, Matcher):
         return match
     if isinstance(match, str):
-        return _named(match)
+        return _parse(match)
     if isinstance(match, type) and match in (Same, *_MATCHERS.values()):
         # match=chunk instead of match=chunk().
         return match()
     if callable(match):
         return FunctionMatcher(match)
-    raise KaratError(f"{shown(match)} says not what counts as a hit", hint=_HINT)
+    raise KaratError(f"{shown(match)} is not a valid `match`", hint=_HINT)
 
 
-def _named(text: str) -> Matcher:
-    # The name of a field may hold nearly anything: it is what follows it that is taken apart.
+def _parse(text: str) -> Matcher:
+    # The name of a field may contain nearly any character, so only the parameters after it are parsed.
     shape = re.fullmatch(r"""\s*("[^"]*"|'[^']*'|[^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)?""", text, re.DOTALL)
     name, parameters = shape.groups() if shape else (text, None)
     name = unquote(name)
@@ -298,18 +300,18 @@ def _named(text: str) -> Matcher:
     try:
         _, given, cutoff = parse_name(f"match{parameters}")
     except KaratError:
-        raise KaratError(f"{shown(text)} says not what counts as a hit", hint=_HINT) from None
-    takes = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]
+        raise KaratError(f"{shown(text)} is not a valid `match`", hint=_HINT) from None
+    known = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]
     if cutoff is not None:
         raise KaratError(f"{shown(text)}: a match takes no cut-off", hint=_HINT)
     for parameter in given:
-        if parameter not in takes:
-            near = did_you_mean(parameter, takes) or did_you_mean(name, _MATCHERS)
+        if parameter not in known:
+            near = did_you_mean(parameter, known) or did_you_mean(name, _MATCHERS)
             raise KaratError(
                 f"match {name} has no parameter {shown(parameter)}",
-                hint=f"{near} It takes {', '.join(takes)}.".strip(),
+                hint=f"{near} It takes {', '.join(known)}.".strip(),
             )
-    # Every choice converts what it is given.
+    # Every matcher converts its parameters.
     return _MATCHERS[name](**given) if name in _MATCHERS else _same(name, **given)  # type: ignore[arg-type]
 
 
@@ -318,12 +320,12 @@ def _same(field: str, normalize: Folds = (), gold: str | None = None) -> Same:
         check_field(field)
     except KaratError:
         near = did_you_mean(field, [*_MATCHERS, "content", "id", f"meta.{field}"])
-        raise KaratError(f"{shown(field)} says not what counts as a hit", hint=f"{near} {_HINT}".strip()) from None
+        raise KaratError(f"{shown(field)} is not a valid `match`", hint=f"{near} {_HINT}".strip()) from None
     return Same(field, normalize, gold)
 
 
-def _partial(retrieved: str, gold: str, folds: Folds) -> str:
+def _fuzzy_reason(retrieved: str, gold: str, folds: Folds) -> str:
     one, other = normalized(retrieved, folds), normalized(gold, folds)
     if one == other:
         return "the same text"
-    return "contained" if one in other or other in one else f"partial ratio {ratio(one, other):.1f}"
+    return "contained" if one in other or other in one else f"partial ratio {partial_ratio(one, other):.1f}"

@@ -1,6 +1,6 @@
-"""Matching by key: which rows of a large table are judged documents.
+"""Find the rows of a large table that are judged documents, by key.
 
-A bitmap of the truth's hashes passes the few rows that may be hits; these are looked up, and compared as text.
+A bitmap of the hashes of the truth lets few rows pass; these are looked up by hash, then compared as text.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from karat.sources.hashing import Hashes, pair_hashes, query_hashes, text_hashes
 if TYPE_CHECKING:
     from karat.sources.containers import ScoredRows, Truth
 
-# Bits of the bitmap per judged document: about one row in this many passes the filter without being a hit.
-_SPARSE = 128
+# Bits of the bitmap per judged document: about one in so many of the other rows passes the filter.
+_BITS_PER_DOCUMENT = 128
 _LARGEST_BITMAP = 1 << 27
 
 
-def same_as_query(table: ScoredRows) -> Bools:
-    """Which rows retrieved a document of the query's own id, as BEIR's duplicate questions do."""
+def has_id_of_query(table: ScoredRows) -> Bools:
+    """Which rows have a document with the id of their query, as runs of BEIR's duplicate questions do."""
     sizes = np.diff(table.offsets)
     queries = text_column(table.queries).take(arrays.row_indices(np.repeat(np.arange(len(sizes)), sizes)))
     return _equal(queries, table.docs)
 
 
 @dataclass(frozen=True, eq=False)
-class Finder:
-    """The judged documents, ready to be found in tables."""
+class RowFinder:
+    """An index of the judged documents, by hashes of query and document."""
 
     docs: Column
     queries: Ints
@@ -44,25 +44,25 @@ class Finder:
     shift: np.uint64
 
     @classmethod
-    def of(cls, truth: Truth) -> Finder:
+    def from_truth(cls, truth: Truth) -> RowFinder:
         docs = text_column(truth.docs)
         queries = np.repeat(np.arange(len(truth.queries)), np.diff(truth.offsets))
-        names = query_hashes(text_column(truth.queries))
-        hashes = pair_hashes(names[queries], text_hashes(docs))
+        hashes_of_queries = query_hashes(text_column(truth.queries))
+        hashes = pair_hashes(hashes_of_queries[queries], text_hashes(docs))
         golds = np.argsort(hashes, kind="stable")
-        bits = min(max(1 << 10, _SPARSE * len(hashes)), _LARGEST_BITMAP).bit_length() - 1
+        bits = min(max(1 << 10, _BITS_PER_DOCUMENT * len(hashes)), _LARGEST_BITMAP).bit_length() - 1
         shift = np.uint64(64 - bits)
         bitmap = np.zeros(1 << bits, bool)
         bitmap[(hashes >> shift).astype(np.int64)] = True
         return cls(docs, queries, hashes[golds], golds, bitmap, shift)
 
     def find(self, table: ScoredRows, hashes: Hashes, query_of_segment: Ints) -> tuple[Ints, Ints]:
-        """The rows that are judged documents, in order, and which ones they are."""
+        """The rows that are judged documents, in order, and the judged documents."""
         rows = np.flatnonzero(self.bitmap[(hashes >> self.shift).astype(np.int64)])
         queries = query_of_segment[table.segments(rows)]
         found_rows, found_golds = [], []
         at = np.searchsorted(self.hashes, hashes[rows])
-        # Judged documents of one hash stand side by side; more than one turn is as rare as a collision.
+        # Judged documents with the same hash are adjacent. A second iteration happens only after a collision.
         while len(rows):
             inside = at < len(self.hashes)
             inside[inside] = self.hashes[at[inside]] == hashes[rows[inside]]

@@ -1,5 +1,5 @@
-"""Order, ties and duplicates: a truth and a run become Judged."""
+"""Order, ties and duplicates: from a truth and a run to Judged."""
 
-from karat.ranking.kernel import Observations, Rules, judge, judge_document_lists
+from karat.ranking.kernel import Observations, RankingRules, judge, judge_document_lists
 
-__all__ = ["Observations", "Rules", "judge", "judge_document_lists"]
+__all__ = ["Observations", "RankingRules", "judge", "judge_document_lists"]

@@ -1,4 +1,4 @@
-"""Order, ties and duplicates: a truth and a run become Judged. The kernel that every engine calls."""
+"""Order, ties and duplicates: from a truth and a run to Judged."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from karat.sources.list_checks import DocumentLists
 
 
 @dataclass(frozen=True)
-class Rules:
-    """How a run is ranked."""
+class RankingRules:
+    """The options that decide how a run is ranked."""
 
     ties: Ties = "trec"
     duplicates: Duplicates = "error"
@@ -34,20 +34,20 @@ class Rules:
 
 @dataclass
 class Observations:
-    """What was passed over on the way, to be shown."""
+    """What was ignored or missing in a run, for findings."""
 
     missing_queries: list[str] = field(default_factory=list)
     unknown_queries: list[str] = field(default_factory=list)
     duplicates: int = 0
-    identical: int = 0
-    keyless_golds: int = 0
-    keyless: dict[str, int] = field(default_factory=dict)
-    """How many retrieved documents of a query have nothing to be matched by."""
+    identical_ids: int = 0
+    golds_without_key: int = 0
+    without_key: dict[str, int] = field(default_factory=dict)
+    """For queries with such documents: how many retrieved documents have no key, and so cannot match."""
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """The ranks of the judged documents in some queries of the run."""
+class RankedBatch:
+    """The ranks of the judged documents in a batch of queries of the run."""
 
     queries: list[str]
     query: Ints
@@ -56,68 +56,75 @@ class Part:
     hit_rank: Ints
     hit_gold: Ints
     duplicates: int = 0
-    identical: int = 0
-    keyless: dict[str, int] = field(default_factory=dict)
+    identical_ids: int = 0
+    without_key: dict[str, int] = field(default_factory=dict)
 
 
-def judge(truth: Truth, run: Run, rules: Rules, match: Matcher) -> tuple[Judged, Observations]:
+def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[Judged, Observations]:
     """Rank the judged documents of a run."""
-    kernel = _Kernel(truth, rules, Joiner(truth, match))
-    parts: list[Part] = []
+    kernel = _BatchRanker(truth, rules, Joiner(truth, match))
+    parts: list[RankedBatch] = []
     seen: set[str] = set()
-    for part in _in_threads(kernel, run.batches()):
+    for part in _rank_in_threads(kernel, run.batches()):
         before = len(seen)
         seen.update(part.queries)
         if len(seen) - before < len(part.queries):
-            # A query's rows are scattered over the run: bring them together, and begin again.
+            # The rows of a query are in several batches: start again with the whole run as one batch.
             parts = [kernel(run.as_one_batch())]
             seen = set(parts[0].queries)
             break
         parts.append(part)
     if not seen and (error := run.empty_error()):
         raise error
-    return _collected(truth, parts)
+    return _assemble(truth, parts)
 
 
 def judge_document_lists(
     gold_lists: DocumentLists, lists: DocumentLists, match: Matcher, names: tuple[str, str]
 ) -> tuple[Judged, Observations, Floats | KaratError | None]:
-    """Rank the gold documents of each query in its list of retrieved ones; errors call the two inputs by `names`.
+    """Rank the gold documents of each query in its list; `names` are the names of the two inputs in errors.
 
-    All gold documents have grade 1; what comes last are their scores, if they have any, or what is wrong with them.
+    In Judged, all gold documents have grade 1. The third value has their scores, None if they have no scores, or the
+    error if a score is wrong.
     """
     if not isinstance(match, Same):
         truth = read_truth(gold_lists, key=match.gold_key, name=names[0])
-        return *judge(truth, read_run(lists, truth, key=match.key, name=names[1]), Rules(), match), truth.scores
+        return *judge(truth, read_run(lists, truth, key=match.key, name=names[1]), RankingRules(), match), truth.scores
     joined = join_lists(gold_lists, lists, match, names)
     judged = Judged.from_hits(
         queries=tuple(map(str, range(len(lists)))),
-        answered=np.ones(len(lists), bool),
+        in_run=np.ones(len(lists), bool),
         retrieved=joined.sizes,
         hit_query=joined.hit_query,
-        hit_rank=joined.hit_place + 1,
+        hit_rank=joined.hit_position + 1,
         hit_gold=joined.hit_gold,
         gold_grade=np.ones(joined.gold_sizes.sum()),
         gold_offsets=np.concatenate(([0], np.cumsum(joined.gold_sizes))),
     )
-    return judged, Observations(keyless_golds=joined.keyless_golds, keyless=joined.keyless), joined.scores
+    return (
+        judged,
+        Observations(golds_without_key=joined.golds_without_key, without_key=joined.without_key),
+        joined.scores,
+    )
 
 
-def _in_threads(kernel: Callable[[Batch], Part], batches: Iterator[Callable[[], Batch]]) -> Iterator[Part]:
-    """The parts in order, a few batches at a time, so that memory stays flat."""
+def _rank_in_threads(
+    kernel: Callable[[Batch], RankedBatch], batches: Iterator[Callable[[], Batch]]
+) -> Iterator[RankedBatch]:
+    """Rank batches in threads, a few at a time to limit memory, and yield the results in order."""
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    waiting: deque[Future[Part]] = deque()
+    waiting: deque[Future[RankedBatch]] = deque()
     first, second = next(batches, None), next(batches, None)
     if first is None or second is None:
-        # One batch is not worth a thread.
+        # A single batch needs no thread.
         yield from (kernel(batch()) for batch in (first,) if batch)
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
             for batch in (first, second):
-                waiting.append(pool.submit(_made_and_ranked, kernel, batch))
+                waiting.append(pool.submit(_read_and_rank, kernel, batch))
             for batch in batches:
-                waiting.append(pool.submit(_made_and_ranked, kernel, batch))
+                waiting.append(pool.submit(_read_and_rank, kernel, batch))
                 if len(waiting) > 2 * workers:
                     yield waiting.popleft().result()
             while waiting:
@@ -127,73 +134,77 @@ def _in_threads(kernel: Callable[[Batch], Part], batches: Iterator[Callable[[], 
                 future.cancel()
 
 
-def _made_and_ranked(kernel: Callable[[Batch], Part], batch: Callable[[], Batch]) -> Part:
+def _read_and_rank(kernel: Callable[[Batch], RankedBatch], batch: Callable[[], Batch]) -> RankedBatch:
     return kernel(batch())
 
 
 @dataclass(frozen=True, eq=False)
-class _Kernel:
+class _BatchRanker:
     """Ranks the judged documents of one batch."""
 
     truth: Truth
-    rules: Rules
+    rules: RankingRules
     joiner: Joiner
 
-    def __call__(self, batch: Batch) -> Part:
+    def __call__(self, batch: Batch) -> RankedBatch:
         if isinstance(batch, ScoredRows):
             return self._table(batch)
         return self._lists(batch) if isinstance(batch, RankedLists) else self._scored(batch)
 
-    def _lists(self, batch: RankedLists) -> Part:
+    def _lists(self, batch: RankedLists) -> RankedBatch:
         identical = 0
         if self.rules.ignore_identical_ids:
-            batch, identical = _without_identical_documents(batch)
-        places = self._places(batch.queries)
-        segment, at, gold = self.joiner.in_lists(batch, places)
-        keyless = {
+            batch, identical = _without_identical_ids_in_lists(batch)
+        positions = self._positions(batch.queries)
+        segment, at, gold = self.joiner.find_in_lists(batch, positions)
+        without_key = {
             query: sum(not doc for doc in docs)
-            for query, place, docs in zip(batch.queries, places.tolist(), batch.docs, strict=True)
-            if place >= 0 and not all(docs)
+            for query, position, docs in zip(batch.queries, positions.tolist(), batch.docs, strict=True)
+            if position >= 0 and not all(docs)
         }
         sizes = np.fromiter(map(len, batch.docs), np.int64, len(batch.docs))
-        return self._part(batch.queries, places, sizes, segment, at + 1, gold, identical=identical, keyless=keyless)
+        return self._part(
+            batch.queries, positions, sizes, segment, at + 1, gold, identical_ids=identical, without_key=without_key
+        )
 
-    def _scored(self, batch: ScoredMappings) -> Part:
+    def _scored(self, batch: ScoredMappings) -> RankedBatch:
         identical = 0
         if self.rules.ignore_identical_ids:
-            batch, identical = _without_identical(batch)
-        places = self._places(batch.queries)
-        segment, names, gold = self.joiner.in_scored(batch, places)
+            batch, identical = _without_identical_ids(batch)
+        positions = self._positions(batch.queries)
+        segment, names, gold = self.joiner.find_in_mappings(batch, positions)
         scores = [batch.docs[query][name] for query, name in zip(segment.tolist(), names, strict=True)]
         order = self._order(segment, names, gold)
         ranks = ranks_by_score(batch, segment, np.asarray(scores, np.float64), names, order)
-        return self._part(batch.queries, places, np.diff(batch.offsets), segment, ranks, gold, identical=identical)
+        return self._part(
+            batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold, identical_ids=identical
+        )
 
-    def _table(self, batch: ScoredRows) -> Part:
-        from karat.matching.rows import same_as_query
+    def _table(self, batch: ScoredRows) -> RankedBatch:
+        from karat.matching.rows import has_id_of_query
         from karat.sources.hashing import repeated_rows, row_hashes
 
         identical = duplicates = 0
         if self.rules.ignore_identical_ids:
-            same = same_as_query(batch)
+            same = has_id_of_query(batch)
             batch, identical = batch.where(~same), int(same.sum())
         hashes = row_hashes(batch)
         repeated = repeated_rows(batch, hashes)
         if len(repeated):
-            keep = self._best_of(batch, repeated)
+            keep = self._rows_to_keep(batch, repeated)
             duplicates = int((~keep).sum())
             batch, hashes = batch.where(keep), hashes[keep]
-        places = self._places(batch.queries)
-        rows, names, gold = self.joiner.in_table(batch, hashes, places)
+        positions = self._positions(batch.queries)
+        rows, names, gold = self.joiner.find_in_table(batch, hashes, positions)
         segment = batch.segments(rows)
         ranks = ranks_in_table(batch, rows, names, self._order(segment, names, gold))
         return self._part(
-            batch.queries, places, np.diff(batch.offsets), segment, ranks, gold,
-            duplicates=duplicates, identical=identical,
+            batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
+            duplicates=duplicates, identical_ids=identical,
         )  # fmt: skip
 
-    def _best_of(self, table: ScoredRows, repeated: Ints) -> Bools:
-        """Which rows to keep so that each document stays where it is ranked best; an error if that was not asked."""
+    def _rows_to_keep(self, table: ScoredRows, repeated: Ints) -> Bools:
+        """Which rows to keep so that each document is kept at its best rank; an error unless duplicates="first"."""
         from karat.sources.arrays import row_indices
 
         segments = table.segments(repeated)
@@ -201,9 +212,9 @@ class _Kernel:
         if self.rules.duplicates == "error":
             query, doc = table.queries[segments[0]], docs[0]
             raise KaratError(
-                f"document {doc} comes twice for query {query}",
+                f"document {doc} is listed twice for query {query}",
                 where=table.locate(query, doc),
-                hint='Fix the run, or keep the best ranked one with duplicates="first" (--duplicates first).',
+                hint='Fix the run, or keep the best-ranked one with duplicates="first" (--duplicates first).',
             )
         best: dict[tuple[int, str], int] = {}
         for row, segment, doc in zip(repeated.tolist(), segments.tolist(), docs, strict=True):
@@ -215,10 +226,10 @@ class _Kernel:
         keep[list(best.values())] = True
         return keep
 
-    def _places(self, queries: Sequence[str]) -> Ints:
-        """Where the truth has each query; -1 where it has not."""
-        place = self.truth.positions
-        return np.fromiter((place.get(query, -1) for query in queries), np.int64, len(queries))
+    def _positions(self, queries: Sequence[str]) -> Ints:
+        """The position of each query in the truth, or -1 if it is not there."""
+        position = self.truth.positions
+        return np.fromiter((position.get(query, -1) for query in queries), np.int64, len(queries))
 
     def _order(self, segment: Ints, names: Sequence[str], gold: Ints) -> Order:
         @cache
@@ -234,30 +245,30 @@ class _Kernel:
     def _part(
         self,
         queries: list[str],
-        places: Ints,
+        positions: Ints,
         sizes: Ints,
         segment: Ints,
         hit_rank: Ints,
         hit_gold: Ints,
         duplicates: int = 0,
-        identical: int = 0,
-        keyless: dict[str, int] | None = None,
-    ) -> Part:
-        known = places >= 0
-        return Part(
+        identical_ids: int = 0,
+        without_key: dict[str, int] | None = None,
+    ) -> RankedBatch:
+        known = positions >= 0
+        return RankedBatch(
             queries,
-            places[known],
+            positions[known],
             sizes[known],
-            places[segment],
+            positions[segment],
             hit_rank,
             hit_gold,
             duplicates,
-            identical,
-            keyless or {},
+            identical_ids,
+            without_key or {},
         )
 
 
-def _without_identical_documents(batch: RankedLists) -> tuple[RankedLists, int]:
+def _without_identical_ids_in_lists(batch: RankedLists) -> tuple[RankedLists, int]:
     left, dropped = replace(batch, docs=[], documents=[]), 0
     for query, docs, documents in zip(batch.queries, batch.docs, batch.documents, strict=True):
         names = document_keys(documents, "id", f"query {query}")
@@ -268,7 +279,7 @@ def _without_identical_documents(batch: RankedLists) -> tuple[RankedLists, int]:
     return left, dropped
 
 
-def _without_identical(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
+def _without_identical_ids(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
     docs = [
         {doc: score for doc, score in of_query.items() if doc != query} if query in of_query else of_query
         for query, of_query in zip(batch.queries, batch.docs, strict=True)
@@ -278,16 +289,16 @@ def _without_identical(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
     return replace(batch, docs=docs, scores=flat, offsets=offsets), len(batch.scores) - len(flat)
 
 
-def _collected(truth: Truth, parts: list[Part]) -> tuple[Judged, Observations]:
-    answered = np.zeros(len(truth.queries), bool)
+def _assemble(truth: Truth, parts: list[RankedBatch]) -> tuple[Judged, Observations]:
+    in_run = np.zeros(len(truth.queries), bool)
     retrieved = np.zeros(len(truth.queries), np.int64)
     for part in parts:
-        answered[part.query] = True
+        in_run[part.query] = True
         retrieved[part.query] = part.retrieved
     none = np.empty(0, np.int64)
     judged = Judged.from_hits(
         queries=truth.queries,
-        answered=answered,
+        in_run=in_run,
         retrieved=retrieved,
         hit_query=np.concatenate([none, *(part.hit_query for part in parts)]),
         hit_rank=np.concatenate([none, *(part.hit_rank for part in parts)]),
@@ -295,16 +306,16 @@ def _collected(truth: Truth, parts: list[Part]) -> tuple[Judged, Observations]:
         gold_grade=truth.grades,
         gold_offsets=truth.offsets,
     )
-    return judged, _noticed(judged, truth, parts)
+    return judged, _observe(judged, truth, parts)
 
 
-def _noticed(judged: Judged, truth: Truth, parts: list[Part]) -> Observations:
-    answered = judged.answered.tolist()
+def _observe(judged: Judged, truth: Truth, parts: list[RankedBatch]) -> Observations:
+    in_run = judged.in_run.tolist()
     return Observations(
-        missing_queries=[query for query, there in zip(truth.queries, answered, strict=True) if not there],
+        missing_queries=[query for query, there in zip(truth.queries, in_run, strict=True) if not there],
         unknown_queries=sorted(query for part in parts for query in part.queries if query not in truth.positions),
         duplicates=sum(part.duplicates for part in parts),
-        identical=sum(part.identical for part in parts),
-        keyless_golds=truth.keyless,
-        keyless={query: count for part in parts for query, count in part.keyless.items()},
+        identical_ids=sum(part.identical_ids for part in parts),
+        golds_without_key=truth.keyless,
+        without_key={query: count for part in parts for query, count in part.without_key.items()},
     )

@@ -53,7 +53,7 @@ class _IntermediateOneToOne(_Intermediate):
 class QueryHits(NamedTuple):
     """One query of a run: whether the run has it, how many documents were retrieved, and the hits among them."""
 
-    answered: bool
+    in_run: bool
     retrieved: int
     rank: Ints
     gold: Ints
@@ -76,7 +76,7 @@ def query_hits(judged: Judged, query: int, order: Ints) -> QueryHits:
     """The hits of a query; `order` maps the run's judged documents to indices that both runs share."""
     start, stop = np.searchsorted(judged.hit_query, [query, query + 1])
     gold = order[judged.hit_gold[start:stop] - judged.gold_offsets[query]]
-    return QueryHits(bool(judged.answered[query]), int(judged.retrieved[query]), judged.hit_rank[start:stop], gold)
+    return QueryHits(bool(judged.in_run[query]), int(judged.retrieved[query]), judged.hit_rank[start:stop], gold)
 
 
 def attribute(
@@ -108,7 +108,7 @@ def _steps(measure: Measure, grades: Floats, before: QueryHits, after: QueryHits
     moves_at[np.asarray(golds, np.int64)] = np.arange(2, len(golds) + 2)
     longer = max(before.retrieved, after.retrieved)
     retrieved = np.array([before.retrieved, *[longer] * (steps - 2), after.retrieved])
-    answered = np.array([before.answered, *[before.answered or after.answered] * (steps - 2), after.answered])
+    in_run = np.array([before.in_run, *[before.in_run or after.in_run] * (steps - 2), after.in_run])
     kind: type[Judged] = Judged
     if before.one_gold_a_rank() and after.one_gold_a_rank():
         one_to_one = before.one_rank_a_gold() and after.one_rank_a_gold()
@@ -126,13 +126,13 @@ def _steps(measure: Measure, grades: Floats, before: QueryHits, after: QueryHits
             query.append(at)
             rank.append(hits.rank[hit])
             gold.append(at * len(grades) + hits.gold[hit])
-        values.append(measure.compute(_judged(kind, answered[step], retrieved[step], grades, query, rank, gold)))
+        values.append(measure.compute(_judged(kind, in_run[step], retrieved[step], grades, query, rank, gold)))
     return np.concatenate(values)
 
 
 def _judged(
     kind: type[Judged],
-    answered: Bools,
+    in_run: Bools,
     retrieved: Ints,
     grades: Floats,
     query: list[Ints],
@@ -142,7 +142,7 @@ def _judged(
     """A Judged with a query for each step."""
     return kind.from_hits(
         queries=tuple(map(str, range(len(retrieved)))),
-        answered=answered,
+        in_run=in_run,
         retrieved=retrieved,
         hit_query=np.concatenate(query),
         hit_rank=np.concatenate(rank),
