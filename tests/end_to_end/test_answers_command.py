@@ -423,7 +423,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "an explanation as csv": (["gold.json", "good.json", "--explain", "tower", "--format", "csv"], "written as csv"),
     "an explanation of all": (["gold.json", "good.json", "--explain", "tower", "--per-query"], "shows one query"),
     "intervals of every question": (["gold.json", "good.json", "--ci", "--per-query", "--format", "csv"], "--ci"),
-    "a question that nobody knows": (["gold.json", "good.json", "--explain", "\x1b[31m"], r"no query '\x1b[31m'"),
+    "a question that nobody knows": (["gold.json", "good.json", "--explain", "\x1b[31m"], r"query '\x1b[31m'"),
     "nothing left": (["gold.json", "others.json", "--missing", "skip"], "Check that the question ids are spelled the"
                      " same way in both inputs, and are in the same field."),
     "an unknown suffix": (["gold.json", "good.json", "-o", "scores.xlsx"], "--format json"),

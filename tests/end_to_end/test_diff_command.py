@@ -260,7 +260,7 @@ def test_queries_that_one_system_lacks_are_an_error_unless_the_common_ones_are_r
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*RUNS, "--query", "sme"), "no query 'sme' in both systems. Did you mean same?"),
+        ((*RUNS, "--query", "sme"), "query 'sme' is not in both systems. Did you mean same?"),
         ((*RUNS, "-m", "R", "-m", "AP"), "a diff shows one measure at a time. Use -m R or -m AP."),
         ((*RUNS, "-m", "R@5,AP"), "a diff shows one measure at a time. Use -m R@5 or -m AP."),
         ((*RUNS, "-m", "nDGC@10"), "Did you mean"),

@@ -263,7 +263,7 @@ def test_queries_in_another_order_are_aligned_and_queries_of_one_system_left_out
 
 def test_an_unknown_query_is_an_error_that_suggests_the_nearest() -> None:
     truth, before, after = losses_and_gains()
-    with pytest.raises(KaratError, match=r"no query 'wurst' in both systems\. Did you mean worst"):
+    with pytest.raises(KaratError, match=r"query 'wurst' is not in both systems\. Did you mean worst"):
         diff_of(truth, before, after, "RR")["wurst"]
 
 

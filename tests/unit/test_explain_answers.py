@@ -138,7 +138,7 @@ def test_the_id_of_a_question_in_a_list_is_its_position_as_text() -> None:
 
 def test_an_unknown_question_is_an_error_that_names_the_nearest() -> None:
     scores = evaluate_answers(TRUTH, PREDICTED, "EM")
-    with pytest.raises(KaratError, match=r"no query 'towr' in the truth\. Did you mean tower\?"):
+    with pytest.raises(KaratError, match=r"query 'towr' is not in the truth\. Did you mean tower\?"):
         scores.explain("towr")
     with pytest.raises(KaratError, match=r"Did you mean answers\?"):
         evaluate_results(RESULTS, ["EM", "RR"]).explain("answer")

@@ -962,7 +962,7 @@ def test_a_number_of_ranks_that_is_none_is_refused(k: Any) -> None:
 
 def test_a_query_that_is_not_there_is_refused_with_the_nearest() -> None:
     scores = evaluate({"query-1": ["a"], "query-2": ["a"]}, {"query-1": ["a"], "other": ["a"]}, "R")
-    with pytest.raises(KaratError, match=r"no query 'qurey-1' in the truth\. Did you mean query-1"):
+    with pytest.raises(KaratError, match=r"query 'qurey-1' is not in the truth\. Did you mean query-1"):
         scores.explain("qurey-1")
     with pytest.raises(KaratError, match="query 'other' was not evaluated: 1 query of the run not in the truth"):
         scores.explain("other")

@@ -120,7 +120,7 @@ class Explanation:
             rows.append(tuple(Cell(text) for text in cells))
             last = row.rank
         hidden = self.retrieved - len({row.rank for row in self.rows if row.rank is not None})
-        left_out = f"; {hidden:,} at lower ranks, without a match, not shown" if hidden else ""
+        left_out = f"; {hidden:,} more without a match are not shown" if hidden else ""
         notes = (self._scores_note(), f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}")
         return Table(("rank", "retrieved", "gold", "grade", "reason"), tuple(rows), notes, labels=5)
 
@@ -150,7 +150,7 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
             if query in finding.queries:
                 raise KaratError(f"query {shown(query)} was not evaluated: {finding.message}")
         near = did_you_mean(query, dict.fromkeys([*documents, *answers]))
-        raise KaratError(f"no query {shown(query)} in the truth", hint=near or None)
+        raise KaratError(f"query {shown(query)} is not in the truth", hint=near or None)
     values = scores.per_query.get(query, {})
     found = Explanation(query, (), 0, values, "")
     if scores.evidence is not None and query in scores.evidence.truth.positions:

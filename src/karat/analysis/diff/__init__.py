@@ -101,7 +101,7 @@ class Diff(Tabular):
         queries = self.scores[0].queries
         if query not in queries:
             near = did_you_mean(query, queries)
-            raise KaratError(f"no query {shown(query)} in both systems", hint=near or None)
+            raise KaratError(f"query {shown(query)} is not in both systems", hint=near or None)
         at = queries.index(query)
         if np.isnan(self.differences[at]):
             raise KaratError(f"{self.measure} of query {shown(query)} is null in one of the systems")
