@@ -77,7 +77,7 @@ EVALUATION_OPTIONS: Mapping[str, Option] = {
         "error", "A document listed twice for a query is an error, or the first in rank is kept.", get_args(Duplicates)
     ),
     "ignore_identical_ids": Option(False, "Ignore documents whose id is the id of the query."),
-    "rel": Option(None, "The lowest grade that counts as relevant [default: 1].", metavar="GRADE"),
+    "rel": Option(None, "The lowest grade that counts as relevant; 1 by default.", metavar="GRADE"),
 }
 
 

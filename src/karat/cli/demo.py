@@ -28,8 +28,8 @@ The judgments are about passages, not chunks, so the scores depend on what count
 
 """
 ANSWERED = """
-Its answers are whole sentences, and the gold answers are a few words. Hardly any answer is identical to a gold answer,
-but some contain one:
+Its answers are whole sentences, and the gold answers are a few words. No answer is identical to a gold answer, but
+some contain one:
 
 """
 EXPLANATION = """
