@@ -52,7 +52,8 @@ def test_every_registered_measure_is_tested() -> None:
 
 
 def test_the_code_of_a_measure_is_at_most_ten_lines_long() -> None:
-    for definition in definitions():
+    built_in = [each for each in definitions() if each.function.__module__.startswith("karat.")]
+    for definition in built_in:
         (function,) = ast.parse(inspect.getsource(definition.function)).body
         assert isinstance(function, ast.FunctionDef)
         _docstring, first, *_ = function.body

@@ -202,10 +202,11 @@ def test_the_public_names_are_those_listed() -> None:
 
 
 def test_karat_measures_exports_every_built_in_measure_under_the_name_of_its_function() -> None:
-    built_in = {each.function.__name__ for each in definitions() if each.function.__module__.startswith("karat.")}
-    assert set(karat.measures.__all__) == built_in | {"Measure", "definitions", "meanings", "parse", "register"}
-    renamed = {each.name: each.function.__name__ for each in definitions() if each.name != each.function.__name__}
+    functions = {each.name: each.function for each in definitions() if each.function.__module__.startswith("karat.")}
+    names = {name: function.__name__ for name, function in functions.items()}
+    assert set(karat.measures.__all__) == {*names.values(), "Measure", "definitions", "meanings", "parse", "register"}
     # The name Judged is taken by the class that document measures read.
+    renamed = {name: python for name, python in names.items() if name != python}
     assert renamed == {"Judged": "JudgedShare", "Unjudged": "UnjudgedShare"}
 
 

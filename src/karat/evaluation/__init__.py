@@ -58,7 +58,7 @@ def evaluate(
     """Evaluate a run against ground truth.
 
     `truth` and `run` are each a path (`-` is standard input), a mapping by query, one list per query, or a data
-    frame. `measures` are names such as `nDCG@10`, in karat's spelling or a peer's.
+    frame. `measures` are names such as `nDCG@10`, in the spelling of karat or of another library.
 
     - `match`: what counts as a hit. The same `id` (the default), `content` or field (`meta.source`); a `prefix` of the
       id; texts compared by `chunk`, `fuzzy(threshold=90)` or `overlap(threshold=0.5)`; or a function
@@ -69,7 +69,7 @@ def evaluate(
     - `duplicates`: a document listed twice for a query of a table is an `"error"` (the default), or the `"first"` in
       rank is kept.
     - `ignore_identical_ids`: ignore documents whose id is the id of their query.
-    - `rel`: the lowest grade that counts as relevant, for measures whose name does not say it; 1 by default.
+    - `rel`: the lowest grade that counts as relevant, for measures whose name does not set it; 1 by default.
     - `truth_columns`, `run_columns`: the names of data frame columns, as in `{"doc": "docno"}`.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
