@@ -86,7 +86,7 @@ def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in EVALUATION_OPTIONS:
             near = did_you_mean(name, EVALUATION_OPTIONS)
-            raise TypeError(f"there is no option {name!r}. {near} The options are {', '.join(EVALUATION_OPTIONS)}.")
+            raise TypeError(f"unknown option {name!r}. {near} The options are {', '.join(EVALUATION_OPTIONS)}.")
     options = {name: given.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
     for name, option in EVALUATION_OPTIONS.items():
         if option.choices:

@@ -145,8 +145,8 @@ def test_junit_json_and_markdown_are_written_to_files(folder: Path, run: Run) ->
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert [case.get("name") for case in ET.parse(folder / "gate.xml").iter("testcase")] == ["min AP", "min RR"]
     assert len(list(ET.parse(folder / "gate.xml").iter("failure"))) == 1
-    told = json.loads((folder / "gate.json").read_text("utf-8"))
-    assert [rule["passed"] for rule in told["rules"]] == [False, True]
+    document = json.loads((folder / "gate.json").read_text("utf-8"))
+    assert [rule["passed"] for rule in document["rules"]] == [False, True]
     markdown = run(*words, "--format", "markdown")
     assert "| failed | AP | 0.5833 | at least 0.9000 |" in markdown.stdout
 
@@ -162,10 +162,10 @@ def test_in_github_a_failed_rule_is_annotated_and_the_step_has_a_summary(folder:
     commands = [line for line in done.stdout.splitlines() if line.startswith("::")]
     assert commands == ["::error title=karat gate::AP is 0.0000, but must be at least 0.5000"]
     assert "##[" not in done.stdout
-    told = run(*words, "--format", "json", **github)
-    assert json.loads(told.stdout)["rules"][0]["worst"][0]["query"] == hostile
-    assert "##[" not in told.stdout
-    assert told.stderr.splitlines() == commands
+    done = run(*words, "--format", "json", **github)
+    assert json.loads(done.stdout)["rules"][0]["worst"][0]["query"] == hostile
+    assert "##[" not in done.stdout
+    assert done.stderr.splitlines() == commands
     assert (folder / "summary.md").read_text("utf-8").count("### karat: gate failed: 1 of 2 rules") == 2
     github["GITHUB_STEP_SUMMARY"] = str(folder)
     unwritten = run(*words, **github)

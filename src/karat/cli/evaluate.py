@@ -25,7 +25,7 @@ from karat.cli.parser import Command
 @opt.intervals
 @click.option("--explain", metavar="QUERY", help="Show which documents of a query were hits, rank by rank.")
 @click.option(
-    "--bounds", is_flag=True, help="Show the lowest and highest scores possible if unjudged documents were judged."
+    "--bounds", is_flag=True, help="Show the lowest and highest possible scores if the unjudged documents were judged."
 )
 @click.option(
     "--by",

@@ -84,10 +84,10 @@ def _evaluation_option(name: str, option: Option) -> Callable[[Function], Functi
 
 
 def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function], Function]:
-    """`-o FILE` and `--format`; `-` is standard output, as is no file."""
+    """`-o FILE` and `--format`; FILE is None for standard output, which can also be given as `-`."""
 
     def decorate(function: Function) -> Function:
-        by_name = "Output format. By default, the format that FILE's suffix stands for, otherwise a table."
+        by_name = "Output format. By default, FILE's suffix decides; without FILE, a table."
         function = choice_option("format", formats, None, by_name)(function)
         return file_option(
             "-o",
