@@ -190,7 +190,7 @@ def test_explanations_of_several_runs_are_titled_with_their_names(folder: Path) 
 
 def test_a_file_of_a_trec_run_is_read_again_to_explain_it(folder: Path) -> None:
     shown = good(folder, "evaluate", "truth.qrels", "run.trec", "--match", "prefix", "--explain", "soft")
-    assert shown.splitlines()[2].split() == ["1", "d1::2", "d1", "1", "belongs", "to", "it"]
+    assert shown.splitlines()[2].split() == ["1", "d1::2", "d1", "1", "id", "begins", "with", "it"]
 
 
 def test_an_unknown_query_cannot_be_explained(folder: Path) -> None:

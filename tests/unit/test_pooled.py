@@ -1,4 +1,4 @@
-"""The pooled metrics: worked out by hand, against their plain definitions, and what they refuse."""
+"""The pooled metrics: computed by hand, against their plain definitions, and with invalid input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scores(metric: type[Any], golds: list[Any], retrieved: list[Any], k_list: An
 # By hand.
 
 
-def test_recall_is_the_share_of_the_gold_that_is_in_the_top_k() -> None:
+def test_recall_is_the_share_of_the_golds_in_the_top_k() -> None:
     golds = [["a", "b", "c", "d"], ["e"], ["f"]]
     retrieved = [["x", "a", "c", "y", "b"], ["e", "x"], ["x", "y", "z"]]
     pooled, each = scores(RetrievalRecall, golds, retrieved, [1, 3, 5])
@@ -44,8 +44,8 @@ def test_recall_is_the_share_of_the_gold_that_is_in_the_top_k() -> None:
     assert pooled == {"Recall@1": 0.3333, "Recall@3": 0.5, "Recall@5": 0.5833}
 
 
-def test_recall_is_of_sets_and_of_exact_texts() -> None:
-    # The gold set is {a, b}, the top 3 as a set is {a}: one half, however often a comes.
+def test_recall_compares_sets_of_exact_texts() -> None:
+    # The gold set is {a, b}, the top 3 as a set is {a}: one half, however often a is retrieved.
     _, each = scores(RetrievalRecall, [["a", "b", "a"]], [["a", "a", "a"]], [3])
     assert each == [{"Recall@3": 0.5}]
     # A part of a text, or one that differs in case or in white space, is another text.
@@ -53,7 +53,7 @@ def test_recall_is_of_sets_and_of_exact_texts() -> None:
         assert scores(RetrievalRecall, [[GOLD]], [[text]], [1])[0] == {"Recall@1": 0.0}
 
 
-def test_recall_all_wants_a_chunk_of_every_gold() -> None:
+def test_recall_all_requires_a_chunk_of_every_gold() -> None:
     golds = [[GOLD, IRON], [GOLD]]
     retrieved = [["soft metal", "It melts", "rusts in"], ["1064 °C", "blue"]]
     pooled, each = scores(RetrievalRecallAll, golds, retrieved, [1, 2, 3])
@@ -65,12 +65,12 @@ def test_recall_all_wants_a_chunk_of_every_gold() -> None:
     assert pooled == {"Recall_all@1": 0.5, "Recall_all@2": 0.5, "Recall_all@3": 1.0}
 
 
-def test_recall_all_takes_one_chunk_for_all_golds_that_contain_it_and_a_gold_twice_for_one() -> None:
+def test_in_recall_all_a_chunk_finds_every_gold_that_contains_it_and_repeated_golds_count_once() -> None:
     golds = [[GOLD, f"Metals. {GOLD}", GOLD]]
     assert scores(RetrievalRecallAll, golds, [["It melts"]], [1])[0] == {"Recall_all@1": 1.0}
 
 
-def test_ndcg_any_has_jarvelin_and_kekalainens_discount() -> None:
+def test_ndcg_any_uses_the_discount_of_jarvelin_and_kekalainen() -> None:
     retrieved = [["blue", "soft metal", "green", "It melts", "1064"]]
     pooled, each = scores(RetrievalNDCGAny, [[GOLD, IRON]], retrieved, [1, 2, 3, 4, 5])
     # Relevances 0 1 0 1 1. DCG@k: 0; 1/log2(2) = 1; 1; 1 + 1/log2(4) = 1.5; 1.5 + 1/log2(5) = 1.930677.
@@ -87,7 +87,7 @@ def test_ndcg_any_has_jarvelin_and_kekalainens_discount() -> None:
     }
 
 
-def test_the_ideal_of_ndcg_any_sorts_the_whole_list_and_not_only_the_top() -> None:
+def test_the_ideal_of_ndcg_any_sorts_the_whole_list_not_only_the_top_k() -> None:
     # Relevances 0 0 1, at k = 2: nothing was gained, and 1 could have been.
     assert scores(RetrievalNDCGAny, [[GOLD]], [["x", "y", "soft"]], [2])[0] == {"NDCG_any@2": 0.0}
     # Relevances 1 0 1, at k = 1: 1 of 1.
@@ -96,7 +96,7 @@ def test_the_ideal_of_ndcg_any_sorts_the_whole_list_and_not_only_the_top() -> No
     assert scores(RetrievalNDCGAny, [[GOLD]], [["Gold", "y", "soft"]], [2])[0] == {"NDCG_any@2": 0.5}
 
 
-def test_ndcg_any_counts_each_relevant_chunk_once_whatever_it_is_from() -> None:
+def test_ndcg_any_counts_each_relevant_chunk_once_regardless_of_its_gold() -> None:
     # A chunk of two golds is as relevant as one of one, and two chunks of one gold are both relevant.
     assert scores(RetrievalNDCGAny, [[GOLD, f"Metals. {GOLD}"]], [["soft", "x"]], [2])[0] == {"NDCG_any@2": 1.0}
     assert scores(RetrievalNDCGAny, [[GOLD]], [["soft", "soft", "x"]], [2])[0] == {"NDCG_any@2": 1.0}
@@ -132,7 +132,7 @@ K_LISTS = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 @given(examples=EXAMPLES, k_list=K_LISTS)
 @example(examples=[([], [])], k_list=[1])
 @example(examples=[(["a"], []), ([], ["a"])], k_list=[3, 1, 3])
-def test_each_metric_is_its_plain_definition(
+def test_each_metric_equals_its_plain_definition(
     metric: type[Any], examples: list[tuple[list[str], list[str]]], k_list: list[int]
 ) -> None:
     golds, retrieved = [gold for gold, _ in examples], [found for _, found in examples]
@@ -160,11 +160,11 @@ def test_each_metric_is_a_measure_of_the_registry(examples: list[tuple[list[str]
         assert [value for one in each for value in one.values()] == pytest.approx(values, abs=1e-12)
 
 
-# Each rule of the contract.
+# Each rule of the specification.
 
 
 @each_metric
-def test_there_are_four_cut_offs_unless_others_are_given(metric: type[Any]) -> None:
+def test_the_default_has_four_cut_offs(metric: type[Any]) -> None:
     pooled, each = metric().calculate_metric_scores([["a"]], [["a"]])
     assert list(pooled) == [f"{CALLED[metric]}@{k}" for k in (1, 5, 10, 20)]
     assert list(each[0]) == list(pooled)
@@ -172,7 +172,7 @@ def test_there_are_four_cut_offs_unless_others_are_given(metric: type[Any]) -> N
 
 @each_metric
 @pytest.mark.parametrize("k_list", [[5, 1, 5], (1, 5), {5, 1}, iter([1, 5, 1]), np.array([5, 1]), range(1, 6, 4)])
-def test_cut_offs_are_sorted_and_each_is_there_once(metric: type[Any], k_list: Any) -> None:
+def test_cut_offs_are_sorted_and_repeats_are_dropped(metric: type[Any], k_list: Any) -> None:
     if not isinstance(k_list, list | tuple | set | np.ndarray | range):
         k_list = iter([1, 5, 1])  # one that no test has used up
     pooled, each = metric().calculate_metric_scores([["a"]], [["a"]], k_list=k_list)
@@ -180,7 +180,7 @@ def test_cut_offs_are_sorted_and_each_is_there_once(metric: type[Any], k_list: A
 
 
 @each_metric
-def test_pooled_values_are_rounded_and_those_of_examples_are_not(metric: type[Any]) -> None:
+def test_means_are_rounded_and_values_of_examples_are_not(metric: type[Any]) -> None:
     golds = [["a", "b", "c"]] * 3
     pooled, each = scores(metric, golds, [["x", "a"], ["a", "b"], ["a", "b", "c"]], [2])
     (name,) = pooled
@@ -192,7 +192,7 @@ def test_pooled_values_are_rounded_and_those_of_examples_are_not(metric: type[An
 
 
 @each_metric
-def test_an_example_without_gold_scores_0_and_counts(metric: type[Any]) -> None:
+def test_an_example_without_golds_scores_0_and_counts_in_the_mean(metric: type[Any]) -> None:
     pooled, each = scores(metric, [["a"], []], [["a"], ["a"]], [1])
     assert [list(one.values()) for one in each] == [[1.0], [0.0]]
     assert list(pooled.values()) == [0.5]
@@ -243,14 +243,14 @@ def test_short_lists_give_one_warning_per_call(metric: type[Any], caplog: pytest
 
 
 @each_metric
-def test_nothing_is_said_of_lists_that_are_long_enough(metric: type[Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_lists_that_are_long_enough_give_no_warning(metric: type[Any], caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         metric().calculate_metric_scores([["a"], ["b"]], [["a", "b"], ["b", "c"]], [1, 2])
     assert not caplog.records
 
 
 @each_metric
-def test_what_is_wrong_with_golds_is_in_the_same_warning(metric: type[Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_problems_with_golds_are_in_the_same_warning(metric: type[Any], caplog: pytest.LogCaptureFixture) -> None:
     golds: list[Any] = [[], ["a", None], ["b"]]
     with caplog.at_level(logging.WARNING):
         metric().calculate_metric_scores(golds, [["a"], ["a"], []], [5])
@@ -279,13 +279,13 @@ def begins_alike(retrieved: str, gold: str) -> bool:
         (begins_alike, True),
     ],
 )
-def test_what_counts_as_a_hit_can_be_said_to_every_metric(metric: type[Any], match: Any, hit: bool) -> None:
+def test_every_metric_takes_match(metric: type[Any], match: Any, hit: bool) -> None:
     made = metric(match=match)
     pooled, _ = made.calculate_metric_scores([[GOLD]], [["x", "GOLD IS A  SOFT METAL"]], [1, 2])
     assert [value > 0 for value in pooled.values()] == [False, hit]
 
 
-def test_what_counts_as_a_hit_unless_something_else_is_said() -> None:
+def test_each_metric_has_a_default_match() -> None:
     assert [str(metric().match) for metric in METRICS] == ["content", "chunk", "chunk"]
     # Recall by chunks, and all-or-nothing by exact texts.
     assert scores(RetrievalRecall, [[GOLD, IRON]], [["soft", "metal"]], [2], match="chunk")[0] == {"Recall@2": 0.5}
@@ -294,7 +294,7 @@ def test_what_counts_as_a_hit_unless_something_else_is_said() -> None:
 
 
 @each_metric
-def test_documents_are_welcome_where_texts_are(metric: type[Any]) -> None:
+def test_documents_can_be_given_instead_of_texts(metric: type[Any]) -> None:
     golds, retrieved = [[Document(GOLD, score=3), Document(IRON, score=0)]], [[Document(IRON), Document(GOLD)]]
     # Every gold is simply relevant, whatever its score: one of two is found at rank 1.
     at_1 = {RetrievalRecall: 0.5, RetrievalRecallAll: 0.0, RetrievalNDCGAny: 1.0}[metric]
@@ -319,7 +319,7 @@ def test_documents_are_welcome_where_texts_are(metric: type[Any]) -> None:
         ([[object()]], [["a"]], "gold_docs, query 0: .* is not a document"),
     ],
 )
-def test_lists_that_do_not_fit_are_refused(metric: type[Any], golds: Any, retrieved: Any, wrong: str) -> None:
+def test_lists_of_different_lengths_are_rejected(metric: type[Any], golds: Any, retrieved: Any, wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong) as raised:
         metric().calculate_metric_scores(golds, retrieved, [1])
     assert isinstance(raised.value, KaratError)
@@ -327,14 +327,14 @@ def test_lists_that_do_not_fit_are_refused(metric: type[Any], golds: Any, retrie
 
 @each_metric
 @pytest.mark.parametrize("k_list", [[], [0], [-1], [1.5], ["5"], "5", 5, None, [True], [None], [1, [2]]])
-def test_cut_offs_that_are_none_are_refused(metric: type[Any], k_list: Any) -> None:
+def test_invalid_cut_offs_are_rejected(metric: type[Any], k_list: Any) -> None:
     with pytest.raises(KaratError, match="Give whole numbers from 1 up"):
         metric().calculate_metric_scores([["a"]], [["a"]], k_list)
 
 
 @each_metric
 @pytest.mark.parametrize("match", ["chunks", 5, "fuzzy(threshold=0.9)"])
-def test_a_wrong_matcher_is_refused_when_a_metric_is_made(metric: type[Any], match: Any) -> None:
+def test_an_invalid_match_is_rejected_when_a_metric_is_created(metric: type[Any], match: Any) -> None:
     with pytest.raises(KaratError):
         metric(match=match)
 
@@ -350,7 +350,7 @@ def test_a_wrong_matcher_is_refused_when_a_metric_is_made(metric: type[Any], mat
         (GOLD + " ", GOLD, False),
         ("Soft metal", GOLD, False),
         ("soft  metal", GOLD, False),
-        # A leading line with a date is dropped, and only a leading one.
+        # A line with a date is removed only if it is the first line.
         ("Date: 2024-05-01\nsoft metal", GOLD, True),
         ("Date: soft metal", GOLD, False),
         ("Date: 2024-05-01\nDate: 2024\nsoft metal", GOLD, False),
@@ -359,7 +359,7 @@ def test_a_wrong_matcher_is_refused_when_a_metric_is_made(metric: type[Any], mat
         ("Date:2024-05-01\nsoft metal", GOLD, False),
         (" Date: 2024-05-01\nsoft metal", GOLD, False),
         ("Date: 1", "Date: 1", False),
-        # So is who was speaking, alone: what follows a later colon is kept whole.
+        # The speaker is removed, and nothing else: later colons stay.
         ("user: soft metal", GOLD, True),
         ("assistant: soft metal", GOLD, True),
         ("Date: 2024-05-01\nassistant: soft metal", GOLD, True),
@@ -370,7 +370,7 @@ def test_a_wrong_matcher_is_refused_when_a_metric_is_made(metric: type[Any], mat
         ("User: soft metal", GOLD, False),
         ("user:soft metal", GOLD, False),
         ("assistant: user: x", "user: x", True),
-        # As it is, or escaped as in JSON.
+        # Unchanged, or escaped as in JSON.
         ('say "hi"\n\tnow', r"they say \"hi\"\n\tnow, or so", True),
         ("Größe", r"die Gr\u00f6\u00dfe", True),
         ('Größe "M"', r"die Größe \"M\"", True),
@@ -378,7 +378,7 @@ def test_a_wrong_matcher_is_refused_when_a_metric_is_made(metric: type[Any], mat
         ("\0", r"a \u0000 b", True),
         (r"say \"hi\"", 'say "hi"', False),
         ("\ud83d\ude00", "\\ud83d\\ude00", True),
-        # Nothing is a chunk of anything.
+        # An empty text is not a chunk of any text.
         ("", GOLD, False),
         ("", "", False),
         (" ", GOLD, False),
@@ -393,14 +393,14 @@ def test_a_chunk_is_from_its_original(text: str, original: str, is_chunk: bool) 
     assert is_chunk_from_original(text, original) is is_chunk
 
 
-def test_a_threshold_takes_nearly_the_same_text_as_well() -> None:
+def test_with_a_threshold_similar_text_matches_too() -> None:
     near = "Gold is a soft mettal. It melts at 1064"
     assert not is_chunk_from_original(near, GOLD)
     assert is_chunk_from_original(near, GOLD, threshold=90)
     assert not is_chunk_from_original(near, GOLD, threshold=100)
     assert is_chunk_from_original(f"Date: 2024\nuser: {near}", GOLD, threshold=90)
     assert is_chunk_from_original("GOLD IS  A SOFT METAL", GOLD, threshold=100)
-    # Eleven characters in a row are too few to go by.
+    # Sharing eleven characters in a row is not enough.
     assert is_chunk_from_original("it melts at", "It Melts At", threshold=100)
     assert not is_chunk_from_original("it melts at", "It Melts At!", threshold=0)
     assert not is_chunk_from_original("IT MELTS AT", "so it melts at", threshold=0)
@@ -420,7 +420,7 @@ def test_a_threshold_takes_nearly_the_same_text_as_well() -> None:
         (GOLD, GOLD, 0.9, "It is a percentage, from 0 to 100"),
     ],
 )
-def test_what_can_be_no_chunk_and_no_threshold_is_refused(text: Any, original: Any, threshold: Any, wrong: str) -> None:
+def test_an_invalid_chunk_or_threshold_is_rejected(text: Any, original: Any, threshold: Any, wrong: str) -> None:
     with pytest.raises(KaratError, match=wrong):
         is_chunk_from_original(text, original, threshold)
 
@@ -443,7 +443,9 @@ def slowly(text: str, original: str) -> bool:
 
 
 @given(text=PIECES, original=PIECES, as_json=st.booleans(), around=st.booleans())
-def test_chunks_are_told_as_the_contract_says(text: str, original: str, as_json: bool, around: bool) -> None:
+def test_is_chunk_from_original_follows_its_specification(
+    text: str, original: str, as_json: bool, around: bool
+) -> None:
     if around:
         original += text.removeprefix("user: ")
     if as_json:
@@ -451,7 +453,7 @@ def test_chunks_are_told_as_the_contract_says(text: str, original: str, as_json:
     assert is_chunk_from_original(text, original) == slowly(text, original)
 
 
-def test_a_megabyte_is_searched_in_no_time() -> None:
+def test_a_megabyte_is_searched_fast() -> None:
     original = "Gold is soft. " * 70_000 + "It melts."
     made: Callable[..., Any] = RetrievalRecallAll().calculate_metric_scores
     pooled, _ = made([[original, "Iron"]], [["soft. It melts", original[1:], "Iron"]], [2, 3])

@@ -1,4 +1,4 @@
-"""Prefixes and folded ids in tables and TREC files: the same hits as in lists, at the ranks that ties decide."""
+"""Prefixes and normalised ids in tables and TREC files: the same hits as in lists, ranked by every option of ties."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def belongs(separator: str) -> Says:
 
 
 def in_order(docs: Mapping[str, float], golds: Mapping[str, float], says: Says, ties: Ties) -> list[str]:
-    """By score; among equals by id, the last one first, or as they came, or the relevant ones first or last."""
+    """By score; equal scores by id, descending, in input order, or with relevant documents first or last."""
     grade = {doc: max([golds[gold] for gold in golds if says(doc, gold)], default=0.0) for doc in docs}
     names = list(docs)
     if ties != "input":
@@ -89,7 +89,7 @@ def trec(folder: str, golds: Golds, ranked: Ranked) -> tuple[Path, Path]:
 def cases(
     draw: st.DrawFn, separators: tuple[str, ...] = SEPARATORS, letters: str = "abAé金"
 ) -> tuple[str, Golds, Ranked]:
-    """A separator, and ids of golds and chunks in which it comes often, also half, and overlapping itself."""
+    """A separator, and ids of golds and chunks that contain it often, also in part and overlapping."""
     separator = draw(st.sampled_from(separators))
     parts = st.sampled_from([*letters, separator, separator, separator[0], separator[-1]])
     names = st.lists(parts, min_size=1, max_size=6).map("".join)
@@ -114,7 +114,7 @@ ties_asked = st.sampled_from(["trec", "input", "best", "worst"])
     case=("::", {"0": {"a": 1.0, "a:": 2.0}}, {"0": {"a:::b": 1.0, "a::b": 1.0, "a::::": 1.0, "b": 1.0}}), ties="best"
 )
 @example(case=("aba", {"0": {"a": 1.0, "aab": 2.0}}, {"0": {"aababa": 1.0, "aabab": 1.0, "aab": 1.0}}), ties="worst")
-def test_ids_that_belong_to_a_gold_are_found_in_every_form_at_the_same_rank(
+def test_ids_with_a_gold_prefix_have_the_same_rank_in_every_input_format(
     case: tuple[str, Golds, Ranked], ties: Ties
 ) -> None:
     separator, golds, ranked = case
@@ -140,7 +140,7 @@ FOLDED: dict[str, Callable[[str], str]] = {
 
 @given(case=cases(separators=("-", ".", "::"), letters="aAbBéÉ"), ties=ties_asked, fold=st.sampled_from(sorted(FOLDED)))
 @settings(max_examples=40)
-def test_folded_ids_are_found_in_every_form_at_the_same_rank(
+def test_normalised_ids_have_the_same_rank_in_every_input_format(
     case: tuple[str, Golds, Ranked], ties: Ties, fold: str
 ) -> None:
     _, golds, ranked = case
@@ -165,7 +165,7 @@ def test_folded_ids_are_found_in_every_form_at_the_same_rank(
 
 @given(case=cases(separators=("::", "-Chunk", "É")), ties=ties_asked)
 @settings(max_examples=40)
-def test_prefixes_and_folds_go_together_in_every_form(case: tuple[str, Golds, Ranked], ties: Ties) -> None:
+def test_prefixes_can_be_normalised_in_every_input_format(case: tuple[str, Golds, Ranked], ties: Ties) -> None:
     separator, golds, ranked = case
     assume(all(len({gold.casefold() for gold in docs}) == len(docs) for docs in golds.values()))
 
@@ -202,7 +202,9 @@ TEXTS = st.sampled_from(
 )
 @given(data=st.data(), ties=ties_asked)
 @settings(max_examples=50)
-def test_ties_between_texts_are_decided_as_between_ids(match: Any, says: Says, data: st.DataObject, ties: Ties) -> None:
+def test_ties_between_texts_are_ordered_like_ties_between_ids(
+    match: Any, says: Says, data: st.DataObject, ties: Ties
+) -> None:
     golds: Golds = {
         query: {gold: float(data.draw(st.integers(0, 2))) for gold in ("Gold is soft", "Iron rusts", "Gold")}
         for query in ("0", "1")
@@ -223,20 +225,20 @@ def test_ties_between_texts_are_decided_as_between_ids(match: Any, says: Says, d
         ("\n", [("q", 1, "d"), ("q", 3, "d"), ("q", 3, "d\n")]),
     ],
 )
-def test_ids_with_blanks_and_line_breaks_belong_too(separator: str, hits: list[tuple[str, int, str]]) -> None:
+def test_ids_with_blanks_and_line_breaks_match_by_prefix(separator: str, hits: list[tuple[str, int, str]]) -> None:
     golds, ranked = {"q": {"d": 1.0, "d\n": 1.0}}, {"q": {"d\n - 1": 3.0, "d - 2": 2.0, "d\n": 1.0}}
     assert found(evaluate(golds, ranked, "R", match=prefix(separator))) == hits
     assert found(evaluate(golds, frame(ranked, "score"), "R", match=prefix(separator))) == hits
 
 
 @pytest.mark.parametrize("golds", [{"d": 1.0}, {"d": 1.0, "d::": 1.0, "e": 1.0, "d:::": 1.0}])
-def test_an_id_of_many_separators_takes_no_time_in_a_table(golds: dict[str, float]) -> None:
+def test_an_id_with_many_separators_is_matched_fast_in_a_table(golds: dict[str, float]) -> None:
     ranked = {"q": {"d" + ":" * 100_000: 2.0, ":" * 100_000: 1.0}}
     wanted = expected({"q": golds}, ranked, belongs("::"), "trec")
     assert found(evaluate({"q": golds}, frame(ranked, "score"), "R", match="prefix")) == wanted
 
 
-def test_chunks_scattered_over_a_file_are_brought_together(tmp_path: Path) -> None:
+def test_a_query_whose_rows_are_scattered_over_a_file_is_ranked_as_a_whole(tmp_path: Path) -> None:
     rows = [f"q{number % 3} Q0 d{number % 7}::{number} 0 {100 - number} x\n" for number in range(60)]
     (tmp_path / "run").write_text("".join(rows))
     with gzip.open(tmp_path / "run.gz", "wt") as file:
@@ -253,7 +255,7 @@ def test_chunks_scattered_over_a_file_are_brought_together(tmp_path: Path) -> No
             assert_same(evaluate(golds, path, "R", match="prefix"), first)
 
 
-def test_a_query_of_which_nothing_is_a_chunk_is_answered_all_the_same() -> None:
+def test_a_query_without_hits_is_still_in_the_run() -> None:
     run = frame({"1": {"x::1": 1.0}, "2": {"a::1": 1.0}, "other": {"a::1": 1.0}}, "score")
     scores = evaluate({"1": ["a"], "2": ["a"], "3": ["a"]}, run, "R", match="prefix")
     judged = judged_of(scores)
@@ -262,20 +264,20 @@ def test_a_query_of_which_nothing_is_a_chunk_is_answered_all_the_same() -> None:
     assert scores.column("R").tolist() == [0.0, 1.0, 0.0]
 
 
-def test_a_document_that_comes_twice_is_an_error_or_kept_where_it_is_best() -> None:
+def test_a_document_listed_twice_is_an_error_or_kept_at_its_best_rank() -> None:
     rows = pl.DataFrame({"query": ["q"] * 3, "doc": ["a::1", "b", "a::1"], "score": [1.0, 2.0, 3.0]})
     with pytest.raises(KaratError, match="document a::1 is listed twice for query q"):
         evaluate({"q": ["a"]}, rows, "RR", match="prefix")
     assert evaluate({"q": ["a"]}, rows, "RR", match="prefix", duplicates="first")["RR"] == 1
 
 
-def test_two_chunks_of_one_document_are_no_repetition() -> None:
+def test_two_chunks_of_one_document_are_not_duplicates() -> None:
     rows = pl.DataFrame({"query": ["q"] * 3, "doc": ["a::1", "A::1", "a::2"], "score": [3.0, 2.0, 1.0]})
     scores = evaluate({"q": ["a", "b"]}, rows, ["R", "P@3"], match="prefix(normalize=case)")
     assert (scores["R"], scores["P@3"]) == (0.5, 1.0)
 
 
-def test_golds_that_fold_to_one_keep_the_larger_grade(tmp_path: Path) -> None:
+def test_golds_that_are_equal_after_normalisation_keep_the_larger_grade(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q 0 Doc 1\nq 0 doc 3\nq 0 DOC 2\nq 0 other 1\n")
     golds = {"q": {"Doc": 1, "doc": 3, "DOC": 2, "other": 1}}
     for truth in (golds, tmp_path / "qrels", frame(golds, "grade")):  # type: ignore[arg-type]
@@ -284,7 +286,7 @@ def test_golds_that_fold_to_one_keep_the_larger_grade(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("match", ["prefix", "id(normalize=all)", same("id", normalize=("space",))], ids=str)
-def test_the_same_ids_are_hits_by_whatever_they_match(match: Any) -> None:
+def test_equal_ids_are_hits_with_every_matcher(match: Any) -> None:
     golds = {"q": {"a": 1.0, "b": 0.0}}
     plain = evaluate(golds, frame({"q": {"b": 2.0, "x": 1.0, "a": 0.0}}, "score"), ["AP", "nDCG", "RR"])
     other = evaluate(golds, frame({"q": {"b": 2.0, "x": 1.0, "a": 0.0}}, "score"), ["AP", "nDCG", "RR"], match=match)

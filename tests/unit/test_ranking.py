@@ -1,4 +1,4 @@
-"""Ranks, ties, duplicates and what is left out: against an obvious sort."""
+"""Ranks, ties, duplicates and ignored documents, against a plain sort."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def rows_of(run: Data) -> list[tuple[str, str, float]]:
 
 
 def scattered(run: Data) -> list[tuple[str, str, float]]:
-    """The rows in turns: one of each query, then the next of each."""
+    """The rows of all queries interleaved."""
     order = [(at, query) for query, docs in run.items() for at in range(len(docs))]
     rows = {query: list(docs.items()) for query, docs in run.items()}
     return [(query, *rows[query][at]) for at, query in sorted(order)]
 
 
 def found_ranks(truth: Data, run: Data, ties: Ties, form: str, path: Path, ignore_identical_ids: bool = False) -> Ranks:
-    """The ranks as the library has them, from a run of one form or another."""
+    """The ranks that karat computes, from a run in any format."""
     source: Any = run
     if form == "table":
         source = pl.DataFrame(rows_of(run), schema=["query", "doc", "score"], orient="row").cast({"score": pl.Float64})
@@ -79,7 +79,7 @@ RUNS = st.dictionaries(IDS, st.dictionaries(IDS, SCORES, min_size=1, max_size=16
 
 
 @given(TRUTHS, RUNS, st.sampled_from(TIES), st.sampled_from(FORMS), st.booleans())
-def test_judged_documents_are_ranked_as_by_an_obvious_sort(
+def test_ranks_agree_with_a_plain_sort(
     tmp_path_factory: pytest.TempPathFactory, truth: Data, run: Data, ties: Ties, form: str, ignore: bool
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "ranked.trec"
@@ -94,7 +94,7 @@ def test_judged_documents_are_ranked_as_by_an_obvious_sort(
     st.sampled_from([1, 2, 5, 50, 1000]),
     st.booleans(),
 )
-def test_long_lists_with_many_hits_are_ranked_as_by_an_obvious_sort(
+def test_ranks_in_long_lists_with_many_hits_agree_with_a_plain_sort(
     tmp_path_factory: pytest.TempPathFactory, seed: int, ties: Ties, form: str, levels: int, in_order: bool
 ) -> None:
     truth, run = long_lists(seed, levels, in_order)
@@ -129,7 +129,7 @@ def test_the_best_order_of_ties_is_never_worse_than_trecs_and_the_worst_never_be
         assert (trec.column(measure) >= worst.column(measure)).all()
 
 
-def test_ties_decide_what_they_are_said_to_decide() -> None:
+def test_each_option_of_ties_orders_equal_scores_as_documented() -> None:
     truth, run = {"q": {"m": 1}}, {"q": {"b": 1.0, "m": 1.0, "z": 1.0, "y": 1.0}}
     ranks = {ties: 1 / karat.evaluate(truth, run, "RR", ties=ties)["RR"] for ties in TIES}
     assert ranks == {"trec": 3, "input": 2, "best": 1, "worst": 4}
@@ -142,18 +142,18 @@ def test_ids_in_a_tie_are_compared_by_their_bytes_as_strcmp_does() -> None:
         assert karat.evaluate({"q": {doc: 1}}, run, "RR")["RR"] == 1 / rank
 
 
-def test_the_order_of_a_list_is_its_ranking_whatever_is_said_about_ties() -> None:
+def test_the_order_of_a_list_is_its_ranking_with_every_option_of_ties() -> None:
     for ties in TIES:
         assert karat.evaluate({"q": ["b"]}, {"q": ["a", "b", "c"]}, "RR", ties=ties)["RR"] == 0.5
 
 
-# Queries that only one side has.
+# Queries that are only in the truth or only in the run.
 
 TRUTH: Data = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
 
 
 def runs(tmp_path: Path, data: Data) -> dict[str, Any]:
-    """The same run in every form."""
+    """The same run in every format."""
     path = tmp_path / "run.trec"
     path.write_text("".join(f"{query} Q0 {doc} 0 {score!r} t\n" for query, doc, score in rows_of(data)))
     table = pl.DataFrame(rows_of(data), schema=["query", "doc", "score"], orient="row")
@@ -161,7 +161,7 @@ def runs(tmp_path: Path, data: Data) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("form", ["mapping", "file", "table"])
-def test_a_query_that_the_run_lacks_scores_zero_and_is_told(form: str, tmp_path: Path) -> None:
+def test_a_query_that_is_not_in_the_run_scores_zero_and_is_reported(form: str, tmp_path: Path) -> None:
     scores = karat.evaluate(TRUTH, runs(tmp_path, {"q1": {"a": 1.0}})[form], ["AP", "P@1"])
     assert scores.per_query["q2"] == {"AP": 0, "P@1": 0}
     assert scores["AP"] == pytest.approx(1 / 3)
@@ -171,7 +171,7 @@ def test_a_query_that_the_run_lacks_scores_zero_and_is_told(form: str, tmp_path:
 
 
 @pytest.mark.parametrize("form", ["mapping", "file", "table"])
-def test_a_query_that_the_run_lacks_can_be_left_out(form: str, tmp_path: Path) -> None:
+def test_a_query_that_is_not_in_the_run_can_be_left_out(form: str, tmp_path: Path) -> None:
     scores = karat.evaluate(
         TRUTH, runs(tmp_path, {"q3": {"c": 1.0}, "q1": {"x": 2.0, "a": 1.0}})[form], "AP", missing="skip"
     )
@@ -181,14 +181,14 @@ def test_a_query_that_the_run_lacks_can_be_left_out(form: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("form", ["mapping", "file", "table"])
-def test_where_every_query_would_be_left_out_that_is_an_error(form: str, tmp_path: Path) -> None:
+def test_leaving_out_every_query_is_an_error(form: str, tmp_path: Path) -> None:
     with pytest.raises(KaratError) as caught:
         karat.evaluate(TRUTH, runs(tmp_path, {"Q1": {"a": 1.0}})[form], missing="skip")
     assert caught.value.hint
 
 
 @pytest.mark.parametrize("form", ["mapping", "file", "table"])
-def test_a_query_without_truth_is_ignored_and_told(form: str, tmp_path: Path) -> None:
+def test_a_query_without_truth_is_ignored_and_reported(form: str, tmp_path: Path) -> None:
     data = {"new": {"a": 1.0, "new": 2.0}, "q1": {"a": 1.0}, "other": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"c": 1.0}}
     scores = karat.evaluate(TRUTH, runs(tmp_path, data)[form], ["AP", "NumRet", "NumQ"])
     assert scores.means == {"AP": 1, "NumRet": 3, "NumQ": 3}
@@ -211,14 +211,14 @@ def test_a_document_with_the_id_of_its_query_can_be_left_out_of_lists() -> None:
     assert scores.means == {"RR": 1, "NumRet": 1}
 
 
-def test_a_repeat_of_an_identical_id_that_is_left_out_is_no_duplicate(tmp_path: Path) -> None:
+def test_a_repeated_identical_id_that_is_left_out_is_not_a_duplicate(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("q Q0 q 1 3 t\nq Q0 q 2 2 t\nq Q0 a 3 1 t\n")
     assert karat.evaluate({"q": ["a"]}, path, "RR", ignore_identical_ids=True)["RR"] == 1
 
 
 @pytest.mark.parametrize("option", [{"ties": "random"}, {"missing": "drop"}, {"duplicates": "last"}, {"ties": None}])
-def test_an_option_that_there_is_not_is_an_error_that_names_those_there_are(option: dict[str, Any]) -> None:
+def test_an_unknown_option_is_an_error_that_lists_the_known_ones(option: dict[str, Any]) -> None:
     with pytest.raises(KaratError, match="is not one of"):
         karat.evaluate(TRUTH, {"q1": ["a"]}, **option)
 
@@ -228,12 +228,12 @@ def test_nan_scores_never_reach_the_ranking() -> None:
         karat.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": float("nan")}})
 
 
-# Threads and pieces decide nothing.
+# Threads and the size of file pieces do not matter.
 
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("layout", ["grouped", "scattered"])
-def test_results_do_not_depend_on_threads_or_pieces(
+def test_results_do_not_depend_on_threads_or_on_how_a_file_is_split(
     ties: Ties, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     truth, run = long_lists(seed=7, levels=4, in_order=False)
