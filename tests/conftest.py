@@ -23,7 +23,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "karat")
 @pytest.fixture(autouse=True)
 def _restore_registry() -> Iterator[None]:
     """Remove the measures that a test or an example registered."""
-    definitions, aliases = dict(registry._definitions), dict(registry._aliases)
+    definitions = dict(registry._definitions)
+    aliases = {subject: dict(names) for subject, names in registry._aliases.items()}
     yield
     for live, before in ((registry._definitions, definitions), (registry._aliases, aliases)):
         live.clear()
@@ -35,5 +36,5 @@ def conformance() -> Path:
     """trec_eval's own test data, which is next to the repository on development machines."""
     folder = Path(__file__).parents[2] / "shared" / "conformance" / "trec_eval"
     if not folder.is_dir():
-        pytest.skip("trec_eval's test data is not beside the repository (../shared/conformance)")
+        pytest.skip("trec_eval's test data is not next to the repository (../shared/conformance)")
     return folder
