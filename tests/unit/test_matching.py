@@ -528,7 +528,7 @@ def test_a_function_can_match_vectors() -> None:
     assert [row.rank for row in scores.explain("0").rows] == [1, 2, None]
 
 
-def test_a_function_is_not_called_with_none_or_empty_text() -> None:
+def test_a_function_is_not_called_with_none() -> None:
     golds: list[Any] = ["a", None]
     retrieved: list[Any] = [None, "A"]
     scores = evaluate([golds], [retrieved], ["R", "RR"], match=lambda one, other: bool(one.lower() == other.lower()))

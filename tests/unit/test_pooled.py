@@ -319,7 +319,9 @@ def test_documents_can_be_given_instead_of_texts(metric: type[Any]) -> None:
         ([[object()]], [["a"]], "gold_docs, query 0: .* is not a document"),
     ],
 )
-def test_lists_of_different_lengths_are_rejected(metric: type[Any], golds: Any, retrieved: Any, wrong: str) -> None:
+def test_inputs_that_are_not_one_list_of_documents_per_example_are_rejected(
+    metric: type[Any], golds: Any, retrieved: Any, wrong: str
+) -> None:
     with pytest.raises(ValueError, match=wrong) as raised:
         metric().calculate_metric_scores(golds, retrieved, [1])
     assert isinstance(raised.value, KaratError)
@@ -328,7 +330,7 @@ def test_lists_of_different_lengths_are_rejected(metric: type[Any], golds: Any, 
 @each_metric
 @pytest.mark.parametrize("k_list", [[], [0], [-1], [1.5], ["5"], "5", 5, None, [True], [None], [1, [2]]])
 def test_invalid_cut_offs_are_rejected(metric: type[Any], k_list: Any) -> None:
-    with pytest.raises(KaratError, match="Give whole numbers from 1 up"):
+    with pytest.raises(KaratError, match="Give whole numbers from 1, such as"):
         metric().calculate_metric_scores([["a"]], [["a"]], k_list)
 
 

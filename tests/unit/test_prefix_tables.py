@@ -286,7 +286,7 @@ def test_golds_that_are_equal_after_normalisation_keep_the_larger_grade(tmp_path
 
 
 @pytest.mark.parametrize("match", ["prefix", "id(normalize=all)", same("id", normalize=("space",))], ids=str)
-def test_equal_ids_are_hits_with_every_matcher(match: Any) -> None:
+def test_equal_ids_are_hits_by_prefix_and_after_normalisation(match: Any) -> None:
     golds = {"q": {"a": 1.0, "b": 0.0}}
     plain = evaluate(golds, frame({"q": {"b": 2.0, "x": 1.0, "a": 0.0}}, "score"), ["AP", "nDCG", "RR"])
     other = evaluate(golds, frame({"q": {"b": 2.0, "x": 1.0, "a": 0.0}}, "score"), ["AP", "nDCG", "RR"], match=match)
