@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from karat.sources.arrays import text_column
@@ -23,6 +23,7 @@ def table(rows: list[tuple[str, str]]) -> ScoredRows:
     )
 
 
+@example(["", "\x01", "\x00", "\x03\x00"])
 @given(st.lists(ids, max_size=20))
 def test_texts_have_equal_hashes_only_if_they_are_equal(values: list[str]) -> None:
     hashes = text_hashes(text_column(values)).tolist()

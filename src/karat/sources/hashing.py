@@ -81,7 +81,8 @@ def text_hashes(column: Column) -> Hashes:
     if len(text) < int(offsets[-1]) + 8:
         text = np.concatenate((text, np.zeros(8, np.uint8)))
     words = np.ndarray((len(text) - 7,), np.uint64, text, 0, (1,))
-    hashes = lengths.astype(np.uint64)
+    # Spread over all bits, the length cannot cancel out with a short text, as in '' and '\x01'.
+    hashes = lengths.astype(np.uint64) * _OTHER_PRIME
     unfinished: slice | Ints = slice(None)
     for at in range(0, int(lengths.max()), 8):
         word = words[starts[unfinished] + at]
