@@ -148,7 +148,7 @@ def test_junit_json_and_markdown_are_written_to_files(folder: Path, run: Run) ->
     document = json.loads((folder / "gate.json").read_text("utf-8"))
     assert [rule["passed"] for rule in document["rules"]] == [False, True]
     markdown = run(*words, "--format", "markdown")
-    assert "| failed | AP | 0.5833 | at least 0.9000 |" in markdown.stdout
+    assert "| **failed** | AP | 0.5833 | at least 0.9000 |" in markdown.stdout
 
 
 def test_in_github_a_failed_rule_is_annotated_and_the_step_has_a_summary(folder: Path, run: Run) -> None:

@@ -384,7 +384,7 @@ def test_the_table_is_appended_to_the_step_summary(hostile: Gate, tmp_path: Path
     assert outputs.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(file)}) is None
     text = file.read_text("utf-8")
     assert text.startswith("before\n### karat: gate failed: 1 of 2 rules\n")
-    assert "| failed |" in text
+    assert "| **failed** |" in text
     assert "::error" not in [line[:7] for line in text.splitlines()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -77,8 +78,8 @@ def _read_column(text: str, option: str) -> dict[str, Any]:
                 what = f"query {query} has {shown(value)} here but {shown(values[query])} before"
                 raise KaratError(what, where=place, hint="Give each query one value.")
     except KaratError as error:
-        # The hint of the reader is about the option --field, which does not apply here.
-        hint = (error.hint or "").partition(" Name it: ")[0]
+        # The option --field, which hints mention last, does not apply here.
+        hint = re.sub(r"[^.]*--field.*", "", error.hint or "")
         raise KaratError(error.what, where=error.where, hint=hint or None) from None
     known = [value for value in values.values() if value is not None]
     with suppress(ValueError):

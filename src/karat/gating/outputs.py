@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from karat.errors import printable
 from karat.gating.outcomes import Gate, Outcome
-from karat.output.tables import Cell, Table
+from karat.output.tables import Cell, Mark, Table
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -22,9 +23,9 @@ _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 def table(gate: Gate) -> Table:
     """A row per rule, followed by the worst queries of the failed rules, the notes and the verdict."""
-    rows = tuple(tuple(map(Cell, _cells(outcome))) for outcome in gate.outcomes)
+    rows = tuple(map(_row, gate.outcomes))
     worst = [outcome.worst_line() for outcome in gate.failed if outcome.worst]
-    return Table(_HEADER, rows, (*worst, *gate.notes, gate.verdict), labels=len(_HEADER))
+    return Table(_HEADER, rows, (*worst, *gate.notes), labels=len(_HEADER), sentences=(gate.verdict,))
 
 
 def text(gate: Gate) -> str:
@@ -41,21 +42,12 @@ def markdown(gate: Gate) -> str:
 
 def rich(gate: Gate) -> Group:
     """The table for a terminal, with verdicts in colour."""
-    from rich import box
     from rich.console import Group
-    from rich.table import Table as RichTable
     from rich.text import Text
 
-    rich_table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in _HEADER:
-        rich_table.add_column(name, overflow="fold")
-    for outcome in gate.outcomes:
-        verdict, *others = _cells(outcome)
-        rich_table.add_row(Text(verdict, style=_style(outcome.passed)), *(Text(printable(cell)) for cell in others))
-    *notes, last = table(gate).notes
-    dimmed = [Text(printable(note), style="dim") for note in notes]
     origin = [Text(_origin(gate).rstrip("\n"), style="dim")] if gate.origin else []
-    return Group(*origin, rich_table, *dimmed, Text(last, style=_style(gate.passed)))
+    verdict = Text(gate.verdict, style=_mark(gate.passed).style)
+    return Group(*origin, replace(table(gate), sentences=()).rich(), verdict)
 
 
 def junit(gate: Gate) -> str:
@@ -105,16 +97,18 @@ def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
     return None
 
 
-def _cells(outcome: Outcome) -> tuple[str, str, str, str]:
-    return outcome.verdict, outcome.rule.measure, outcome.value_text, outcome.explanation
+def _row(outcome: Outcome) -> tuple[Cell, ...]:
+    verdict = Cell(outcome.verdict, _mark(outcome.passed))
+    return verdict, Cell(outcome.rule.measure), Cell(outcome.value_text), Cell(outcome.explanation)
 
 
 def _origin(gate: Gate) -> str:
     return f"rules from {printable(gate.origin)}\n" if gate.origin else ""
 
 
-def _style(passed: bool) -> str:
-    return "bold green" if passed else "bold red"
+def _mark(passed: bool) -> Mark:
+    """The text of a verdict says whether it passed, so that it needs no symbol besides its colour."""
+    return Mark("", "", "bold green" if passed else "bold red")
 
 
 def _for_xml(text: str) -> str:

@@ -26,7 +26,7 @@ _UNFOLDED = 1_000_000
 class Mark:
     """Why a cell stands out: a symbol after its text, what the symbol means, and a style on a terminal.
 
-    The symbol and its meaning are also shown where there is no colour.
+    The symbol and its meaning are also shown where there is no colour; a cell whose text says it all needs neither.
     """
 
     symbol: str
@@ -61,8 +61,13 @@ class Table:
     @property
     def legend(self) -> tuple[str, ...]:
         """A line per kind of mark: `* the best of its column`."""
-        marks = dict.fromkeys(cell.mark for row in self.rows for cell in row if cell.mark is not None)
-        return tuple(f"{mark.symbol} {mark.meaning}" for mark in marks)
+        return tuple(f"{mark.symbol} {mark.meaning}" for mark in self._marks)
+
+    @property
+    def _marks(self) -> list[Mark]:
+        """The different marks that have a symbol."""
+        marks = (cell.mark for row in self.rows for cell in row)
+        return list(dict.fromkeys(mark for mark in marks if mark is not None and mark.symbol))
 
     def with_encoding(self, encoding: str) -> Table:
         """The same table with plain characters in place of those that an encoding lacks."""
@@ -86,7 +91,8 @@ class Table:
 
     def _texts(self) -> list[list[str]]:
         """The texts of the header and of each row; in a column with marks, cells without a mark end in a blank."""
-        marked = [any(row[at].mark for row in self.rows) for at in range(len(self.header))]
+        marks = set(self._marks)
+        marked = [any(row[at].mark in marks for row in self.rows) for at in range(len(self.header))]
         lines = [[printable(name) + " " * has_marks for name, has_marks in zip(self.header, marked, strict=True)]]
         for row in self.rows:
             symbols = (cell.mark.symbol if cell.mark else " " * at for cell, at in zip(row, marked, strict=True))
@@ -171,8 +177,7 @@ class Table:
             " & ".join(rf"\textbf{{{latex_text(c.text)}}}" if c.mark else latex_text(c.text) for c in row)
             for row in self.rows
         ]
-        meanings = dict.fromkeys(cell.mark.meaning for row in self.rows for cell in row if cell.mark)
-        bold = [f"bold: {' or '.join(meanings)}"] if meanings else []
+        bold = [f"bold: {' or '.join(mark.meaning for mark in self._marks)}"] if self._marks else []
         lines = [
             *(f"% {printable(text)}" for text in (*bold, *self.notes, *self.sentences)),
             rf"\begin{{tabular}}{{{columns}}}",
