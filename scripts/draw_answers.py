@@ -25,7 +25,7 @@ PAGE = DOCS / "which-answer-metric.md"
 PICTURE = DOCS / "pictures" / "answer-metrics.svg"
 
 METRICS = ("EM", "TokenF1", "RougeL", "Contains", "SAS", "SAS")
-MODELS = ("normalized", "", "", "", "wordllama", "all-MiniLM-L6-v2")
+MODELS = ("normalize=true", "", "", "", "wordllama", "all-MiniLM-L6-v2")
 LEFT, TOP, CELL, ROW, GAP = 210, 118, 104, 34, 22
 WIDTH = LEFT + len(METRICS) * CELL + 24
 # From white (score 0) to the full colour (score 1): right answers should be green, wrong ones white.
@@ -53,8 +53,10 @@ def draw(rows: Sequence[tuple[str, str, Sequence[float]]]) -> str:
             f' role="img" aria-label="{escape(description)}">',
             f"<title>{escape('The scores of ten answers by each metric')}</title>",
             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-            text(24, 36, "Ten answers, six metrics", 18, bold=True),
-            text(24, 60, "A perfect metric would be dark green for right answers and white for wrong ones.", 13),
+            text(24, 36, "Ten answers, six scores each", 18, bold=True),
+            text(
+                24, 60, "A perfect metric scores 1 for right answers (dark green) and 0 for wrong answers (white).", 13
+            ),
             *headers(),
             *(part for at, row in enumerate(rows) for part in drawn_row(at, *row)),
             "</svg>",
@@ -80,7 +82,7 @@ def drawn_row(at: int, name: str, right: str, scores: Sequence[float]) -> Iterat
             f'<rect x="{left + 2}" y="{top + 2}" width="{CELL - 4}" height="{ROW - 4}" rx="4"'
             f' fill="{shade(right, score)}" stroke="#dddddd"/>'
         )
-        ink = "#ffffff" if score > 0.6 else "#222222"
+        ink = "#ffffff" if score > 0.75 else "#222222"
         yield text(left + CELL // 2, top + 22, f"{score:.2f}", 13, anchor="middle", fill=ink)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw the pictures of ``docs/what-counts-as-a-hit.md``: one query, its chunks and its golds, under each matcher.
+"""Draw the pictures of ``docs/what-counts-as-a-hit.md``: one query, its chunks and gold documents, under each matcher.
 
 The query is the one line of ``docs/pictures/hits.jsonl``. karat evaluates it once for each picture, and every line
 between a chunk and a gold, every label and every score in a picture is computed by karat.
@@ -55,31 +55,33 @@ class Picture:
 
 
 SHOWN = (
-    Picture("id", "id", "The same id. Chunks have their own ids, so most are not hits."),
+    Picture("id", "id", "The same id. Most chunks have ids of their own and are not hits."),
     Picture("content", "content", "The same text, character by character. A part of it is not enough."),
     Picture(
         "content-normalize",
         "content(normalize=all)",
         "The same text, ignoring case, punctuation, white space and Unicode form.",
     ),
-    Picture("prefix", "prefix", "The id starts with the gold's id and “::”. The text does not matter."),
-    Picture("chunk", "chunk", "The gold contains the chunk, without the prefixes of a log. Otherwise exact."),
+    Picture(
+        "prefix", "prefix", "The id is the gold document's id, or starts with it and “::”. The text does not matter."
+    ),
+    Picture("chunk", "chunk", "The gold document contains the exact chunk, without the prefixes of a chat log."),
     Picture(
         "chunk-normalize",
         "chunk(normalize=space)",
-        "The gold contains the chunk, ignoring white space and line breaks.",
+        "The gold document contains the chunk, ignoring spaces and line breaks.",
     ),
     Picture(
         "fuzzy",
         "fuzzy(threshold=90)",
-        "The text is nearly the same as a part of the gold. Prefixes of the log count as text.",
+        "The text is nearly the same as a part of the gold document. Prefixes of a chat log count as text.",
     ),
     Picture(
         "overlap",
         "overlap(threshold=0.5)",
-        "The chunk contains at least half of the gold's words. It can match two golds.",
+        "The chunk contains at least half of the gold document's words. It can match two gold documents.",
     ),
-    Picture("function", same_page, "Your own function: here, the page of the chunk is a page of the gold."),
+    Picture("function", same_page, "Your own function: here, the chunk is from a page of the gold document."),
 )
 
 # Layout in pixels. Text widths are for DejaVu Sans, which is wider than most fonts.
@@ -115,8 +117,8 @@ def draw(record: Document, explanation: Explanation, picture: Picture) -> str:
         text(EDGE, 40, picture.title, size=19, weight="bold", font=MONO),
         text(EDGE, 64, picture.caption, size=13, fill=FAINT),
         text(WIDTH - EDGE, 40, f"“{record['question']}”", size=14, anchor="end", style="italic"),
-        text(LEFT, TOP - 14, "retrieved, best first", fill=FAINT),
-        text(RIGHT, TOP - 14, "golds: the documents to find", fill=FAINT),
+        text(LEFT, TOP - 14, "retrieved chunks, best first", fill=FAINT),
+        text(RIGHT, TOP - 14, "gold documents", fill=FAINT),
         *lines(rows, golds, middles, heights),
     ]
     for rank, document in enumerate(record["retrieved"], 1):
@@ -189,7 +191,7 @@ def gold_card(gold: Document, rows: Sequence[ExplanationRow], place: range, shad
 def cut_line(middles: Sequence[int]) -> Iterator[str]:
     """A line at the cut-off of the measures."""
     at = (middles[CUT - 1] + middles[CUT]) // 2
-    label = f"cut-off of @{CUT}"
+    label = f"@{CUT} ends here"
     end, width = LEFT + LEFT_WIDTH, 150
     yield f'<path d="M {LEFT} {at} H {end}" stroke="{FAINT}" stroke-dasharray="2 4"/>'
     yield rect(LEFT + (LEFT_WIDTH - width) / 2, at - 8, width, 16, fill=PAPER)
@@ -214,7 +216,7 @@ def score_tiles(explanation: Explanation, top: int) -> Iterator[str]:
 def in_words(explanation: Explanation) -> str:
     """The picture in words, for screen readers."""
     found = [
-        f"Rank {row.rank} is a hit of {gold_id(row)}{' again' if row.repeated else ''}: {row.reason}."
+        f"Rank {row.rank} matches {gold_id(row)}{' again' if row.repeated else ''}: {row.reason}."
         for row in explanation.rows
         if row.rank is not None and row.reason
     ]

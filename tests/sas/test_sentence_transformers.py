@@ -219,7 +219,7 @@ def cached(home: Path, name: str) -> None:
 
 def test_the_page_on_answer_metrics_shows_the_output_of_a_real_model(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "which-answer-metric.md").read_text("utf-8")
-    ((code, shown),) = re.findall(r"```py\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    ((code, shown),) = re.findall(r"```python not-run\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
     cached(tmp_path, "sentence-transformers/all-MiniLM-L6-v2")
     done = python(code, tmp_path, HF_HUB_OFFLINE="1")
     assert (done.stdout, done.returncode) == (shown, 0), done.stderr
