@@ -154,6 +154,17 @@ def test_modules_do_not_import_each_other_in_a_cycle() -> None:
     list(TopologicalSorter(graph).static_order())
 
 
+def test_no_two_classes_have_the_same_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in modules():
+        # The components for Haystack have the names of the evaluators that they are made of.
+        if part(path) != "integrations":
+            for node in ast.parse(path.read_text("utf-8")).body:
+                if isinstance(node, ast.ClassDef):
+                    homes.setdefault(node.name, []).append(module_name(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 def test_the_public_names_are_these() -> None:
     assert sorted(karat.__all__) == PUBLIC
     assert dir(karat) == PUBLIC
@@ -168,7 +179,7 @@ def test_importing_karat_loads_nothing_heavy() -> None:
         assert f"'{heavy}'" not in loaded
 
 
-def test_evaluating_mappings_and_lists_loads_numpy_alone() -> None:
+def test_evaluating_mappings_and_lists_loads_only_numpy() -> None:
     code = "import sys, karat; karat.evaluate({'q': ['a']}, {'q': ['a']}, 'R'); print(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert "'numpy'" in loaded
@@ -176,7 +187,7 @@ def test_evaluating_mappings_and_lists_loads_numpy_alone() -> None:
         assert f"'{heavy}'" not in loaded
 
 
-def test_asking_for_help_loads_no_numbers_and_no_tables() -> None:
+def test_help_loads_neither_numpy_nor_rich() -> None:
     code = "import sys; sys.argv = ['karat', '--help']\nimport atexit\n" \
         "atexit.register(lambda: print(sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr))\n" \
         "from karat.cli import main; main()"  # fmt: skip
@@ -198,5 +209,5 @@ def test_a_file_has_one_subject(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "a module says what it is for"
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_declares_that_it_is_typed() -> None:
     assert (SOURCE / "py.typed").is_file()

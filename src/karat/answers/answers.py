@@ -25,7 +25,7 @@ class Pairs(NamedTuple):
     predictions: list[str]
 
 
-class Overlap(NamedTuple):
+class WordOverlap(NamedTuple):
     """One row per pair: whether both texts are the same, how many words each has, and how many they share."""
 
     same: Bools
@@ -47,7 +47,7 @@ class Answers:
     queries: tuple[str, ...]
     golds: Sequence[Sequence[str]]
     predicted: Sequence[str | None]
-    _overlaps: dict[str, Overlap] = field(default_factory=dict, init=False, repr=False)
+    _overlaps: dict[str, WordOverlap] = field(default_factory=dict, init=False, repr=False)
 
     def select(self, keep: Sequence[bool]) -> Answers:
         """The same, for some of the questions."""
@@ -81,12 +81,12 @@ class Answers:
         """The best value of each question, given a function of a gold answer and the predicted one."""
         return self.best(list(map(function, *self.pairs)), lowest=lowest)
 
-    def overlap(self, normalize: str) -> Overlap:
+    def overlap(self, normalize: str) -> WordOverlap:
         """How many words the two texts of each pair share after normalisation: counted once for all measures."""
         if normalize not in self._overlaps:
             # Only the counts of a block are kept: its words would need an integer each.
             rows = [_overlap(block, normalize) for block in self.blocks()] or [_overlap(Pairs([], []), normalize)]
-            self._overlaps[normalize] = Overlap(*map(np.concatenate, zip(*rows, strict=True)))
+            self._overlaps[normalize] = WordOverlap(*map(np.concatenate, zip(*rows, strict=True)))
         return self._overlaps[normalize]
 
     @cached_property
@@ -112,6 +112,6 @@ def _split(block: Pairs) -> Iterator[Pairs]:
         yield from _split(Pairs(golds[middle:], predictions[middle:]))
 
 
-def _overlap(pairs: Pairs, normalize: str) -> Overlap:
+def _overlap(pairs: Pairs, normalize: str) -> WordOverlap:
     words = PairedWords(*pairs, normalize)
-    return Overlap(words.same, words.gold.sizes, words.predicted.sizes, words.shared)
+    return WordOverlap(words.same, words.gold.sizes, words.predicted.sizes, words.shared)

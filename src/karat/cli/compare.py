@@ -69,7 +69,7 @@ def command(
     from dataclasses import asdict
 
     from karat.cli.output import Output, check_output, print_report
-    from karat.cli.systems import Evaluation, load, system_name
+    from karat.cli.systems import Evaluation, load_systems, system_name
     from karat.comparison import Method, compare_with
     from karat.errors import KaratError
 
@@ -78,7 +78,7 @@ def command(
     check_output(output, paths)
     method = Method(test, correction, family, queries, level, detect, permutations)
     evaluation = Evaluation(measures, options, fields, accepts_saved=True)
-    systems = {name: scores.without_evidence() for name, scores in load(paths, evaluation, baseline).items()}
+    systems = {name: scores.without_evidence() for name, scores in load_systems(paths, evaluation, baseline).items()}
     if baseline is not None:
         baseline = system_name(paths[-len(systems) :], baseline)  # the systems are last: a truth may come first
     if len(systems) < 2:

@@ -44,7 +44,7 @@ def command(
 
     from karat.analysis.diff import Move, diff
     from karat.cli.output import Output, check_output, print_report
-    from karat.cli.systems import Evaluation, load
+    from karat.cli.systems import Evaluation, load_systems
     from karat.comparison.alignment import align_systems
     from karat.errors import KaratError
 
@@ -59,7 +59,7 @@ def command(
     names = evaluation.measure_names
     if len(names) > 1:
         raise KaratError("a diff shows one measure at a time", hint=f"Use -m {names[0]} or -m {names[1]}.")
-    systems = load(paths, evaluation)
+    systems = load_systems(paths, evaluation)
     if len(systems) != 2:
         hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
         raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)

@@ -62,7 +62,7 @@ def command(
     from karat.cli.bounds import print_bounds
     from karat.cli.output import Output, check_output, print_scores
     from karat.cli.slices import print_slices, read_grouping
-    from karat.cli.systems import Evaluation, load
+    from karat.cli.systems import Evaluation, load_systems
     from karat.errors import KaratError
     from karat.matching.matchers import matcher_of
 
@@ -78,7 +78,7 @@ def command(
     if texts is not None and by != "length":
         raise KaratError("--texts is only used to group by length", hint="Add --by length, or leave --texts out.")
     grouping = None if by is None else read_grouping(by, texts)
-    scores = load(paths, Evaluation(measures, options, fields))
+    scores = load_systems(paths, Evaluation(measures, options, fields))
     if bounds:
         print_bounds(scores, output)
     elif grouping is not None:

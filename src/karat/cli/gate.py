@@ -142,7 +142,7 @@ def _checked(
 ) -> Gate:
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
     from karat.cli.models import with_findings, with_static_model
-    from karat.cli.systems import is_saved_scores, load
+    from karat.cli.systems import is_saved_scores, load_systems
     from karat.comparison import Method
     from karat.gating.gate import gate
     from karat.gating.rules import check_measures, check_rules, merge_rules, with_relevance_threshold
@@ -168,7 +168,7 @@ def _checked(
     evaluated = [] if before is None or saved is not None else [before]
     # The names of the measures already contain the threshold.
     evaluation = replace(evaluation, measures=names, options={**evaluation.options, "rel": None})
-    systems = load([*paths, *evaluated], evaluation)
+    systems = load_systems([*paths, *evaluated], evaluation)
     run, *others = (scores.without_evidence() for scores in with_findings(systems, findings).values())
     _check_inputs(paths, len(others), len(evaluated))
     outcome = gate(run, rules, next(iter(others), None) if saved is None else saved, **test_options)

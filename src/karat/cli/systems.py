@@ -50,7 +50,7 @@ def system_name(systems: Sequence[str], given: str) -> str:
     return check_system(names, given, "--baseline")
 
 
-def load(paths: Sequence[str], evaluation: Evaluation, baseline: str | None = None) -> dict[str, Scores]:
+def load_systems(paths: Sequence[str], evaluation: Evaluation, baseline: str | None = None) -> dict[str, Scores]:
     """The scores of each system, by the name of its file.
 
     If the first file is a truth, the others are runs for it; otherwise each file is a system. An unknown baseline is

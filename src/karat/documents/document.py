@@ -13,9 +13,9 @@ from karat.documents.fields import (
     FIELD_NAMES,
     DocumentLike,
     as_text,
+    document_field,
     document_scores,
     field_name,
-    field_value,
     is_document,
     is_from_haystack,
 )
@@ -154,7 +154,7 @@ def as_document(document: DocumentLike, where: str) -> Document:
     if not is_document(document):
         hint = "A document is a text, or an object with an id or a content."
         raise KaratError(f"{shown(document)} is not a document", where=where, hint=hint)
-    content, id_, meta = (field_value(document, name) for name in ("content", "id", "meta"))
+    content, id_, meta = (document_field(document, name) for name in ("content", "id", "meta"))
     if content is not None and not isinstance(content, str):
         raise KaratError(f"the content of a document must be text, not {shown(content)}", where=where)
     if meta is not None and not isinstance(meta, Mapping):

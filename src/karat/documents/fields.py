@@ -81,7 +81,7 @@ def document_scores(documents: Collection[DocumentLike], where: str) -> list[flo
     try:
         found = [document.score for document in documents]
     except AttributeError:
-        found = [field_value(document, "score") for document in documents]
+        found = [document_field(document, "score") for document in documents]
     for score in found if found.count(None) < len(found) else ():
         if score is not None and not isinstance(score, Real):
             raise KaratError(f"score {shown(score)} is not a number", where=where)
@@ -93,7 +93,7 @@ def is_document(value: object) -> bool:
     return any(name in value if isinstance(value, Mapping) else hasattr(value, name) for name in FIELD_NAMES)
 
 
-def field_value(document: object, field: str) -> object:
+def document_field(document: object, field: str) -> object:
     """A field of a mapping or an object, under whichever name its framework uses; None if it has none."""
     if isinstance(document, Mapping):
         return document.get(field_name(document, field))
@@ -143,7 +143,7 @@ def _nested_value(document: object, field: str) -> object:
     In a mapping, keys that are not fields of a document count as metadata.
     """
     first, *names = field.split(".")
-    found = field_value(document, first)
+    found = document_field(document, first)
     if names and first == "meta" and isinstance(document, Mapping) and names[0] not in FIELD_NAMES:
         found = found if isinstance(found, Mapping) and names[0] in found else document
     for name in names:

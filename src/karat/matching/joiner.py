@@ -102,7 +102,7 @@ class Joiner:
             longest = max(map(len, self._truth.docs), default=0)
             batch = replace(batch, docs=arrays.truncate(batch.docs, longest + len(separator)))
         while separator and len(left):
-            has_one = arrays.contains(batch.docs, separator)
+            has_one = arrays.contains_text(batch.docs, separator)
             batch, left = batch.where(has_one), left[has_one]
             batch = replace(batch, docs=arrays.text_before_last(batch.docs, separator))
             rows, golds = self._finder.find(batch, row_hashes(batch), positions)

@@ -62,7 +62,7 @@ def concatenate(chunks: Iterable[Column]) -> Column:
     return pa.concat_arrays(filled)
 
 
-def contains(column: Column, text: str) -> Bools:
+def contains_text(column: Column, text: str) -> Bools:
     """Which values of a column contain this text."""
     return to_bools(pc.match_substring(column, text))
 
