@@ -52,13 +52,13 @@ def draw(comparison: Comparison) -> str:
             f' role="img" aria-label="{escape(description)}">',
             f"<title>{escape('Two overlapping intervals, and a significant difference')}</title>",
             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-            text(MEANS, 36, "Each mean on its own", 16, bold=True),
-            text(MEANS, 58, f"{MEASURE} over {len(comparison.queries)} queries: the intervals overlap.", 12),
+            text(MEANS, 36, "Mean of each system", 16, bold=True),
+            text(MEANS, 58, f"{MEASURE}, {len(comparison.queries)} queries: the confidence intervals overlap", 12),
             *overlap(system, baseline),
             *(part for at, row in enumerate((system, baseline)) for part in interval(row, FIRST_MEAN + at * NEXT_MEAN)),
-            text(BARS, 36, "The difference per query", 16, bold=True),
+            text(BARS, 36, "Difference per query", 16, bold=True),
             text(
-                BARS, 58, f"{SYSTEM} is better for {system.wins}, worse for {system.losses} (p = {system.p:.4f}).", 12
+                BARS, 58, f"{SYSTEM} better on {system.wins} queries, worse on {system.losses}, p = {system.p:.4f}", 12
             ),
             *differences(comparison, system),
             "</svg>",
@@ -71,6 +71,7 @@ def overlap(upper: ComparisonRow, lower: ComparisonRow) -> Iterator[str]:
     """The range that is in both intervals."""
     left, right = along(upper.low), along(lower.high)
     yield box(left, FIRST_MEAN - 40, right - left, NEXT_MEAN + 80, "#eeeeee")
+    yield text((left + right) / 2, FIRST_MEAN + NEXT_MEAN + 54, "overlap", 11, anchor="middle", fill=GREY)
 
 
 def interval(row: ComparisonRow, y: int) -> Iterator[str]:
@@ -96,9 +97,9 @@ def differences(comparison: Comparison, row: ComparisonRow) -> Iterator[str]:
         yield box(BARS + at * BAR + 1, y, BAR - 2, size, GREEN if value > 0 else RED)
     yield line(BARS, ZERO, end, ZERO, GREY, 1)
     yield line(BARS, above(row.difference), end, above(row.difference), BLUE, 2)
-    mean = f"mean {row.difference:+.3f} [{row.difference_low:.3f}, {row.difference_high:.3f}]"
+    mean = f"mean difference {row.difference:+.3f} [{row.difference_low:.3f}, {row.difference_high:.3f}]"
     yield text(end, top - 8, mean, 12, anchor="end", fill=BLUE)
-    yield text(BARS, ZERO + 24, f"{len(values)} queries, largest gain first", 12, fill=GREY)
+    yield text(BARS, ZERO + 24, "one bar per query, largest gain first", 12, fill=GREY)
 
 
 def along(value: float | None) -> float:
