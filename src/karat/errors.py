@@ -1,4 +1,4 @@
-"""Errors with a place and a hint, and the pieces that messages are made of."""
+"""Errors with a location and a hint, and functions that format parts of messages."""
 
 from __future__ import annotations
 

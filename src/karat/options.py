@@ -66,7 +66,7 @@ EVALUATION_OPTIONS: Mapping[str, Option] = {
         " 'fuzzy(threshold=85)' or 'content(normalize=case+space)'.",
         metavar="MATCH",
     ),
-    "missing": Option("zero", "Score queries that the run lacks as 0, or skip them.", get_args(Missing)),
+    "missing": Option("zero", "Score queries missing from the run as 0, or skip them.", get_args(Missing)),
     "ties": Option(
         "trec",
         "How equal scores are ordered: by document id as in trec_eval, as in the input, or relevant documents first"
@@ -74,7 +74,9 @@ EVALUATION_OPTIONS: Mapping[str, Option] = {
         get_args(Ties),
     ),
     "duplicates": Option(
-        "error", "A document listed twice for a query is an error, or the first in rank is kept.", get_args(Duplicates)
+        "error",
+        "If a document is listed twice for a query, raise an error or keep the higher rank.",
+        get_args(Duplicates),
     ),
     "ignore_identical_ids": Option(False, "Ignore documents whose id is the id of the query."),
     "rel": Option(None, "The lowest grade that counts as relevant; 1 by default.", metavar="GRADE"),

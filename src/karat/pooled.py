@@ -53,7 +53,7 @@ class _Pooled:
         if (retrieved_docs is None) == (retrieved_chunks is None):
             neither = "neither retrieved_docs nor retrieved_chunks is given"
             both = "retrieved_docs and retrieved_chunks are both given"
-            raise KaratError(neither if retrieved_docs is None else both, hint="Give one of them.")
+            raise KaratError(neither if retrieved_docs is None else both, hint="Pass one of them.")
         retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
         depths = _depths(k_list)
         check_document_lists(dict(zip(_NAMES, (gold_docs, retrieved), strict=True)))
@@ -106,7 +106,7 @@ class RetrievalNDCGAny(_Pooled):
 
 def _depths(k_list: Iterable[int]) -> list[int]:
     """The distinct cut-offs, in ascending order."""
-    hint = "Give whole numbers from 1, such as [1, 5, 10]."
+    hint = "Pass positive whole numbers, such as [1, 5, 10]."
     if isinstance(k_list, str | bytes) or not isinstance(k_list, Iterable):
         raise KaratError(f"k_list is {shown(k_list)}", hint=hint)
     depths = list(k_list)

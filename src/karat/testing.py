@@ -27,7 +27,7 @@ def assert_scores(
     config: str | os.PathLike[str] | None = None,
     **options: Unpack[GateOptions],
 ) -> Gate:
-    """Fail a test if scores break a rule; the message has the table of all rules, and the worst queries.
+    """Fail a test if scores break a rule; the message contains the table of rules and the worst queries.
 
     - `min`, `max`: the limits of measures, for example `min={"nDCG@10": 0.6}`.
     - `max_drop`: how much worse than the `baseline` a measure may be. The baseline is Scores, or a file of them.
@@ -43,7 +43,7 @@ def assert_scores(
     try:
         found = _gate(scores, (min, max, max_drop), baseline, config, options)
     except KaratError as error:
-        # The reader of a failed test has no use for the lines of karat that found an error.
+        # The traceback of a failed test should end in the test, not inside karat.
         raise error.with_traceback(None) from None
     if not found.passed:
         raise AssertionError(f"{found.verdict}\n\n{str(found).removesuffix(found.verdict).rstrip()}")

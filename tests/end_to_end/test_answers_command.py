@@ -341,7 +341,7 @@ def test_a_misspelt_field_of_a_file_with_one_record_is_an_error(wrong: str, fold
         (["query=id", "gold_answers=labels", "answer=say"], "--field answer=..."),
         (["query=key"], "--field query=..."),
         (["queries=id"], "'queries' is not a field"),
-        (["query"], "is not of the form NAME=THEIRS"),
+        (["query"], "is not of the form NAME=FIELD"),
         (["query=a", "query=b"], "twice"),
     ],
 )
@@ -411,8 +411,8 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "binary data": (["gold.json", "binary"], "binary"),
     "a number as an answer": (["gold.json", "number.json"], "number.json, question nine: 9 is not text"),
     "a number as a gold answer": (["number.json", "good.json"], "number.json, question nine: 9 is not a gold answer"),
-    "several predicted answers": (["gold.json", "gold.json"], "Give one predicted answer per question"),
-    "a document measure": (["gold.json", "good.json", "-m", "nDCG@10"], "nDCG@10 is a measure of documents"),
+    "several predicted answers": (["gold.json", "gold.json"], "Pass one predicted answer per question"),
+    "a document measure": (["gold.json", "good.json", "-m", "nDCG@10"], "nDCG@10 measures documents, not answers"),
     "one document measure": (["gold.json", "good.json", "-m", "EM,AP"], "`karat evaluate`"),
     "an unknown measure": (["gold.json", "good.json", "-m", "TokenF2"], "Did you mean TokenF1"),
     "an unknown measure like SAS": (["gold.json", "good.json", "-m", "SASS"], "Did you mean SAS?"),
@@ -467,7 +467,7 @@ def test_a_question_is_explained_gold_answer_by_gold_answer(folder: Path) -> Non
     assert header.split() == ["answer", "EM(normalize=true)"]
     assert [row.split() for row in rows[:3]] == [["predicted", "Nine."], ["gold", "9", "0.0000"],
                                                  ["gold", "nine", "1.0000*"]]  # fmt: skip
-    assert rows[3:] == ["* the best of its column", "query nine: EM(normalize=true) 1.0000"]
+    assert rows[3:] == ["* best in its column", "query nine: EM(normalize=true) 1.0000"]
 
 
 def test_an_explanation_is_written_in_every_format_that_supports_it(folder: Path) -> None:

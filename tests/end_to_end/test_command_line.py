@@ -471,7 +471,7 @@ RUN = ["evaluate", "truth.qrels", "good.trec"]
     ("words", "message"),
     [
         (["evaluate"], f"TRUTH is missing. {USAGE}"),
-        (["evaluate", "truth.qrels"], "truth.qrels: a truth without a run cannot be evaluated. Add a run after it"),
+        (["evaluate", "truth.qrels"], "truth.qrels: this file is read as ground truth, but no run was given"),
         ([*RUN, "--ties", "worse"], "--ties='worse' is not one of trec, input, best, worst. Did you mean worst?"),
         ([*RUN, "--format", "xml"], "--format='xml' is not one of table, tsv, csv, json, jsonl, markdown, latex"),
         ([*RUN, "--rel", "x"], "--rel: 'x' is not a valid float"),
@@ -546,7 +546,7 @@ def test_no_color_overrides_force_color_on_a_terminal(folder: Path) -> None:
     status, shown = on_terminal(folder, *SYSTEMS, NO_COLOR="1", FORCE_COLOR="1")
     assert status == 0
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", shown)
-    assert "* the best of its column" in without_colour(shown)
+    assert "* best in its column" in without_colour(shown)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

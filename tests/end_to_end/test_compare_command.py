@@ -142,8 +142,8 @@ def test_findings_of_the_runs_are_shown(karat: Karat, folder: Path) -> None:
     lines = (folder / "bm25.trec").read_text().splitlines(keepends=True)
     (folder / "bm25.trec").write_text("".join(line for line in lines if not line.startswith("q01 ")))
     out = good(karat(*PAIR))
-    assert "note: bm25: 1 query of the truth not in the run (scored 0): q01." in out
-    assert "note: bm25-rm3: unjudged: 38% of the documents in the top 10." in out
+    assert "note: bm25: 1 query missing from the run (scored 0): q01." in out
+    assert "note: bm25-rm3: 38% of the documents in the top 10 are unjudged." in out
 
 
 def test_queries_that_a_run_lacks_are_an_error_or_are_left_out_and_counted(karat: Karat, folder: Path) -> None:
@@ -153,7 +153,7 @@ def test_queries_that_a_run_lacks_are_an_error_or_are_left_out_and_counted(karat
     assert "bm25 lacks 1 query (q01)" in line
     assert "--queries common" in line
     out = good(karat(*PAIR, "--missing", "skip", "--queries", "common"))
-    assert "note: bm25-rm3: 1 of 50 queries left out: not in all systems." in out
+    assert "note: bm25-rm3: 1 of 50 queries left out (not in all systems)." in out
     assert "49 queries, with" in out
 
 
@@ -172,7 +172,7 @@ def test_every_format_is_the_same_on_standard_output_and_in_a_file(karat: Karat,
     aside = form in ("csv", "tsv", "jsonl")
     assert (sentence in printed.out.replace("\\", "")) is not aside
     assert (sentence in printed.err) is aside
-    assert ("note: bm25: unjudged: 32%" in printed.err) is aside
+    assert ("note: bm25: 32% of the documents" in printed.err) is aside
     assert written.err == printed.err
 
 
@@ -220,7 +220,7 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     assert mixed.pop("notes") == unjudged  # CSV files contain no findings
     assert mixed == of_runs
     assert alone["rows"] == of_runs["rows"]
-    assert alone["notes"] == ["bm25: RR left out: not in all systems.", *unjudged]
+    assert alone["notes"] == ["bm25: RR left out (not in all systems).", *unjudged]
 
 
 def test_scores_saved_by_the_command_line_can_be_compared(karat: Karat) -> None:
@@ -268,7 +268,7 @@ def test_results_with_other_field_names_can_be_compared_with_saved_scores(karat:
         (("-o", "report.docx"), "the format of .docx files is not known"),
         (("-m", "nDGC@10"), "nDGC"),
         (("--match", "fuzy"), "fuzy"),
-        (("--field", "retrieved"), "--field 'retrieved' is not of the form NAME=THEIRS"),
+        (("--field", "retrieved"), "--field 'retrieved' is not of the form NAME=FIELD"),
     ],
 )
 def test_options_are_checked_before_any_file_is_read(karat: Karat, words: tuple[str, ...], message: str) -> None:
@@ -289,8 +289,8 @@ def test_an_invalid_choice_is_rejected_without_a_traceback(karat: Karat, words: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("truth.qrels",), "truth.qrels: a truth without a run cannot be evaluated"),
-        (("truth.qrels", "bm25.trec"), "a comparison needs two systems"),
+        (("truth.qrels",), "truth.qrels: this file is read as ground truth, but no run was given"),
+        (("truth.qrels", "bm25.trec"), "a comparison needs at least two systems"),
         (("truth.qrels", "bm25.trec", "no.trec"), "no.trec: no such file"),
         (("truth.qrels", "bm25.trec", "no.json"), "no.json: no such file"),
         (("no.csv", "nor.csv"), "no.csv: no such file"),
@@ -301,8 +301,8 @@ def test_an_invalid_choice_is_rejected_without_a_traceback(karat: Karat, words: 
             ("truth.qrels", "bm25.trec", "overlap.trec", "-o", "bm25.trec", "--format", "csv"),
             "the output file is also an input",
         ),
-        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: not a scores file of karat"),
-        (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: not a scores file of karat"),
+        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: not a karat scores file"),
+        (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: not a karat scores file"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "AP"), "saved.csv: these scores have no 'AP'"),
         (("truth.qrels", "bm25.trec", "saved.csv"), "no measure in common"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "P@7"), "the systems have different queries"),
@@ -356,14 +356,14 @@ def test_a_baseline_can_be_given_by_its_file(karat: Karat) -> None:
 def test_a_run_with_none_of_the_queries_is_not_compared(karat: Karat, folder: Path) -> None:
     (folder / "other.trec").write_text("z1 Q0 d 1 1 r\n")
     error = refused(karat("truth.qrels", "other.trec", "bm25.trec", "-m", "P@10"))
-    assert "other: no results for any of the queries" in error
+    assert "other: the system has no results for any of the queries" in error
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]"])
 def test_a_file_without_scores_is_an_error(karat: Karat, folder: Path, text: str) -> None:
     (folder / "empty.json").write_text(text)
     assert "empty.json" in (error := refused(karat("empty.json", "empty.json")))
-    assert "not a scores file of karat" in error
+    assert "not a karat scores file" in error
 
 
 def test_a_truth_can_be_named_json_and_a_baseline_can_be_given_next_to_standard_input(
@@ -382,4 +382,4 @@ def test_compressed_scores_and_unused_options_are_rejected(karat: Karat, folder:
     assert "old.json.gz: saved scores cannot be compressed" in refused(karat("old.json.gz", "old.json"))
     for words in (("old.json", "old.json"), ("truth.qrels", "old.json", "old.json")):
         assert "--missing has no effect on saved scores" in refused(karat(*words, "--missing", "skip"))
-    assert "a truth without a run" in refused(karat("truth.qrels", "--baseline", "x"))
+    assert "this file is read as ground truth" in refused(karat("truth.qrels", "--baseline", "x"))

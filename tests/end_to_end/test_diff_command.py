@@ -27,7 +27,7 @@ query   document   rank    change                   contribution      old      n
 q       a          1 → –   fell out of the top 10        -0.3801   0.8597   0.4796      -0.3801
 r       c          2 → 1   rose                          +0.3691   0.6309   1.0000      +0.3691
 nDCG@10: old 0.8302, new 0.8265; 1 query better, 1 the same, 1 worse
-contribution: change of the score as the document moves from old to new (one document at a time, topmost first)
+contribution: change in the score when the document moves from old to new (one document at a time, topmost first)
 """
 
 
@@ -179,7 +179,7 @@ def test_one_query_in_full_shows_every_move_and_both_lists(good: Text) -> None:
         "────────────────────────────────────────────────────────\n"
         "a          1 → –   fell out of the top 10        -0.3801\n"
         "query q: nDCG@10 old 0.8597, new 0.4796 (-0.3801)\n"
-        "contribution: change of the score as the document moves from old to new"
+        "contribution: change in the score when the document moves from old to new"
         " (one document at a time, topmost first)\n"
         "\n"
         "rank   old     new\n"
@@ -265,7 +265,7 @@ def test_queries_that_one_system_lacks_are_an_error_unless_the_common_ones_are_r
         ((*RUNS, "-m", "R@5,AP"), "a diff shows one measure at a time. Use -m R@5 or -m AP."),
         ((*RUNS, "-m", "nDGC@10"), "Did you mean"),
         (RUNS[:2], "a diff needs two systems, not 1. Name two systems: karat diff TRUTH RUN_A RUN_B"),
-        (RUNS[:1], "a truth without a run cannot be evaluated"),
+        (RUNS[:1], "this file is read as ground truth, but no run was given"),
         ((*RUNS, "./old.trec"), "a diff needs two systems, not 3. Name two systems"),
         ((*RUNS, "-n", "-1"), "-n -1 is negative"),
         ((*RUNS, "-o", "out.parquet"), "a Parquet file can contain only scores"),

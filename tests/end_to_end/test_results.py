@@ -143,8 +143,8 @@ def test_matching_texts_in_files_of_ids_is_an_error(folder: Path, match: str) ->
         ("fuzzy(treshold=80)", "Did you mean threshold?"),
         ("fuzzy(threshold=many)", "between 0 and 100"),
         ("content(normalize=cases)", "Did you mean case?"),
-        ("fuzzy(", "Give id, content"),
-        ("", "Give id, content"),
+        ("fuzzy(", "Use id, content"),
+        ("", "Use id, content"),
     ],
 )
 def test_an_invalid_match_is_an_error_with_a_hint(folder: Path, match: str, hint: str) -> None:
@@ -190,7 +190,7 @@ def test_explanations_of_several_runs_are_titled_with_their_names(folder: Path) 
 
 def test_a_file_of_a_trec_run_is_read_again_to_explain_it(folder: Path) -> None:
     shown = good(folder, "evaluate", "truth.qrels", "run.trec", "--match", "prefix", "--explain", "soft")
-    assert shown.splitlines()[2].split() == ["1", "d1::2", "d1", "1", "id", "begins", "with", "it"]
+    assert shown.splitlines()[2].split() == ["1", "d1::2", "d1", "1", "id", "begins", "with", "the", "gold", "id"]
 
 
 def test_an_unknown_query_cannot_be_explained(folder: Path) -> None:

@@ -269,7 +269,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "nan": (["a"], [math.nan], r"predicted_answers\[0\]: nan is not text"),
     "bytes as gold": ([b"a"], ["a"], r"ground_truth_answers\[0\]: b'a' is not a gold answer"),
     "bytes as predicted": (["a"], [b"a"], r"predicted_answers\[0\]: b'a' is not text"),
-    "several predicted": (["a"], [["a"]], r"predicted_answers\[0\]: .* Give one predicted answer per question"),
+    "several predicted": (["a"], [["a"]], r"predicted_answers\[0\]: .* Pass one predicted answer per question"),
     "a number among golds": ([["a", 5]], ["a"], r"ground_truth_answers\[0\]\[1\]: 5 is not text"),
     "None among golds": ([["a", None]], ["a"], r"ground_truth_answers\[0\]\[1\]: None is not text"),
     "an array as golds": ([np.array(["a"])], ["a"], r"ground_truth_answers\[0\]: .* Call \.tolist\(\) on it"),
@@ -297,8 +297,8 @@ def test_a_generator_is_rejected_with_a_hint_and_not_consumed(evaluator: Any) ->
 @pytest.mark.parametrize(
     ("measure", "match"),
     [
-        ("nDCG@10", "nDCG@10 is a measure of documents"),
-        ("F", "F is a measure of documents"),
+        ("nDCG@10", "nDCG@10 measures documents, not answers"),
+        ("F", "F measures documents, not answers"),
         ("TokenF2", "Did you mean TokenF1"),
         ("EM@3", "EM takes no cut-off"),
         ("EM,TokenF1", "is not a valid measure name"),
@@ -332,7 +332,7 @@ def test_the_folder_of_a_model_can_be_a_path_and_is_saved_as_text() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, True, "3", 2.0, None])
 def test_an_invalid_batch_size_is_rejected(size: Any) -> None:
-    with pytest.raises(KaratError, match=r"batch_size=.* is not a number of texts"):
+    with pytest.raises(KaratError, match=r"batch_size=.* is not a positive whole number"):
         SASEvaluator(model="wordllama", batch_size=size)
 
 
@@ -469,7 +469,7 @@ def test_a_token_is_neither_shown_nor_saved(token: Any) -> None:
         assert TOKEN not in text
     ours = in_haystack.SASEvaluator(model="wordllama", token=token)
     for save in (evaluator.to_dict, pipeline.to_dict, pipeline.dumps, ours.to_dict):
-        with pytest.raises(KaratError, match=r"a token is not written to a file. .* set HF_TOKEN") as raised:
+        with pytest.raises(KaratError, match=r"a token cannot be saved. .* set HF_TOKEN") as raised:
             save()
         assert TOKEN not in repr(raised.value)
 

@@ -244,7 +244,7 @@ def test_only_graded_measures_use_the_scores_of_listed_golds() -> None:
 def test_invalid_scores_of_golds_are_an_error_for_graded_measures_only() -> None:
     scores = evaluate({"q": [{"id": "a", "score": 3}, {"id": "b"}]}, {"q": ["x", "a"]}, "RR")
     assert bounds(scores, "RR").mean == (0.5, 1.0)
-    with pytest.raises(KaratError, match="1 of 2 gold documents have a score"):
+    with pytest.raises(KaratError, match="1 of 2 gold documents has no score"):
         bounds(scores, "nDCG")
 
 
@@ -255,7 +255,9 @@ def test_an_invalid_highest_grade_is_an_error(grade: Any) -> None:
 
 
 def test_a_highest_grade_below_a_grade_in_the_truth_is_an_error() -> None:
-    with pytest.raises(KaratError, match=r"max_grade=2 is below the largest grade in the truth, 3\. Give 3 or more"):
+    with pytest.raises(
+        KaratError, match=r"max_grade=2 is below the largest grade in the ground truth, 3\. Use 3 or more"
+    ):
         bounds(evaluate({"q": {"a": 3}}, {"q": ["x"]}, "P@1"), "P@1", 2)
 
 

@@ -374,8 +374,8 @@ def test_queries_common_leaves_out_other_queries_and_counts_them() -> None:
     comparison = compare({"one": scores_of(one), "two": scores_of(other, first=2)}, queries="common")
     assert comparison.queries == ("q2", "q3", "q4")
     assert comparison.notes == (
-        "one: 2 of 5 queries left out: not in all systems.",
-        "two: 1 of 4 queries left out: not in all systems.",
+        "one: 2 of 5 queries left out (not in all systems).",
+        "two: 1 of 4 queries left out (not in all systems).",
     )
     assert comparison.row("AP") == replace(compare_two(one[2:], other[:3], resamples=10_000).row("AP"), system="two",
                                            baseline="one")  # fmt: skip
@@ -392,7 +392,7 @@ def test_measures_that_some_systems_lack_are_left_out_with_a_note(demos: dict[st
     comparison = compare({"one": demos["bm25"].only(["AP", "RR", "P@10"]), "two": demos["overlap"].only(["RR"])},
                          resamples=50)  # fmt: skip
     assert comparison.measures == ("RR",)
-    assert comparison.notes == ("one: AP, P@10 left out: not in all systems.",)
+    assert comparison.notes == ("one: AP, P@10 left out (not in all systems).",)
 
 
 def test_systems_without_a_common_measure_are_an_error() -> None:
@@ -460,7 +460,7 @@ def test_degenerate_comparisons_are_described_and_not_significant(
 
 
 def test_findings_of_the_systems_are_shown(demos: dict[str, Scores]) -> None:
-    assert "note: bm25: unjudged: 32% of the documents in the top 10" in str(compare(demos, test="t", resamples=50))
+    assert "note: bm25: 32% of the documents in the top 10 are unjudged" in str(compare(demos, test="t", resamples=50))
 
 
 def test_differences_that_are_equal_within_rounding_error_have_no_spread() -> None:

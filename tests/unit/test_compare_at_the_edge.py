@@ -71,7 +71,7 @@ def test_tukeys_p_value_and_the_difference_use_the_same_queries() -> None:
     row = found.row("AP", "b", "a")
     assert row.difference == pytest.approx(0.1)
     assert (row.wins, row.ties, row.losses) == (30, 0, 0)
-    assert found.notes == ("AP: 30 queries left out: not all systems have a value.",)
+    assert found.notes == ("AP: 30 queries left out (not all systems have a value).",)
     assert "30 queries" in found.sentences[0]
 
 
@@ -113,7 +113,7 @@ def test_a_minimum_detectable_difference_beyond_the_range_of_the_measure_is_not_
 
 def test_an_unknown_measure_has_a_note_on_its_direction() -> None:
     slow, quick = scores_of([200.0, 210.0], "latency_ms"), scores_of([100.0, 101.0], "latency_ms")
-    note = "latency_ms is not a measure of karat: higher values are assumed to be better."
+    note = "latency_ms is not a registered measure, so higher values are assumed to be better."
     assert note in compare({"slow": slow, "quick": quick}).notes
     assert f"note: {note}" in gate(slow, [Rule("max-drop", "latency_ms", 1)], quick).notes
 
@@ -222,7 +222,7 @@ def test_a_line_announces_that_only_the_first_measure_is_described() -> None:
     queries = tuple("abcdef")
     found = compare({"x": Scores(queries, columns), "y": Scores(queries, {**columns, "P@1": values[0]})}, resamples=9)
     lines = str(found).splitlines()
-    assert lines[-2] == "results in words for P@1, the first measure:"
+    assert lines[-2] == "summary for P@1, the first measure:"
     assert len(found.sentences) == 13
 
 
@@ -259,7 +259,7 @@ def test_systems_that_skip_the_same_queries_are_compared() -> None:
     runs = {"x": half, "y": {query: ["x", "a"] for query in half}}
     assert len(compare(evaluate_runs(truth, runs, "RR", missing="skip")).queries) == 4
     assert len(compare(evaluate_runs(truth, runs, "RR")).queries) == 10
-    with pytest.raises(KaratError, match="z: no results for any of the queries"):
+    with pytest.raises(KaratError, match="z: the system has no results for any of the queries"):
         compare(evaluate_runs(truth, {**runs, "z": {"other": ["a"]}}, "RR"))
     part = {name: scores.take([0, 9]) for name, scores in evaluate_runs(truth, runs, "RR").items()}
     assert compare(part).row("RR", "y").difference == -0.25

@@ -335,7 +335,7 @@ def test_the_contributions_of_a_registered_measure_add_up() -> None:
 
 def test_a_measure_that_is_not_registered_has_a_note_instead_of_documents() -> None:
     found = between(numbers("Mine", 1.0), numbers("Mine", 0.25))
-    assert "note: Mine is not a measure of karat" in str(found)
+    assert "note: Mine is not a registered measure" in str(found)
     assert [query_diff.difference for query_diff in found.queries] == [-0.75]
 
 

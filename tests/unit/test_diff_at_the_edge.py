@@ -122,4 +122,4 @@ def test_the_tables_of_one_query_have_the_full_texts() -> None:
 
 def test_queries_without_a_value_are_counted_in_a_note() -> None:
     before, after = (karat.Scores(("a", "b"), {"AP": np.array(column)}) for column in ([0.1, np.nan], [0.2, 0.5]))
-    assert "note: 1 query left out, without a value in before or after." in str(diff(before, after, "AP"))
+    assert "note: 1 query left out (no value in before or after)." in str(diff(before, after, "AP"))

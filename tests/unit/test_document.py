@@ -58,7 +58,7 @@ def test_a_content_with_a_lone_surrogate_still_has_an_id() -> None:
 def test_meta_that_contains_itself_cannot_have_a_derived_id() -> None:
     meta: dict[str, Any] = {}
     meta["again"] = meta
-    with pytest.raises(KaratError, match="Give an id"):
+    with pytest.raises(KaratError, match="Pass an id"):
         _ = Document("x", meta=meta).id
 
 
@@ -260,7 +260,7 @@ def test_a_value_that_is_not_a_document_is_rejected(value: object) -> None:
 
 
 def test_a_pair_of_document_and_score_is_an_error_with_a_hint() -> None:
-    with pytest.raises(KaratError, match="Take it out of the pair"):
+    with pytest.raises(KaratError, match="Pass the document itself, not a tuple"):
         document_key((Document("a"), 0.5), "content", "here")
 
 

@@ -173,7 +173,7 @@ def test_documents_that_are_too_short_are_dropped_and_reported_once(caplog: pyte
     result = DocumentCleaner(min_content_length=3).run(lists)
     assert result == {"documents": [[Document("a b")], [Document("abc")], []]}
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("INFO", "karat: documents dropped, shorter than min_content_length: 3 of 5")
+        ("INFO", "karat: dropped 3 of 5 documents that are shorter than min_content_length")
     ]
 
 
@@ -182,7 +182,7 @@ def test_documents_without_content_are_returned_unchanged_and_reported_once(capl
     result = DocumentCleaner(min_content_length=1).run([[empty, {"id": 7}], ["a"]])
     assert result == {"documents": [[empty, Document(id="7")], [Document("a")]]}
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "karat: documents without content, returned unchanged: 2 of 3")
+        ("WARNING", "karat: returned 2 of 3 documents unchanged because they have no content")
     ]
 
 
@@ -247,14 +247,14 @@ def test_tuples_are_accepted_as_lists(given_as: Any) -> None:
     [
         (
             ["a", ["b"]],
-            r"documents[1]: ['b'] is a list, unlike the elements before it. Give a list of documents, or one",
+            r"documents[1]: ['b'] is a list, unlike the elements before it. Pass a list of documents, or one",
         ),
-        ([["a"], ["b"], "c"], "documents[2]: 'c' is not a list, unlike the elements before it. Give"),
+        ([["a"], ["b"], "c"], "documents[2]: 'c' is not a list, unlike the elements before it. Pass"),
         ([["a"], None], "documents[1]: None is not a list, unlike"),
-        ("a", "documents: 'a' is not a list. Give"),
-        (None, "documents: None is not a list. Give"),
-        ({"content": "a"}, "documents: {'content': 'a'} is not a list. Give"),
-        (Document("a"), "documents: Document(content='a') is not a list. Give"),
+        ("a", "documents: 'a' is not a list. Pass"),
+        (None, "documents: None is not a list. Pass"),
+        ({"content": "a"}, "documents: {'content': 'a'} is not a list. Pass"),
+        (Document("a"), "documents: Document(content='a') is not a list. Pass"),
         (["a", None], "documents[1]: None is not a document. A document is a text, or"),
         ([["a"], ["b", 7]], "documents[1][1]: 7 is not a document. A document is"),
         ([{"d1": 0.5}], "documents[0]: {'d1': 0.5} is not a document. A document is"),
@@ -311,7 +311,7 @@ def test_a_document_is_the_same_after_to_dict(document: Document) -> None:
         ({"replace_regexes": {"(a)": r"\g<b>"}}, r"replace_regexes: '\\g<b>' cannot be used: unknown group name 'b'"),
         ({"replace_regexes": {"a": None}}, "replace_regexes: None is not text. Patterns and"),
         ({"replace_regexes": {b"a": ""}}, "replace_regexes: b'a' is not text. Patterns and"),
-        ({"replace_regexes": ["a"]}, "replace_regexes: ['a'] is not a dictionary. Give {pattern: replacement}."),
+        ({"replace_regexes": ["a"]}, "replace_regexes: ['a'] is not a dictionary. Pass {pattern: replacement}."),
         (
             {"unicode_normalization": "nfkc"},
             "unicode_normalization: 'nfkc' is not a Unicode normalization form. Did you mean NFKC",
@@ -320,15 +320,15 @@ def test_a_document_is_the_same_after_to_dict(document: Document) -> None:
             {"unicode_normalization": "utf-8"},
             "'utf-8' is not a Unicode normalization form. The forms are NFC, NFKC, NFD, NFKD.",
         ),
-        ({"min_content_length": -1}, "min_content_length: -1 is not a length. Give an integer"),
+        ({"min_content_length": -1}, "min_content_length: -1 is not a length. Use an integer"),
         ({"min_content_length": 1.0}, "min_content_length: 1.0 is not a length"),
         ({"min_content_length": True}, "min_content_length: True is not a length"),
         ({"min_content_length": None}, "min_content_length: None is not a length"),
-        ({"remove_substrings": "abc"}, "remove_substrings: 'abc' is not a list. Give a list of texts"),
+        ({"remove_substrings": "abc"}, "remove_substrings: 'abc' is not a list. Pass a list of strings"),
         ({"remove_substrings": {"abc"}}, "remove_substrings: {'abc'} is not a list"),
         (
             {"remove_substrings": ["a", ""]},
-            "remove_substrings: '' cannot be removed. Give a list of texts that are not empty.",
+            "remove_substrings: '' cannot be removed. Pass a list of strings that are not empty.",
         ),
         ({"remove_substrings": [7]}, "remove_substrings: 7 cannot be removed"),
     ],

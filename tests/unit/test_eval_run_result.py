@@ -490,7 +490,7 @@ def test_an_on_column_in_keep_columns_is_shown_for_both_runs() -> None:
         ({"q": ["x" * 99]}, {"q": ["b"]}, {"on": ["q"]}, "run 'one': row 0 .*: q='xxx[x]*…"),
         ({"q": [1, 2], "p": [1, 2]}, {"q": [1, 2], "p": [2, 1]}, {}, "row 0 .* no counterpart .*: q=1, p=1"),
         ({"q": ["a", "a"], "p": [1, 2]}, {"q": ["a", "a"], "p": [1, 3]}, {}, "rows 0 and 1 .* equal in q, .* in p"),
-        ({"q": ["a"]}, {"q": ["a"]}, {"on": []}, "names no column"),
+        ({"q": ["a"]}, {"q": ["a"]}, {"on": []}, "is empty"),
         ({"q": ["a"]}, {"q": ["a"]}, {"on": "q"}, "on='q' is not a list of columns"),
         ({"q": ["a"]}, {"q": ["a"]}, {"keep_columns": 7}, "keep_columns=7 is not a list of columns"),
         ({"q": ["a"], "p": [1]}, {"q": ["a"]}, {"on": ["p"]}, "on: unknown input column 'p'.*from q"),
@@ -591,7 +591,7 @@ def test_query_ids_can_be_taken_from_a_column_of_unique_texts_or_integers() -> N
     [
         (0.9, [1.0, 0.5], "m was given the score 0.9, but its individual scores give 0.75"),
         (0.5, [1.0, None], "score 0.5, but its individual scores give 1.0"),
-        (0.0, [None, math.nan], "score 0.0, but has no individual scores"),
+        (0.0, [None, math.nan], "score 0.0, but it has no individual scores"),
     ],
 )
 def test_a_score_that_is_not_the_mean_is_a_finding(score: float, individual: list[Any], told: str) -> None:

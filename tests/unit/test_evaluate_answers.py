@@ -22,7 +22,7 @@ Record = dict[str, Any]
 
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
 CHECK_IDS = "Check that the question ids are spelled the same way in both inputs, and are in the same field."
-AS_TEXT = "Answers are text: put it in quotes, or convert it with str(...)."
+AS_TEXT = "Answers are text: put the value in quotes, or convert it with str(...)."
 PREDICTIONS: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
 
@@ -90,7 +90,7 @@ def test_if_no_question_has_an_answer_the_hint_is_to_compare_ids() -> None:
 @pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
 def test_leaving_out_every_question_is_an_error(name: str, where: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
-    assert (error.what, error.where) == ("no question of the truth has an answer", where)
+    assert (error.what, error.where) == ("no question of the ground truth has a predicted answer", where)
     assert error.hint == CHECK_IDS
 
 
@@ -106,7 +106,7 @@ def test_questions_without_a_gold_answer_are_ignored_and_a_finding() -> None:
 def test_a_truth_with_only_none_is_an_error() -> None:
     error = error_of(evaluate_answers, {"q": None}, {"q": "a"})
     assert (error.what, error.where) == ("no question has a gold answer", "the ground truth")
-    assert error.hint == "Give at least one that is not None."
+    assert error.hint == "Pass at least one that is not None."
 
 
 def test_complete_data_has_no_findings() -> None:
@@ -175,14 +175,14 @@ def test_an_empty_list_of_measures_and_an_unknown_measure_are_errors() -> None:
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP", "F", "SpanIoU", karat.measures.RR])
 def test_measures_of_documents_are_rejected_with_a_hint_to_evaluate(measure: Any) -> None:
     error = error_of(evaluate_answers, TRUTH, PREDICTIONS, ["EM", measure])
-    assert error.what.endswith("is a measure of documents")
+    assert error.what.endswith("measures documents, not answers")
     assert error.hint == "Use evaluate (`karat evaluate`)."
 
 
 @pytest.mark.parametrize("measure", ["EM", "TokenF1", "em(normalize=true)", "Contains", EM])
 def test_evaluate_rejects_measures_of_answers_with_a_hint_to_evaluate_answers(measure: Any) -> None:
     error = error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, ["RR", measure])
-    assert error.what.endswith("is a measure of answers")
+    assert error.what.endswith("measures answers, not documents")
     assert "evaluate_answers (`karat answers`)" in (error.hint or "")
 
 
@@ -297,7 +297,7 @@ def test_an_answer_that_is_not_text_does_not_matter_if_only_measures_of_document
     assert evaluate_results([{**BOTH, "answer": {"text": "x"}, "gold_answers": 7}], "RR")["RR"] == 0.5
 
 
-INSIDE = 'Name the text in it: --field {0}={0}.{1} (in Python fields={{"{0}": "{0}.{1}"}}).'
+INSIDE = 'Use the text in it: --field {0}={0}.{1} (in Python fields={{"{0}": "{0}.{1}"}}).'
 UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
     # the field; the message, the end of the place, and the hint
     "a number": ({"answer": 7}, "7 is not text", "answer", AS_TEXT),
@@ -519,7 +519,7 @@ def test_with_missing_skip_queries_are_left_out_of_documents_and_answers() -> No
 def test_leaving_out_every_answer_is_an_error() -> None:
     records = [{"query": "q", "gold_answers": "a"}, {"query": "r", "answer": "a"}]
     error = error_of(evaluate_results, records, missing="skip")
-    assert (error.what, error.where) == ("no question of the truth has an answer", "the results")
+    assert (error.what, error.where) == ("no question of the ground truth has a predicted answer", "the results")
 
 
 def test_columns_are_in_the_given_order_without_repetitions() -> None:

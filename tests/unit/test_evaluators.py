@@ -235,7 +235,7 @@ def test_questions_without_truth_or_documents_are_named_in_one_warning(caplog: p
         assert individual(DocumentRecallEvaluator("multi_hit"), golds, retrieved) == [1.0, 0, 0, 0, 0]
     (record,) = caplog.records
     assert record.getMessage() == (
-        "karat: 2 queries with an empty truth (scored 0): 1, 2. "
+        "karat: 2 queries with empty ground truth (scored 0): 1, 2. "
         "2 queries of the run without documents that can match (scored 0): 3, 4. "
         "1 judged document without content (cannot match)."
     )

@@ -63,7 +63,7 @@ def test_the_table_shows_the_predicted_answer_and_marks_the_best_scores() -> Non
         ["gold", "nine", "0.0000", "1.0000*", "1.0000*"],
         ["gold", "the", "nine", "0.0000", "1.0000*", "1.0000*"],
     ]
-    assert lines[6:] == ["* the best of its column", "query nine: EM 0.0000, EM(normalize=true) 1.0000, TokenF1 1.0000"]
+    assert lines[6:] == ["* best in its column", "query nine: EM 0.0000, EM(normalize=true) 1.0000, TokenF1 1.0000"]
 
 
 def test_nothing_is_marked_if_all_gold_answers_have_the_same_score() -> None:
@@ -138,7 +138,7 @@ def test_the_id_of_a_question_in_a_list_is_its_position_as_text() -> None:
 
 def test_an_unknown_question_is_an_error_that_names_the_nearest() -> None:
     scores = evaluate_answers(TRUTH, PREDICTED, "EM")
-    with pytest.raises(KaratError, match=r"query 'towr' is not in the truth\. Did you mean tower\?"):
+    with pytest.raises(KaratError, match=r"query 'towr' is not in the ground truth\. Did you mean tower\?"):
         scores.explain("towr")
     with pytest.raises(KaratError, match=r"Did you mean answers\?"):
         evaluate_results(RESULTS, ["EM", "RR"]).explain("answer")

@@ -16,32 +16,32 @@ def found(**options: object) -> dict[str, str]:
 
 
 def test_queries_missing_from_the_run_are_listed_with_how_they_are_treated() -> None:
-    assert found()["missing-queries"].startswith("1 query of the truth not in the run (scored 0): t.")
+    assert found()["missing-queries"].startswith("1 query missing from the run (scored 0): t.")
     assert "no-relevant" not in found(missing="skip")
-    assert found(missing="skip")["missing-queries"] == "1 query of the truth not in the run (left out): t."
+    assert found(missing="skip")["missing-queries"] == "1 query missing from the run (left out): t."
 
 
 def test_queries_of_the_run_that_are_not_in_the_truth_are_listed() -> None:
-    assert found()["unknown-queries"] == "1 query of the run not in the truth (ignored): unknown."
+    assert found()["unknown-queries"] == "1 query in the run but not in the ground truth (ignored): unknown."
 
 
 def test_queries_with_an_empty_truth_or_without_retrieved_documents_are_listed() -> None:
-    assert found()["empty-truths"] == "1 query with an empty truth (scored 0): s."
+    assert found()["empty-truths"] == "1 query with empty ground truth (scored 0): s."
     assert found()["nothing-retrieved"] == "1 query of the run without documents (scored 0): r."
 
 
 def test_queries_without_a_document_that_reaches_the_threshold_are_listed() -> None:
-    assert found()["no-relevant"] == "1 query without a document of a positive grade (scored 0): t."
+    assert found()["no-relevant"] == "1 query without a document of positive grade (scored 0): t."
     assert found(rel=2)["no-relevant"] == "3 queries without a document of grade 2 or more (scored 0): q, r, t."
 
 
 def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
-    assert found()["unjudged"] == "unjudged: 67% of the documents in the top 2, 60% in the top 4."
+    assert found()["unjudged"] == "67% of the documents in the top 2 and 60% in the top 4 are unjudged."
 
 
 def test_without_a_cutoff_the_share_of_unjudged_documents_is_over_the_whole_run() -> None:
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["AP"]).findings
-    assert str(finding) == "unjudged: 75% of the documents."
+    assert str(finding) == "75% of the documents are unjudged."
 
 
 @pytest.mark.parametrize(("judged", "share"), [(1, ">99%"), (999, "<1%")])
@@ -58,7 +58,7 @@ def test_a_perfect_data_set_has_no_findings() -> None:
 def test_many_queries_are_counted_and_the_first_three_listed() -> None:
     truth = {f"q{number:04}": {"a": 1} for number in range(2000)}
     (finding,) = evaluate(truth, {}, ["AP"]).findings
-    assert "2,000 queries of the truth not in the run" in finding.message
+    assert "2,000 queries missing from the run" in finding.message
     assert finding.message.endswith("q0000, q0001, q0002 and 1,997 more")
     assert len(finding.queries) == 2000
 

@@ -115,7 +115,7 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[gate.min]\n"nDCG@10" = "high"', "karat.toml: gate.min.\"nDCG@10\": 'high' is not a number. Give a limit"),
+        ('[gate.min]\n"nDCG@10" = "high"', "karat.toml: gate.min.\"nDCG@10\": 'high' is not a number. Use a limit"),
         ("[gate.min]\nAP = true", "karat.toml: gate.min.AP: True is not a number"),
         ("[gate.min]\nAP = [0.1]", "karat.toml: gate.min.AP: [0.1] is not a number"),
         ("[gate.min]\nAP = nan", "karat.toml: gate.min.AP: nan is not a finite number"),
@@ -124,7 +124,7 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[gate.min]\nAP = 2020-01-01", "karat.toml: gate.min.AP: datetime.date(2020, 1, 1) is not a number"),
         ("[gate.min]\nAP = 60", "karat.toml: gate.min.AP: a limit of 60 is out of range: AP is between 0 and 1"),
         ("[gate.max-drop]\nAP = -0.1", "karat.toml: gate.max-drop.AP: a max-drop of -0.1 is negative"),
-        ("[gate.min]\nP.5 = 0.1", "karat.toml: gate.min.P: this is a table, not a limit. Write names with @, . or"),
+        ("[gate.min]\nP.5 = 0.1", "karat.toml: gate.min.P: this is a table, not a limit. Put names that contain @"),
         ("[gate.min]\nAP = 0.1\nmap = 0.2", "karat.toml: gate.min.map: map has two min limits, 0.1 and 0.2 (AP and"),
         ("[gate]\nmin = 0.5", "karat.toml: gate.min: 0.5 is not a table. Write a measure and its limit"),
         ("[[gate.min]]\nAP = 0.5", "karat.toml: gate.min: [{'AP': 0.5}] is not a table"),
@@ -145,7 +145,7 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[gate]\nrel = inf", "karat.toml: gate.rel: inf is not a finite number"),
         ("[gate]\nmatch = 'fuzy'", "karat.toml: gate.match: "),
         ("[gate]\nmatch = 1", "karat.toml: gate.match: 1 is not a string"),
-        ("[gate]\nbaseline = ''", "karat.toml: gate.baseline: this is empty"),
+        ("[gate]\nbaseline = ''", "karat.toml: gate.baseline: the value is empty"),
         ("[gate]\nbaseline = ['a']", "karat.toml: gate.baseline: ['a'] is not a string"),
         ("[gate]\nmax_drop = {AP = 0.1}", "karat.toml: gate.max_drop: unknown key. Did you mean max-drop?"),
         ("[gate]\nsignificance = true", "karat.toml: gate.significance: unknown key. Did you mean"),
@@ -160,9 +160,9 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[gate.min]\nAP = 0.1\nAP = 0.2\n", "karat.toml:3: this is not valid TOML: "),
         ("[gate", "karat.toml"),
         ("[gate.min]\nAP = " + "1" * 5000, "karat.toml: this is not valid TOML: "),
-        ("[gate]\nmin = " + "[" * 5000, "karat.toml: this is nested too deeply"),
-        (b"[gate]\n\ntest = '\xff'", "karat.toml:3: this is not UTF-8. Save the file as UTF-8."),
-        (b"\xff\xfe[\x00g\x00", "karat.toml:1: this is not UTF-8"),
+        ("[gate]\nmin = " + "[" * 5000, "karat.toml: tables are nested too deeply"),
+        (b"[gate]\n\ntest = '\xff'", "karat.toml:3: the file is not UTF-8. Save the file as UTF-8."),
+        (b"\xff\xfe[\x00g\x00", "karat.toml:1: the file is not UTF-8"),
     ],
 )  # fmt: skip
 def test_an_error_names_the_file_and_the_key(here: Path, text: str | bytes, message: str) -> None:

@@ -167,12 +167,12 @@ def test_counts_are_compared_as_sums() -> None:
 
 
 def test_a_gate_without_rules_is_an_error(before: Scores) -> None:
-    with pytest.raises(KaratError, match=r"there are no rules\. Give --min"):
+    with pytest.raises(KaratError, match=r"there are no rules\. Add --min"):
         gate(before, [])
 
 
 def test_a_max_drop_without_a_baseline_is_an_error(before: Scores) -> None:
-    with pytest.raises(KaratError, match=r"karat\.toml: x: the max-drop of AP needs a baseline\. Give"):
+    with pytest.raises(KaratError, match=r"karat\.toml: x: a max-drop rule for AP needs a baseline\. Use"):
         gate(before, [Rule("max-drop", "AP", 0.1, "karat.toml: x")])
 
 
@@ -222,7 +222,7 @@ def test_an_invalid_option_is_rejected_even_if_no_rule_needs_it(before: Scores, 
         ("min", "nDCG@10", 60, "a limit of 60 is out of range: nDCG@10 is between 0 and 1"),
         ("max", "nDCG@10", -0.1, "out of range"),
         ("min", "NumRelRet", -1, "NumRelRet is at least 0"),
-        ("max-drop", "AP", -0.01, "a max-drop of -0.01 is negative. Give 0 or more"),
+        ("max-drop", "AP", -0.01, "a max-drop of -0.01 is negative. Use 0 or more"),
         ("max-drop", "AP", 5, "a max-drop of 5 is out of range: AP cannot drop by more than 1"),
         ("min", "AP", math.nan, "nan is not a finite number"),
         ("min", "NumRelRet", math.inf, "inf is not a finite number"),

@@ -932,13 +932,13 @@ def test_an_explanation_gives_reasons_and_marks_repeated_golds() -> None:
     ("match", "retrieved", "gold", "how"),
     [
         ("id", "a", "a", "same id"),
-        ("content(normalize=case)", "A", "a", "same content, case folded"),
-        ("prefix", "a::1", "a", "id begins with it"),
+        ("content(normalize=case)", "A", "a", "same content (normalize=case)"),
+        ("prefix", "a::1", "a", "id begins with the gold id"),
         ("prefix", "a", "a", "same id"),
         ("chunk", 'say "hi"', 'they say \\"hi\\" there', "contained, escaped as in JSON"),
         ("chunk(threshold=80)", "Gold is not so soft", "Gold is not as soft", "partial ratio 94.7"),
         ("fuzzy", "GOLD IS SOFT", "gold  is soft", "the same text"),
-        ("overlap", "soft gold", "Gold is soft", "covers 67% of its words"),
+        ("overlap", "soft gold", "Gold is soft", "covers 67% of the gold words"),
         (is_cut_from(), "a", "abc", "says returned True"),
     ],
 )
@@ -964,9 +964,11 @@ def test_an_invalid_number_of_ranks_is_rejected(k: Any) -> None:
 
 def test_an_unknown_query_is_rejected_with_the_nearest_ones() -> None:
     scores = evaluate({"query-1": ["a"], "query-2": ["a"]}, {"query-1": ["a"], "other": ["a"]}, "R")
-    with pytest.raises(KaratError, match=r"query 'qurey-1' is not in the truth\. Did you mean query-1"):
+    with pytest.raises(KaratError, match=r"query 'qurey-1' is not in the ground truth\. Did you mean query-1"):
         scores.explain("qurey-1")
-    with pytest.raises(KaratError, match="query 'other' was not evaluated: 1 query of the run not in the truth"):
+    with pytest.raises(
+        KaratError, match="query 'other' was not evaluated: 1 query in the run but not in the ground truth"
+    ):
         scores.explain("other")
     # A query that is not in the run has no documents.
     assert [(row.rank, row.gold) for row in scores.explain("query-2").rows] == [(None, "a")]
@@ -1116,14 +1118,14 @@ def error_of(match: Any) -> str:
         ("source", "meta.source"),
         ("meta", "meta.name"),
         ("meta.", "meta.name"),
-        ("", "Give id, content, meta.name, prefix, chunk"),
-        ("fuzzy(", "Give id"),
-        ("fuzzy)", "Give id"),
-        ("fuzzy(90)", "Give id"),
-        ("fuzzy(threshold)", "Give id"),
-        ("fuzzy(threshold=)", "Give id"),
-        ("fuzzy(threshold=90, threshold=80)", "Give id"),
-        ("fuzzy@10", "Give id"),
+        ("", "Use id, content, meta.name, prefix, chunk"),
+        ("fuzzy(", "Use id"),
+        ("fuzzy)", "Use id"),
+        ("fuzzy(90)", "Use id"),
+        ("fuzzy(threshold)", "Use id"),
+        ("fuzzy(threshold=)", "Use id"),
+        ("fuzzy(threshold=90, threshold=80)", "Use id"),
+        ("fuzzy@10", "Use id"),
         ("chunk(normalize=space)@10", "takes no cut-off"),
         ("fuzzy(treshold=90)", "Did you mean threshold? It takes threshold, normalize, field."),
         ("fuzy(threshold=90)", "Did you mean fuzzy"),
@@ -1138,16 +1140,16 @@ def error_of(match: Any) -> str:
         ("chunk(threshold=0.85)", "It is a percentage, from 0 to 100"),
         ("chunk(threshold=1000)", "is not a number between 0 and 100"),
         ("overlap(threshold=50)", "threshold=50 is not a number between 0 and 1"),
-        ("overlap(threshold=0)", "Give a larger one, up to 1."),
-        ("prefix(separator='')", "Give id"),
+        ("overlap(threshold=0)", "Use a larger one, up to 1."),
+        ("prefix(separator='')", "Use id"),
         ("prefix(separator='!', normalize=punctuation)", "removes the separator"),
         ("prefix(separator=::, normalize=punctuation)", "removes the separator"),
         ("chunk(field=text)", "meta.name"),
         ("chunk(field=meta)", "meta.name"),
-        (5, "Give id"),
-        (None, "Give id"),
-        (["chunk"], "Give id"),
-        ({"chunk": 1}, "Give id"),
+        (5, "Use id"),
+        (None, "Use id"),
+        (["chunk"], "Use id"),
+        ({"chunk": 1}, "Use id"),
     ],
 )  # fmt: skip
 def test_an_invalid_match_is_rejected_with_a_hint(match: Any, hint: str) -> None:
@@ -1168,11 +1170,11 @@ def test_an_invalid_match_is_rejected_with_a_hint(match: Any, hint: str) -> None
         (lambda: chunk(field=None), "meta.name"),  # type: ignore[arg-type]
         (lambda: same("meta..x"), "meta.name"),
         (lambda: same("id", gold="ids"), "Did you mean id"),
-        (lambda: prefix(""), 'Give text such as "::".'),
-        (lambda: prefix(5), 'Give text such as "::".'),  # type: ignore[arg-type]
+        (lambda: prefix(""), 'Use text such as "::".'),
+        (lambda: prefix(5), 'Use text such as "::".'),  # type: ignore[arg-type]
         (lambda: prefix("'\""), "both kinds of quotation marks"),
         (lambda: prefix("\ud83d"), "lone surrogate"),
-        (lambda: prefix(None), 'Give text such as "::".'),  # type: ignore[arg-type]
+        (lambda: prefix(None), 'Use text such as "::".'),  # type: ignore[arg-type]
     ],
 )
 def test_an_invalid_parameter_is_rejected_when_a_matcher_is_created(make: Callable[[], Any], what: str) -> None:
@@ -1191,7 +1193,7 @@ def test_a_field_of_retrieved_documents_can_be_matched_with_another_field_of_gol
     retrieved = [{"content": "soft", "meta": {"source_id": "7"}}, {"content": "x", "meta": {"source_id": "9"}}]
     scores = evaluate([golds], [retrieved], "R", match="meta.source_id(gold=id)")
     assert found(scores) == [("0", 1, "7")]
-    assert scores.explain("0").rows[0].reason == "meta.source_id is its id"
+    assert scores.explain("0").rows[0].reason == "meta.source_id is the gold id"
 
 
 @pytest.mark.parametrize("match", ["chunk", "fuzzy", "overlap", "content", "meta.x"])
@@ -1306,7 +1308,7 @@ def test_an_unhashable_function_can_be_used_in_a_pipeline(make: Callable[..., An
 @each_evaluator
 def test_match_and_a_comparison_field_cannot_be_combined(make: Callable[..., Any], score: float) -> None:
     for field in ("id", "meta.x"):
-        with pytest.raises(KaratError, match=r"cannot be combined\. Give the field to the matcher"):
+        with pytest.raises(KaratError, match=r"cannot be combined\. Pass the field to the matcher"):
             make(document_comparison_field=field, match="chunk")
     assert make(document_comparison_field="content", match="chunk").run(GOLDS, RETRIEVED)["score"] > 0
 
@@ -1342,7 +1344,7 @@ def test_an_evaluator_with_a_matcher_warns_once(caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.WARNING):
         DocumentMRREvaluator(match="chunk").run([[], ["a"], ["a"], [None, "a"]], [["a"], [], [Document()], ["a"]])
     (message,) = caplog.messages
-    assert "1 query with an empty truth (scored 0): 0." in message
+    assert "1 query with empty ground truth (scored 0): 0." in message
     assert "2 queries of the run without documents that can match (scored 0): 1, 2." in message
     assert "1 judged document without content (cannot match)." in message
 

@@ -232,7 +232,7 @@ BAD_RUNS: list[tuple[Any, str]] = [
     ({"up": {"texts": "abc"}}, r"component up: texts is 'abc'. It must be list\[str\]"),
     ({"up": {"texts": ["a", 5]}}, r"component up: texts\[1\] is 5. It must be str"),
     ({"up": {"texts": [], "times": "2"}}, "component up: times is '2'. It must be int"),
-    ({"up": {"texts": []}, "last": {"texts": []}}, "component last: the input texts is given, but also con"),
+    ({"up": {"texts": []}, "last": {"texts": []}}, "component last: the input texts is both given and con"),
 ]
 
 
@@ -257,7 +257,7 @@ def test_include_outputs_from_must_be_a_collection_of_names_of_components() -> N
     pipeline = pipeline_of(up=Upper())
     with rejected("no component is named 'pu'"):
         pipeline.run({"up": {"texts": []}}, include_outputs_from={"pu"})
-    with rejected("include_outputs_from='up' is a text"):
+    with rejected("include_outputs_from='up' is a string"):
         pipeline.run({"up": {"texts": []}}, include_outputs_from="up")
     assert pipeline.run({"up": {"texts": []}}, include_outputs_from=None) == {"up": {"texts": [], "count": 0}}
 

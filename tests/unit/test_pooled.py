@@ -255,7 +255,7 @@ def test_problems_with_golds_are_in_the_same_warning(metric: type[Any], caplog: 
     with caplog.at_level(logging.WARNING):
         metric().calculate_metric_scores(golds, [["a"], ["a"], []], [5])
     (message,) = caplog.messages
-    assert "1 query with an empty truth (scored 0): 0." in message
+    assert "1 query with empty ground truth (scored 0): 0." in message
     assert "1 judged document without content (cannot match)." in message
     assert "3 of 3 examples retrieved fewer than 5 documents" in message
 
@@ -330,7 +330,7 @@ def test_inputs_that_are_not_one_list_of_documents_per_example_are_rejected(
 @each_metric
 @pytest.mark.parametrize("k_list", [[], [0], [-1], [1.5], ["5"], "5", 5, None, [True], [None], [1, [2]]])
 def test_invalid_cut_offs_are_rejected(metric: type[Any], k_list: Any) -> None:
-    with pytest.raises(KaratError, match="Give whole numbers from 1, such as"):
+    with pytest.raises(KaratError, match="Pass positive whole numbers"):
         metric().calculate_metric_scores([["a"]], [["a"]], k_list)
 
 

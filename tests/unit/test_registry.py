@@ -161,7 +161,7 @@ def test_a_users_text_parameter_can_be_written_in_a_name_or_is_rejected() -> Non
         assert parse(str(Tagged(tag=text))) == Tagged(tag=text)
         assert split_names(f"RR {Tagged(tag=text)}, AP") == ["RR", str(Tagged(tag=text)), "AP"]
     for wrong in (" a", "a\n", "none", "", "\"'"):
-        with pytest.raises(KaratError, match="a text"):
+        with pytest.raises(KaratError, match="a non-empty text"):
             Tagged(tag=wrong)
     with pytest.raises(KaratError, match="true or false"):
         parse("Tagged(on=maybe)")

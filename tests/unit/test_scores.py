@@ -231,20 +231,20 @@ def test_findings_are_available_as_data(scores: Scores) -> None:
     ("name", "content", "complaint"),
     [
         ("a.json", "{", "a.json:1"),
-        ("a.json", "[]", "not a scores file"),
+        ("a.json", "[]", "not a karat scores file"),
         ("a.json", '{"runs": {"bm25": {}}}', "several runs .bm25."),
         ("a.json", '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q"}], "findings": []}', "AP"),
         (
             "a.json",
             '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q", "AP": "x"}], "findings": []}',
-            "not a scores file",
+            "not a karat scores file",
         ),
         ("a.csv", "", "first column"),
         ("a.csv", "id,AP\nq,1\n", "first column"),
         ("a.csv", "query,AP\nq\n", "a.csv:2"),
         ("a.csv", "query,AP\nq,x\n", "'x'"),
         ("a.csv", "query,AP\nq,1\nq,1\n", "twice"),
-        ("a.parquet", "nonsense", "not a scores file"),
+        ("a.parquet", "nonsense", "not a karat scores file"),
         ("a.txt", "", "json, .csv or .parquet"),
     ],
 )
@@ -272,9 +272,9 @@ def test_printed_scores_show_the_values_and_the_findings(scores: Scores) -> None
     assert "nDCG@10" in text
     assert f"{scores['AP']:.4f}" in text
     assert "4 queries" in text
-    assert "1 query of the truth not in the run (scored 0): 007" in text
-    assert "1 query of the run not in the truth (ignored): other" in text
-    assert "unjudged: " in text
+    assert "1 query missing from the run (scored 0): 007" in text
+    assert "1 query in the run but not in the ground truth (ignored): other" in text
+    assert " are unjudged." in text
     assert repr(scores).startswith("<Scores of 4 queries: nDCG@10=")
 
 
@@ -311,7 +311,7 @@ def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(t
     for problem, text in (
         ("column 'AP' appears 2 times", "query,AP,AP\nq,1,2\n"),
         ("field larger than", f"query,AP\nq,{'1' * 200_000}\n"),
-        ("x.csv:3: not a scores file of karat: 'abc' is not a number", "query,AP\nq,1\nr,abc\n"),
+        ("x.csv:3: not a karat scores file: 'abc' is not a number", "query,AP\nq,1\nr,abc\n"),
         ("query q appears twice", "query,AP\nq,1\nq,2\n"),
     ):
         (tmp_path / "x.csv").write_text(text)

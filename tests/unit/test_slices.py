@@ -111,13 +111,13 @@ def test_ids_that_are_questions_are_used_as_texts() -> None:
 
 
 def test_missing_or_unusable_texts_are_an_error() -> None:
-    with pytest.raises(KaratError, match=r"only their ids are known.*Give texts="):
+    with pytest.raises(KaratError, match=r"only their ids are known.*Pass texts="):
         slices(FOUR, "length")
     with pytest.raises(KaratError, match=r"query q1: 5\.0 is not the text of a query"):
         slices(FOUR, "length", texts={"q0": "a", "q1": 5})
-    with pytest.raises(KaratError, match=r"texts has a value for none of the queries"):
+    with pytest.raises(KaratError, match=r"texts has no value for any of the queries"):
         slices(FOUR, "length", texts={"x": "a"})
-    with pytest.raises(KaratError, match="texts are for groups by length"):
+    with pytest.raises(KaratError, match="texts is only used to group by length"):
         slices(FOUR, TOPICS, texts={"q0": "a"})
 
 
@@ -147,18 +147,18 @@ def test_the_scores_of_a_group_can_be_explained() -> None:
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ("lenght", r"queries cannot be grouped by 'lenght'\. Did you mean length\? Give \"length\", \"relevant\""),
-        ("topic", r"queries cannot be grouped by 'topic'\. Give \"length\", \"relevant\""),
-        (None, "by=None is not a value per query"),
-        (7, "by=7 is not a value per query"),
-        (b"abcd", "is not a value per query"),
+        ("lenght", r"queries cannot be grouped by 'lenght'\. Did you mean length\? Use \"length\", \"relevant\""),
+        ("topic", r"queries cannot be grouped by 'topic'\. Use \"length\", \"relevant\""),
+        (None, "by=None does not have one value per query"),
+        (7, "by=7 does not have one value per query"),
+        (b"abcd", "does not have one value per query"),
         ({"a", "b"}, "A set has no order"),
         (iter(TOPICS), r"Wrap it in list\(\.\.\.\)"),
-        (np.array(5), "is not a value per query"),
-        (pl.DataFrame({"a": [1, 2, 3, 4]}), "is not a value per query"),
+        (np.array(5), "does not have one value per query"),
+        (pl.DataFrame({"a": [1, 2, 3, 4]}), "does not have one value per query"),
         ([1, 2, 3], "by has 3 values for 4 queries.*in the order of scores.queries"),
         (pd.Series([1, 2, 3, 4, 5]), "by has 5 values for 4 queries"),
-        ({"x": 1}, r"by has a value for none of the queries\. The query ids are q0, q1, q2"),
+        ({"x": 1}, r"by has no value for any of the queries\. The query ids are q0, q1, q2"),
         ([1, 2, [3], 4], r"query q2: queries cannot be grouped by \[3\]\. .*with str"),
         (np.eye(4), "query q0: queries cannot be grouped by"),
         (pa.table({"a": [1, 2, 3, 4]}), "query q0: queries cannot be grouped by"),
@@ -258,7 +258,7 @@ def test_groups_between_given_edges_are_labelled_by_the_edges() -> None:
 
 @pytest.mark.parametrize("bins", [1, 0, 51, True, 4.0, "4", [], [2, 1], [1, 1], [1, math.nan], [[1, 2]], {}, range(50)])
 def test_invalid_bins_are_an_error(bins: Any) -> None:
-    with pytest.raises(KaratError, match=r"is neither a number of ranges nor a list of edges\. Give a number"):
+    with pytest.raises(KaratError, match=r"is neither a number of ranges nor a list of edges\. Pass a number"):
         slices(FOUR, [1, 2, 3, 4], bins=bins)
 
 
@@ -270,7 +270,8 @@ def test_bins_for_texts_are_an_error() -> None:
 def test_too_many_groups_are_an_error() -> None:
     many = scored(*range(51))
     with pytest.raises(
-        KaratError, match=r"51 groups are more than 50\. Group by something coarser, or by numbers with bins"
+        KaratError,
+        match=r"51 groups are too many: the maximum is 50\. Group by something coarser, or by numbers with bins",
     ):
         slices(many, [f"topic {at}" for at in range(51)])
     assert len(slices(many, [f"topic {at}" for at in range(50)] + [None]).groups) == 51
@@ -336,7 +337,7 @@ def test_the_weakest_value_of_a_column_is_marked_depending_on_the_direction_of_t
     assert marked[1] == [False, False, False, True, False, False]
     assert marked[2] == [False, False, True, False, False, False]
     assert not any(marked[3])
-    assert "* the weakest of its column" in str(slices(scores, ["a", "b", "c"]))
+    assert "* weakest in its column" in str(slices(scores, ["a", "b", "c"]))
 
 
 def test_the_row_of_all_queries_is_never_marked() -> None:
@@ -378,7 +379,7 @@ def test_a_weak_group_is_reported_with_its_value_and_that_of_the_others() -> Non
     )
     by = ["long"] * 10 + ["short"] * 26 + ["odd"] * 4
     text = str(slices(scores, pd.Series(by, name="kind")))
-    assert "AP is significantly weak for kind long: 0.1500 (10 queries), others 0.7500 (p = 0.001, corrected" in text
+    assert "AP is significantly weaker for kind long: 0.1500 (10 queries), others 0.7500 (p = 0.001, corrected" in text
 
 
 def test_the_value_of_the_other_groups_is_combined_as_the_measure_defines() -> None:
@@ -393,7 +394,7 @@ def test_a_high_value_is_weak_if_lower_is_better() -> None:
 
 def test_a_small_group_is_not_tested_for_weakness() -> None:
     text = str(slices(scored(*[0.0] * 4, *[0.8, 0.9] * 20), ["small"] * 4 + ["large"] * 40))
-    assert "nDCG@10: no group of 5 or more queries is significantly weak (p = 1)" in text
+    assert "nDCG@10: no group of 5 or more queries is significantly weaker than the others (p = 1)" in text
 
 
 @pytest.mark.parametrize("values", [[0.5] * 20, [0.1, 0.9] * 4, [math.nan] * 20])
@@ -437,7 +438,7 @@ def test_without_a_level_there_are_neither_intervals_nor_a_test() -> None:
         "a            10    0.0000*",
         "b            10    0.9000",
         "all          20    0.4500",
-        "* the weakest of its column",
+        "* weakest in its column",
         "20 queries in 2 groups",
     ]
     assert found.to_dict()["all"]["scores"]["nDCG@10"] == {"mean": 0.45, "low": None, "high": None}
@@ -470,7 +471,7 @@ def test_labels_with_markup_and_control_characters_are_printed_safely() -> None:
         assert not {"\x1b", "\u202e", "\ud800"} & set(text)
         assert r"\x1b[2J" in text
         assert "[red]金" in text
-    assert r"nDCG@10 is significantly weak for group \x1b[2J<script>: 0.0000" in str(found)
+    assert r"nDCG@10 is significantly weaker for group \x1b[2J<script>: 0.0000" in str(found)
     assert "<script>" not in page
     assert list(found.groups) == hostile
 

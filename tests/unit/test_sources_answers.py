@@ -617,16 +617,16 @@ INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "NaN in a line": (GOOD + '{"query": "q", "answer": NaN}', "NaN is not a JSON number", ":2", "Write null"),
     "Infinity": ('["a", -Infinity]', "-Infinity is not a JSON number", "", "Write null"),
     "a number too long": (f'{{"q": {"9" * 5000}}}', "thousands of digits", "", "Write it as text"),
-    "a number": ('{"q": 1889}', "1889 is not a gold answer", ", question q", "put it in quotes"),
-    "true": ('{"q": true}', "True is not a gold answer", ", question q", "put it in quotes"),
-    "an object": ('{"q": {"a": 1}}', r"\{'a': 1\} is not a gold answer", ", question q", "put it in quotes"),
-    "a number in a list": ('{"q": ["a", 1889]}', "1889 is not text", ", question q[1]", "put it in quotes"),
-    "null in a list": ('{"q": ["a", null]}', "None is not text", ", question q[1]", "put it in quotes"),
-    "a list in a list": ('{"q": [["a"]]}', r"\['a'\] is not text", ", question q[0]", "put it in quotes"),
-    "a number by position": ('["a", 1889]', "1889 is not a gold answer", "[1]", "put it in quotes"),
-    "a number in a record": ('[{"id": 1, "answer": 2.5}]', "2.5 is not a gold answer", "[0]", "put it in quotes"),
-    "a number in a line": (GOOD + '{"query": "q", "answer": 7}', "7 is not a gold answer", ":2", "put it in quotes"),
-    "a record among answers": ('["a", {"id": "q", "answer": "a"}]', "is not a gold answer", "[1]", "put it in quotes"),
+    "a number": ('{"q": 1889}', "1889 is not a gold answer", ", question q", "the value in quotes"),
+    "true": ('{"q": true}', "True is not a gold answer", ", question q", "the value in quotes"),
+    "an object": ('{"q": {"a": 1}}', r"\{'a': 1\} is not a gold answer", ", question q", "the value in quotes"),
+    "a number in a list": ('{"q": ["a", 1889]}', "1889 is not text", ", question q[1]", "the value in quotes"),
+    "null in a list": ('{"q": ["a", null]}', "None is not text", ", question q[1]", "the value in quotes"),
+    "a list in a list": ('{"q": [["a"]]}', r"\['a'\] is not text", ", question q[0]", "the value in quotes"),
+    "a number by position": ('["a", 1889]', "1889 is not a gold answer", "[1]", "the value in quotes"),
+    "a number in a record": ('[{"id": 1, "answer": 2.5}]', "2.5 is not a gold answer", "[0]", "the value in quotes"),
+    "a number in a line": (GOOD + '{"query": "q", "answer": 7}', "7 is not a gold answer", ":2", "the value in quotes"),
+    "a record among answers": ('["a", {"id": "q", "answer": "a"}]', "is not a gold answer", "[1]", "in quotes"),
     "a record without a query": ('[{"answer": "a"}]', "no field for the query", "[0]", "fields are answer.*query=..."),
     "an empty record": ("[{}]", "no field for the query", "[0]", "The fields are none"),
     "a record without an answer": ('[{"id": "q", "x": 1}]', "no field for the gold_answers", "[0]", "are id, x"),
@@ -647,10 +647,10 @@ INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
         '{"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": [{"text": 3}]}]}]}]}',
         "3 is not text",
         ", question 1[0]",
-        "put it in quotes",
+        "the value in quotes",
     ),
-    "TSV without a header": ("q1\ta\nq2\tb\n", "no field for the query", ":2", "The fields are q1, a. Name it"),
-    "CSV without a header": ("q1,a\nq2,b\n", "no field for the query", ":2", "The fields are q1, a. Name it"),
+    "TSV without a header": ("q1\ta\nq2\tb\n", "no field for the query", ":2", "The fields are q1, a. If it has"),
+    "CSV without a header": ("q1,a\nq2,b\n", "no field for the query", ":2", "The fields are q1, a. If it has"),
     "too many columns": ("query,answer\nq,a,b\n", "3 columns, but the header line has 2", ":2", "Quote values"),
     "too few columns": ("query\tanswer\nq\ta\nr\n", "1 column, but the header line has 2", ":3", "Quote values"),
     "too few columns after a text of two lines": ('query,answer\nq,"a\nb"\nr\n', "1 column, but", ":4", "Quote values"),
@@ -677,11 +677,11 @@ def test_an_invalid_file_is_an_error_with_a_place_and_a_hint(
 
 REPEATED = r"^Keep one of them\. Several gold answers of a question are given as a list\."
 INVALID_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
-    "a list": ('{"q1": ["a"]}', r"\['a'\] is not text", ", question q1", "Give one predicted answer per question"),
-    "a list in a line": (GOOD + '{"query": "q", "answer": []}', r"\[\] is not text", ":2", "Give one predicted answer"),
-    "a number": ('{"q1": 7}', "7 is not text", ", question q1", "put it in quotes"),
-    "false": ('{"q1": false}', "False is not text", ", question q1", "put it in quotes"),
-    "an object": ('[{"id": "q1", "answer": {"text": "a"}}]', "is not text", "[0]", "put it in quotes"),
+    "a list": ('{"q1": ["a"]}', r"\['a'\] is not text", ", question q1", "Pass one predicted answer per question"),
+    "a list in a line": (GOOD + '{"query": "q", "answer": []}', r"\[\] is not text", ":2", "Pass one predicted answer"),
+    "a number": ('{"q1": 7}', "7 is not text", ", question q1", "the value in quotes"),
+    "false": ('{"q1": false}', "False is not text", ", question q1", "the value in quotes"),
+    "an object": ('[{"id": "q1", "answer": {"text": "a"}}]', "is not text", "[0]", "the value in quotes"),
     "a question twice": (GOOD + GOOD, "question 'q0' was already in .*answers:1", ":2", REPEATED),
     "a question twice, as text and number": (
         '{"query": 1, "answer": "a"}\n{"query": "1", "answer": "a"}\n', "was already in .*:1", ":2", REPEATED,
@@ -693,7 +693,7 @@ INVALID_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
         '{"query": "q", "answer": null}\n{"query": "q", "answer": "a"}\n', "'q' was already in .*:1", ":2", REPEATED,
     ),
     "no field": ('[{"id": "q1", "text": "a"}]', "no field for the answer", "[0]", 'fields are id, text. .*"answer"'),
-    "SQuAD's data set": (json.dumps({"data": [{}]}), "is not text", ", question data", "Give one predicted answer"),
+    "SQuAD's data set": (json.dumps({"data": [{}]}), "is not text", ", question data", "Pass one predicted answer"),
 }  # fmt: skip
 
 
@@ -734,7 +734,7 @@ def test_a_folder_instead_of_a_file_is_an_error(tmp_path: Path) -> None:
     for read in (read_gold_answers, predicted):
         error = error_of(read, tmp_path)
         assert (error.what, error.where) == ("this is a folder, not a file", str(tmp_path))
-        assert error.hint == "Give the path of a file in it."
+        assert error.hint == "Name a file in it."
 
 
 @pytest.mark.parametrize(
@@ -915,7 +915,10 @@ def test_an_invalid_gold_answer_names_its_own_record_if_answers_are_combined() -
 
 def test_the_hint_for_an_answer_that_is_not_text_shows_how_to_convert_it() -> None:
     for read in (read_gold_answers, predicted):
-        assert error_of(read, {"q": 1889}).hint == "Answers are text: put it in quotes, or convert it with str(...)."
+        assert (
+            error_of(read, {"q": 1889}).hint
+            == "Answers are text: put the value in quotes, or convert it with str(...)."
+        )
 
 
 def test_semicolons_do_not_separate_columns_if_the_header_has_commas(write: Write) -> None:
@@ -934,7 +937,7 @@ def test_an_unknown_field_is_an_error_that_suggests_the_most_similar_one() -> No
 def test_the_name_of_a_field_must_be_text(name: Any) -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"query": name})
     assert error.what == f"{name!r} is not the name of a field"
-    assert error.hint == "Give the name of the field for query as text."
+    assert error.hint == "Pass the name of the field for query as a string."
 
 
 def test_a_given_field_name_that_is_missing_is_an_error_even_if_a_default_name_is_present() -> None:

@@ -209,7 +209,7 @@ def test_a_field_that_no_line_has_is_an_error_with_the_option_that_renames_it(wr
     path = write([{"query": "q1", "truth": ["a"], "contexts": ["a"]}])
     assert str(error_of(path)) == (
         f"{path}: no line has a field 'retrieved'. The fields are query, truth, contexts. "
-        'Name it: --field retrieved=contexts (in Python fields={"retrieved": "contexts"}).'
+        'If it has another name, use --field retrieved=contexts (in Python fields={"retrieved": "contexts"}).'
     )
 
 
@@ -250,7 +250,9 @@ def test_a_field_that_is_null_on_every_line_is_an_error(write: Write) -> None:
 
 
 def test_objects_without_any_field_are_an_error(write: Write) -> None:
-    assert "no line has a field 'query'. There are no fields. Name it: " in str(error_of(write("{}\n{}\n")))
+    assert "no line has a field 'query'. There are no fields. If it has another name, use " in str(
+        error_of(write("{}\n{}\n"))
+    )
 
 
 def test_a_line_without_a_query_is_an_error_with_that_line(write: Write) -> None:
@@ -343,7 +345,7 @@ def test_a_value_that_is_not_a_list_of_documents_is_an_error_with_its_place(
     path = write(GOOD + "\n" + lines([{"query": "q", role: value}]))
     assert str(error_of(path)) == (
         f"{path}:3, {role}: {value!r} is not a list of documents. "
-        "Give a list of texts, of ids, or of documents, or {document: number}."
+        "Use a list of texts, ids or documents, or {document: number}."
     )
 
 
@@ -366,7 +368,7 @@ def test_errors_use_the_name_that_a_field_has_in_the_file(write: Write) -> None:
 def test_true_and_false_are_not_grades(write: Write) -> None:
     path = write([{"query": "q", "truth": {"a": 1, "b": True}, "retrieved": ["a"]}])
     assert str(error_of(path)) == (
-        f"{path}:1, truth: the number of document 'b' is True. Grades and scores are numbers: write 1 and 0."
+        f"{path}:1, truth: the grade or score of document 'b' is True. Grades and scores are numbers: write 1 and 0."
     )
 
 
@@ -470,7 +472,7 @@ def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
 
 def test_a_source_that_is_not_a_path_or_a_list_is_an_error() -> None:
     for source in (None, 7, b"results.jsonl", RECORDS[0], iter(RECORDS)):
-        assert error_of(source).hint == "Give a path or a list of dictionaries."
+        assert error_of(source).hint == "Pass a path or a list of dictionaries."
     assert str(error_of([])).startswith("the results: no results found")
     assert str(error_of([RECORDS[0], "q2"])) == "the results[1]: 'q2' is not a record. A record is a dictionary."
 

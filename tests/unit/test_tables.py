@@ -29,7 +29,7 @@ def test_plain_text_has_a_star_at_the_best_and_sends_no_control_characters(table
     assert "[red]*c*" in text
     assert "note: [bold]x[/bold]" in text
     assert all(line == line.rstrip() for line in text.splitlines())
-    assert "* the best of its column" in text
+    assert "* best in its column" in text
     assert len(text.splitlines()) == 7
 
 
@@ -43,7 +43,7 @@ def drawn(table: Table, width: int = 60) -> str:
 def test_a_terminal_shows_the_mark_and_its_legend_besides_the_colour(table: Table) -> None:
     text = drawn(table)
     assert "\x1b[1;32m0.5000*\x1b[0m" in text
-    assert "\x1b[2m* the best of its column\x1b[0m" in text
+    assert "\x1b[2m* best in its column\x1b[0m" in text
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     marked, unmarked = (line for line in plain.splitlines() if re.search(r"0\.\d{4}", line))
     assert marked.index("0.5000*") == unmarked.index("0.2500")
@@ -52,13 +52,13 @@ def test_a_terminal_shows_the_mark_and_its_legend_besides_the_colour(table: Tabl
 def test_each_kind_of_mark_has_its_own_symbol_legend_and_style() -> None:
     worse = Mark("!", "worse", "bold red")
     table = Table(("run", "p"), ((Cell("a"), Cell("0.01", BEST)), (Cell("b"), Cell("0.02", worse))))
-    assert table.legend == ("* the best of its column", "! worse")
+    assert table.legend == ("* best in its column", "! worse")
     assert table.text().splitlines()[2:] == ["a     0.01*", "b     0.02!", *table.legend]
     assert "\x1b[1;31m0.02!" in drawn(table)
     assert "<b>0.02!</b>" in table.html()
     assert "<small>! worse</small>" in table.html()
     assert "**0.02**!" in table.markdown()
-    assert "% bold: the best of its column or worse" in table.latex()
+    assert "% bold: best in its column or worse" in table.latex()
 
 
 def test_a_notebook_aligns_headers_with_their_cells(table: Table) -> None:

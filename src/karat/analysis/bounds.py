@@ -99,7 +99,7 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
     """The lowest and the highest value of a measure over all gradings of the unjudged documents that were retrieved.
 
     `max_grade` is the grade of a document that turns out to be relevant. By default it is the largest grade in the
-    truth, or 1 if the truth has no relevant document. Documents that were not retrieved are not considered.
+    ground truth, or 1 if that has no relevant document. Documents that were not retrieved are not considered.
 
     >>> from karat import evaluate
     >>> print(bounds(evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["b"]}, "RR"), "RR"))
@@ -150,7 +150,7 @@ def _effect(measure: Measure) -> Effect:
         )
     names = [known.name for known in definitions() if known.unjudged(Measure(known.name, definition=known))]
     raise KaratError(
-        f"{measure} has no bounds: the effect of unjudged documents on it is not known",
+        f"{measure} has no bounds: how unjudged documents affect it is not known",
         hint=f"Measures with bounds: {', '.join(names)}.",
     )
 
@@ -177,11 +177,12 @@ def _max_grade(judged: Judged, given: float | None) -> float:
     if given is None:
         return largest or 1.0
     valid = isinstance(given, Real) and not isinstance(given, bool) and 0 < given < math.inf
-    require(valid, f"max_grade={shown(given)} is not the grade of a relevant document", "Give a number above 0.")
+    require(valid, f"max_grade={shown(given)} is not the grade of a relevant document", "Use a number above 0.")
     require(
         given >= largest,
-        f"max_grade={format_value(float(given))} is below the largest grade in the truth, {format_value(largest)}",
-        f"Give {format_value(largest)} or more, or leave it out.",
+        f"max_grade={format_value(float(given))} is below the largest grade in the ground truth,"
+        f" {format_value(largest)}",
+        f"Use {format_value(largest)} or more, or leave it out.",
     )
     return float(given)
 

@@ -20,7 +20,7 @@ from karat.registry import Measure
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 
 # The hint for scores without evidence.
-NO_RUN_DATA = "Evaluate again: scores that were saved, or that evaluators returned, do not include the run."
+NO_RUN_DATA = "Evaluate again: saved scores, and scores returned by evaluators, do not include the run."
 
 
 class Hit(NamedTuple):

@@ -44,7 +44,7 @@ class ExplanationRow:
 
 @dataclass(frozen=True)
 class Answer:
-    """The predicted answer of a query, None if there is none, and the scores of it for each gold answer."""
+    """The predicted answer to a query (None if there is none), and its scores against each gold answer."""
 
     predicted: str | None
     golds: tuple[tuple[str, Mapping[str, float]], ...]
@@ -150,7 +150,7 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
             if query in finding.queries:
                 raise KaratError(f"query {shown(query)} was not evaluated: {finding.message}")
         near = did_you_mean(query, dict.fromkeys([*documents, *answers]))
-        raise KaratError(f"query {shown(query)} is not in the truth", hint=near or None)
+        raise KaratError(f"query {shown(query)} is not in the ground truth", hint=near or None)
     values = scores.per_query.get(query, {})
     found = Explanation(query, (), 0, values, "")
     if scores.evidence is not None and query in scores.evidence.truth.positions:
@@ -161,7 +161,7 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
 
 
 def _explain_answer(answers: Answers, query: str, columns: Iterable[str]) -> Answer:
-    """The scores of the predicted answer for each gold answer, computed as if it was the only one."""
+    """The scores of the predicted answer for each gold answer, computed as if it were the only one."""
     at = answers.queries.index(query)
     golds, predicted = answers.golds[at], answers.predicted[at]
     # One query for each gold answer.

@@ -35,12 +35,10 @@ _BINS = 4
 _MAX_DISTINCT = 6  # up to this many different numbers are a group each
 _MAX_GROUPS = 50
 _MIN_QUERIES = 5  # a group of fewer queries is not tested for weakness
-_HINT = (
-    'Give "length", "relevant", {query: value}, a function of the query, or a list or Series of one value per query.'
-)
+_HINT = 'Use "length", "relevant", {query: value}, a function of the query, or a list or Series of one value per query.'
 
 
-_WEAKEST = Mark("*", "the weakest of its column", "bold red")
+_WEAKEST = Mark("*", "weakest in its column", "bold red")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +109,16 @@ class Slices(Tabular):
             return []
         at, p = found
         if p > alpha:
-            return [f"{name}: no group of {_MIN_QUERIES} or more queries is significantly weak (p = {p:.2g})"]
+            return [
+                f"{name}: no group of {_MIN_QUERIES} or more queries is significantly weaker than the others"
+                f" (p = {p:.2g})"
+            ]
         others = np.concatenate(columns[:at] + columns[at + 1 :])
         value, against = (
             after_mean(math.fsum(of) / len(of), combination(name), len(of)) for of in (columns[at], others)
         )
         return [
-            f"{name} is significantly weak for {self.by} {list(self.groups)[at]}: {cell_text(value, name)}"
+            f"{name} is significantly weaker for {self.by} {list(self.groups)[at]}: {cell_text(value, name)}"
             f" ({len(columns[at]):,} queries), others {cell_text(against, name)}"
             f" (p = {p:.2g}, corrected for the number of groups)"
         ]
@@ -149,14 +150,14 @@ def slices(
     news          1   1.0000
     law           1   0.5000*
     all           2   0.7500
-    * the weakest of its column
+    * weakest in its column
     2 queries in 2 groups
     """
     edges = _read_bins(bins)
     if level is not None:
         check_level(level)
     by_length = isinstance(by, str) and by == "length"
-    require(texts is None or by_length, "texts are for groups by length", 'Use by="length", or leave texts out.')
+    require(texts is None or by_length, "texts is only used to group by length", 'Use by="length", or leave texts out.')
     values = _values(scores, by, texts)
     labels, group_of_query = _grouped(values, edges)
     groups = {}
@@ -183,8 +184,8 @@ def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
     """The number of words of each query, separated by blanks; each Chinese or Japanese character is a word."""
     require(
         texts is not None or any(len(query.split()) > 1 for query in queries),
-        "the texts of the queries are needed to group by length, but only their ids are known",
-        'Give texts={"q1": "how soft is gold"}.',
+        "grouping by length needs the texts of the queries, but only their ids are known",
+        'Pass texts={"q1": "how soft is gold"}.',
     )
     lengths: list[Value] = []
     for query, text in zip(
@@ -199,18 +200,19 @@ def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
 
 def _relevant(scores: Scores) -> list[Value]:
     if scores.evidence is None:
-        hint = "Evaluate the documents again: saved scores contain no run data. Or give by={query: number}."
+        hint = "Evaluate the documents again: saved scores contain no run data. Or pass by={query: number}."
         raise KaratError("these scores contain no judged documents", hint=hint)
     truth = scores.evidence.truth
     relevant_before = np.append(0.0, np.cumsum(truth.grades >= 1))
     counts = np.diff(relevant_before[truth.offsets]).tolist()
-    # Queries with answers only are not in the truth.
+    # Queries that have only answers are not in the ground truth.
     return [counts[truth.positions[query]] if query in truth.positions else None for query in scores.queries]
 
 
 def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Value]:
     """One value per query, from a mapping, a function, or anything like a list."""
-    # A RangeIndex of a pandas Series only numbers the rows; it would look like the ids of a truth of lists.
+    # A RangeIndex of a pandas Series only numbers the rows. If ground truth was given as lists, query ids are numbers
+    # too, but not necessarily of the same rows.
     if hasattr(given, "iloc") and type(given.index).__name__ != "RangeIndex":
         given = given.to_dict() if set(queries) <= set(map(str, given.index)) else given
     values = next((getattr(given, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(given, to)), given)
@@ -218,18 +220,18 @@ def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Val
         known = given if all_text(given) else {str(query): value for query, value in given.items()}
         if not any(query in known for query in queries):
             hint = f"The query ids are {', '.join(queries[:3])}, …"
-            raise KaratError(f"{option} has a value for none of the queries", hint=hint)
+            raise KaratError(f"{option} has no value for any of the queries", hint=hint)
         values = [known.get(query) for query in queries]
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         if len(values) != len(queries):
-            hint = "Give one value per query, in the order of scores.queries, or {query: value}."
+            hint = "Pass one value per query, in the order of scores.queries, or {query: value}."
             what = f"{option} has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
             raise KaratError(what, hint=hint)
     elif callable(given):
         values = [given(query) for query in queries]
     else:
         hint = f"{list_hint(given)} {_HINT}".strip()
-        raise KaratError(f"{option}={shown(given)} is not a value per query", hint=hint)
+        raise KaratError(f"{option}={shown(given)} does not have one value per query", hint=hint)
     return [_plain(value, query) for query, value in zip(queries, values, strict=True)]
 
 
@@ -243,7 +245,7 @@ def _plain(value: Any, query: str) -> Value:
     if isinstance(value, Real | Decimal):
         with suppress(OverflowError, ValueError):
             return None if math.isnan(float(value)) else float(value)
-    hint = "Values are texts, numbers, booleans or None. Convert other values with str(...)."
+    hint = "Values are strings, numbers, booleans or None. Convert other values with str(...)."
     raise KaratError(f"queries cannot be grouped by {shown(value)}", where=f"query {query}", hint=hint)
 
 
@@ -255,7 +257,7 @@ def _read_bins(bins: Any) -> int | Floats | None:
         countable = edges.ndim == 1 and 1 <= len(edges) < _MAX_GROUPS
         if countable and np.isfinite(edges).all() and (np.diff(edges) > 0).all():
             return edges
-    hint = f"Give a number of ranges from 2 to {_MAX_GROUPS}, or increasing edges, for example bins=[5, 10, 20]."
+    hint = f"Pass a number of ranges from 2 to {_MAX_GROUPS}, or increasing edges, for example bins=[5, 10, 20]."
     raise KaratError(f"bins={shown(bins)} is neither a number of ranges nor a list of edges", hint=hint)
 
 
@@ -266,7 +268,7 @@ def _grouped(values: Sequence[Value], bins: int | Floats | None) -> tuple[list[s
     if known and len(numbers) == len(known):
         labels, group_of_known = _ranges(np.array(numbers), bins)
     elif known and bins is not None:
-        raise KaratError("bins need numbers, but some values are not numbers", hint="Leave bins out, or give numbers.")
+        raise KaratError("bins need numbers, but some values are not numbers", hint="Leave bins out, or use numbers.")
     else:
         texts = [(value or _EMPTY) if isinstance(value, str) else format_value(value) for value in known]
         labels = [label for label in dict.fromkeys(texts) if label != _NONE]
@@ -275,7 +277,7 @@ def _grouped(values: Sequence[Value], bins: int | Floats | None) -> tuple[list[s
         place = {label: at for at, label in enumerate(labels)}
         group_of_known = np.array([place.get(text, len(labels)) for text in texts], np.int64)
     if len(labels) > _MAX_GROUPS:
-        what = f"{len(labels):,} groups are more than {_MAX_GROUPS}"
+        what = f"{len(labels):,} groups are too many: the maximum is {_MAX_GROUPS}"
         raise KaratError(what, hint="Group by something coarser, or by numbers with bins.")
     group_of_query = np.full(len(values), len(labels))
     group_of_query[[value is not None for value in values]] = group_of_known

@@ -1,6 +1,6 @@
 """Answer measures: how close a predicted answer is to the gold answer.
 
-The functions compare one predicted answer with one gold answer, or with several: then the best value counts.
+The functions compare one predicted answer with one gold answer, or with several, in which case the best value counts.
 `evaluate_answers` computes the same measures for many questions: EM, TokenF1, TokenPrecision, TokenRecall, RougeL,
 Contains and SAS.
 """
@@ -36,14 +36,14 @@ __all__ = [
 ]
 
 Gold = str | Sequence[str] | None
-"""A gold answer, or several, any of which is right; None if it is not known, and then nothing matches."""
+"""A gold answer, or several, any of which is right. None means that it is unknown, and matches nothing."""
 
 
 def exact_match(truth: Gold, predicted: str | None, normalize: bool | str = False) -> int:
     """1 if the predicted answer equals the gold answer, else 0.
 
-    `normalize` is False (compare every character), True (ignore case, punctuation, articles and white space, as SQuAD)
-    or "neutral" (the same for any language, but keep articles). Two empty answers match; None matches nothing.
+    `normalize` is False (compare every character), True (ignore case, punctuation, articles and white space, as in
+    SQuAD) or "neutral" (the same for any language, but keep articles). Two empty answers match; None matches nothing.
 
     >>> exact_match("Paris", "paris"), exact_match("Paris", "paris.", normalize=True), exact_match(None, None)
     (0, 1, 0)

@@ -1,4 +1,4 @@
-"""Models of the similarity of two texts in meaning: static embeddings, bi-encoders and cross-encoders."""
+"""Models that score how similar two texts are in meaning: static embeddings, bi-encoders and cross-encoders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def load_model(model: str, device: str | None = None, token: str | None = None) 
     require(
         isinstance(model, str) and model.strip(),
         f"{shown(model)} is not the name of a model",
-        f'Give it as a string, such as "{STATIC}".',
+        f'Pass a string, such as "{STATIC}".',
     )
     return _static() if model == STATIC else _sentence_transformer(model, device, token)
 
@@ -159,7 +159,7 @@ def _check_hub(name: str, token: str | None) -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
-    local_folder = "give the path of a local folder"
+    local_folder = "use the path of a local folder"
     try:
         HfApi(token=token).model_info(name, timeout=_TIMEOUT)
     except HFValidationError:
@@ -171,12 +171,13 @@ def _check_hub(name: str, token: str | None) -> None:
         raise KaratError(
             f"the model {shown(name, _WIDTH)} is not on this machine and cannot be downloaded"
             f" ({str(error).partition(chr(10))[0].strip()[:100] or type(error).__name__})",
-            hint=f"Download it on a machine with a network (hf download {name}), or {local_folder}. {_STATIC_INSTEAD}",
+            hint=f"Download it on a machine with network access (hf download {name}), or {local_folder}."
+            f" {_STATIC_INSTEAD}",
         ) from None
 
 
 def _load_or_explain(load: Callable[[], Model], name: str) -> Model:
-    """Load a model; if that fails, for whatever reason, raise an error of one line."""
+    """Load a model; if that fails for any reason, raise a one-line error."""
     try:
         return load()
     except KaratError:
@@ -203,7 +204,7 @@ def _cross_encoder(model: Any, name: str) -> Model:
         f"the model {shown(name)} is a classifier with {model.num_labels} classes",
         "Use a cross-encoder that returns one score, such as cross-encoder/stsb-roberta-base.",
     )
-    # Some models return an unbounded score. The model's configuration tells, not the scores of a batch.
+    # Some models return unbounded scores. The configuration of a model says so; the scores of a batch may not show it.
     activation = nn.Sigmoid() if isinstance(model.activation_fn, nn.Identity) else model.activation_fn
 
     def compare(pairs: TextPairs, batch_size: int) -> Floats:

@@ -19,8 +19,8 @@ from karat.registry import Help
 Normalize = Annotated[
     Literal["true", "neutral", "false"],
     Help(
-        "which differences to ignore: case, punctuation, a/an/the and white space (true, as SQuAD); case, punctuation"
-        " and white space of any language (neutral); none (false)"
+        "which differences to ignore: case, punctuation, a/an/the and white space (true, as in SQuAD); case,"
+        " punctuation and white space of any language (neutral); none (false)"
     ),
 ]
 

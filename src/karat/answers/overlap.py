@@ -104,7 +104,7 @@ def _word_share(answers: Answers, normalize: str, part: Ints, whole: Ints) -> Fl
 def Contains(answers: Answers, *, normalize: Normalize = "true") -> Floats:
     """Contains: whether the predicted answer contains a gold answer, word for word.
 
-    The answers of language models are usually longer than the gold answer, so that exact match is 0. Only whole words
+    The answers of language models are usually longer than the gold answer, so their exact match is 0. Only whole words
     match: 15 does not contain 5. With normalize=false, any substring matches.
 
     >>> evaluate_answers({"q": "1889"}, {"q": "It was finished in 1889."}, ["Contains", "EM"]).means

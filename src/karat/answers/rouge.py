@@ -21,7 +21,7 @@ def RougeL(answers: Answers) -> Floats:
     """ROUGE-L: how many words the predicted and the gold answer share in the same order.
 
     Words are runs of letters and digits, in lower case, as in the rouge-score package without stemming. That package
-    ignores all characters beyond ASCII; here the letters of all scripts count, and a Chinese character is a word.
+    ignores all characters beyond ASCII; here the letters of all scripts count, and each Chinese character is a word.
 
     >>> evaluate_answers({"q": "police killed the gunman"}, {"q": "the gunman killed police"}, ["RougeL"])["RougeL"]
     0.5

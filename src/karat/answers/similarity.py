@@ -28,7 +28,8 @@ def SAS(answers: Answers, *, model: ModelName = DEFAULT_MODEL) -> Floats:
     """Semantic answer similarity: how close the predicted answer is to the gold one in meaning, according to a model.
 
     A model knows that a car is an automobile, but often not that "not safe" is the opposite of "safe". The default
-    model is a bi-encoder of 1 GB and needs karat[sas]; model=wordllama needs karat[static], no download and no GPU.
+    model is a bi-encoder of 1 GB and needs karat[sas]; model=wordllama needs karat[static], but neither a download nor
+    a GPU.
 
     >>> truth, predictions = {"q": "the car is new"}, {"q": "a new automobile"}
     >>> round(evaluate_answers(truth, predictions, "SAS(model=wordllama)")["SAS(model=wordllama)"], 2)
@@ -40,7 +41,7 @@ def SAS(answers: Answers, *, model: ModelName = DEFAULT_MODEL) -> Floats:
 def similarity(answers: Answers, model: Model, batch_size: int = BATCH) -> Floats:
     """The similarity of each predicted answer to its most similar gold answer, from 0 to 1.
 
-    Two blank answers have similarity 1, a blank and any other answer 0; the model is not asked about them.
+    Two blank answers have similarity 1; a blank answer and any other have similarity 0. The model is not called.
     """
     values: list[float] = []
     pairs = [(_encodable(gold), _encodable(predicted)) for gold, predicted in zip(*answers.pairs, strict=True)]

@@ -21,7 +21,10 @@ from karat.options import Missing
     required=True,
 )
 @opt.file_argument(
-    "predictions", "PREDICTIONS...", 'Predicted answers: JSON such as {"q1": "answer"}, or as above.', several=True
+    "predictions",
+    "PREDICTIONS...",
+    'Predicted answers: JSON such as {"q1": "answer"}, or any format above.',
+    several=True,
 )
 @click.option(
     "-m",
@@ -40,8 +43,8 @@ from karat.options import Missing
     "--field",
     "fields",
     multiple=True,
-    metavar="NAME=THEIRS",
-    help="The name of a field in the files: query=id, gold_answers=labels, answer=output. Repeatable.",
+    metavar="NAME=FIELD",
+    help="Read NAME from this field of the files: query=id, gold_answers=labels, answer=output. Repeatable.",
 )
 @opt.choice_option(
     "missing", get_args(Missing), "zero", "Score questions without a predicted answer as 0, or skip them."

@@ -1,4 +1,4 @@
-"""What `karat evaluate --bounds` prints: the range of each score, whatever the grades of unjudged documents are."""
+"""What `karat evaluate --bounds` prints: the range of each score over all grades of the unjudged documents."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool) -> Table:
     header = ("measure", *(["run"] if several else []), "score", "lowest", "highest", "unjudged")
     first = next(iter(bounds.values()))
     note = (
-        f"{plural(len(first.queries), 'query')}; lowest and highest: over all ways of grading the retrieved documents"
-        f" without a judgment as 0 or {format_value(first.max_grade)}"
+        f"{plural(len(first.queries), 'query')}; lowest and highest: the possible scores if the unjudged documents"
+        f" were graded 0 or {format_value(first.max_grade)}"
     )
     return Table(header, tuple(rows), (note,), labels=2 if several else 1)
 

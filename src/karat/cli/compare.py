@@ -45,7 +45,7 @@ from karat.options import Correction, Family, Queries, Test
     help="Number of random permutations if an exact test would take too long.",
 )
 @opt.queries
-@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt, ...")
+@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
 def command(
@@ -80,9 +80,11 @@ def command(
     evaluation = Evaluation(measures, options, fields, accepts_saved=True)
     systems = {name: scores.without_evidence() for name, scores in load_systems(paths, evaluation, baseline).items()}
     if baseline is not None:
-        baseline = system_name(paths[-len(systems) :], baseline)  # the systems are last: a truth may come first
+        baseline = system_name(paths[-len(systems) :], baseline)  # the systems come last, possibly after ground truth
     if len(systems) < 2:
-        raise KaratError("a comparison needs two systems", hint="Add another one: karat compare TRUTH RUN RUN.")
+        raise KaratError(
+            "a comparison needs at least two systems", hint="Add another one: karat compare TRUTH RUN RUN."
+        )
     comparison = compare_with(method, systems, baseline)
     print_report(
         output,

@@ -19,7 +19,7 @@ INTRODUCTION = """\
 
 """
 COMPARISON = """
-Is bm25-rm3 really better than bm25, or is it chance? The two compared query by query:
+Is bm25-rm3 really better than bm25, or is the difference due to chance? Compared query by query:
 
 """
 CHUNKS = """

@@ -23,7 +23,7 @@ from karat.options import Queries
 )
 @click.option("--losses", is_flag=True, help="Show only queries that got worse.")
 @opt.queries
-@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt, ...")
+@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
 def command(
@@ -50,7 +50,7 @@ def command(
 
     paths = [truth, *runs]
     if n < 0:
-        raise KaratError(f"-n {n} is negative", hint="Give a number of queries; 0 shows all that changed.")
+        raise KaratError(f"-n {n} is negative", hint="Use a number of queries; 0 shows all that changed.")
     if query is not None and losses:
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
     output = Output(format, file, is_scores=False)

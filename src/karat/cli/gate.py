@@ -45,7 +45,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @_rule_option("--min", "The lowest score that passes, such as nDCG@10=0.6.")
 @_rule_option("--max", "The highest score that passes, such as Unjudged@10=0.2.")
 @_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")
-@opt.file_option("--baseline", help="The system to compare with: a run for the same truth, results, or saved scores.")
+@opt.file_option("--baseline", help="The system to compare with: a run for the same TRUTH, results, or saved scores.")
 @click.option(
     "--significant/--no-significant",
     default=False,
@@ -194,14 +194,14 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
 
 
 def _check_inputs(paths: Sequence[str], others: int, expected: int) -> None:
-    """A truth needs a run; results and saved scores are systems themselves."""
+    """Check that ground truth comes with a run, and that results and saved scores do not."""
     from karat.errors import KaratError
 
     if others < expected:
-        hint = "Add a run, or give a file of results (one JSON object per line) or saved scores."
-        raise KaratError("a truth without a run cannot be evaluated", where=paths[0], hint=hint)
+        hint = "Add a run after it, or name a results file (one JSON object per line) or saved scores."
+        raise KaratError("this file is read as ground truth, but no run was given", where=paths[0], hint=hint)
     if others > expected:
-        hint = "To compare with this file, give it as --baseline."
+        hint = "To compare with this file, use --baseline."
         raise KaratError("results and saved scores take no RUN: a gate checks one system", where=paths[1], hint=hint)
 
 

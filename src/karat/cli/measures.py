@@ -73,12 +73,12 @@ def explanation(definition: Definition) -> Iterator[str]:
         "reference": definition.reference,
         "takes": _TAKES.get(definition.takes, ""),
         "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
-        "several golds": "the best score counts" if definition.takes == "answers" else "",
+        "multiple golds": "the best score counts" if definition.takes == "answers" else "",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
                         "geometric": "the geometric mean over queries"}[definition.combine],
         "also known as": ", ".join(alias.replace("_(p=?)", ".p").rstrip("_") + ("_k" if alias.endswith("_") else "")
                                    for alias in definition.aliases)
-                         + (", for answers" if definition.takes == "answers" else ""),
+                         + (" (for answers)" if definition.takes == "answers" else ""),
     }  # fmt: skip
     for fact, text in facts.items():
         if text:

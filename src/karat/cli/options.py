@@ -119,8 +119,8 @@ fields = click.option(
     "--field",
     "fields",
     multiple=True,
-    metavar="NAME=THEIRS",
-    help="The name of a field in results files, such as retrieved=source_nodes. Repeatable.",
+    metavar="NAME=FIELD",
+    help="Read NAME from this field of results files, such as retrieved=source_nodes. Repeatable.",
 )
 
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")

@@ -60,7 +60,7 @@ def check_output(output: Output, inputs: Sequence[str]) -> None:
         together = output.per_query or output.level is not None
         require(not together, "--explain shows one query", "Leave out --per-query and --ci.")
     if output.level is not None and (form == "parquet" or (output.per_query and form in _WITHOUT_NOTES)):
-        raise KaratError(f"intervals cannot be written as {form} per query", hint="Leave out --ci.")
+        raise KaratError(f"confidence intervals per query cannot be written as {form}", hint="Leave out --ci.")
     if file is None:
         return
     suffix = PurePath(file).suffix.lower()

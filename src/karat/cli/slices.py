@@ -75,7 +75,7 @@ def _read_column(text: str, option: str) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for place, query, value in read_answer_rows(TextFile(file), "answer", {"answer": name}, file):
             if values.setdefault(query, value) != value:
-                what = f"query {query} has {shown(value)} here but {shown(values[query])} before"
+                what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
                 raise KaratError(what, where=place, hint="Give each query one value.")
     except KaratError as error:
         # The option --field, which hints mention last, does not apply here.

@@ -1,4 +1,4 @@
-"""Scores of the files on a command line: runs with their truth, results, or saved scores."""
+"""Scores of the files on a command line: runs and ground truth, results, or saved scores."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def system_name(systems: Sequence[str], given: str) -> str:
 def load_systems(paths: Sequence[str], evaluation: Evaluation, baseline: str | None = None) -> dict[str, Scores]:
     """The scores of each system, by the name of its file.
 
-    If the first file is a truth, the others are runs for it; otherwise each file is a system. An unknown baseline is
+    If the first file is ground truth, the others are runs; otherwise each file is a system. An unknown baseline is
     reported before anything is evaluated.
     """
     names, findings = with_static_model(evaluation.measure_names)
@@ -62,12 +62,12 @@ def load_systems(paths: Sequence[str], evaluation: Evaluation, baseline: str | N
     first = TextFile(paths[0])
     if not evaluation.accepts_saved and contains_scores(first.path):
         hint = "Saved scores are read by karat compare, diff and gate."
-        raise KaratError("these are saved scores, not a truth or results", where=first.name, hint=hint)
+        raise KaratError("these are saved scores, not ground truth or results", where=first.name, hint=hint)
     saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
     without_truth = paths[0] in saved or is_results(first)
     systems = paths if without_truth else paths[1:]
-    hint = "Add a run after it, or give a file of results, one JSON object per line."
-    require(systems, "a truth without a run cannot be evaluated", hint, where=first.name)
+    hint = "Add a run after it, or name a results file (one JSON object per line)."
+    require(systems, "this file is read as ground truth, but no run was given", hint, where=first.name)
     if baseline is not None:
         system_name(systems, baseline)
     if all(path in saved for path in systems):
@@ -130,8 +130,8 @@ def _first_line(path: str) -> bytes:
 
 
 def _evaluate_results(results: TextFile, names: Sequence[str], **options: Any) -> Scores:
-    hint = "Name the truth first, as in karat compare TRUTH RUN RUN."
-    what = "this file contains neither results nor saved scores, and a run needs a truth"
+    hint = "Name the ground truth first, as in karat compare TRUTH RUN RUN."
+    what = "this file contains neither results nor saved scores, and a run needs ground truth"
     require(is_results(results), what, hint, where=results.name)
     return evaluate_results(results, names or None, **options)
 
@@ -157,7 +157,7 @@ def parse_fields(given: Sequence[str]) -> dict[str, str]:
     for text in given:
         role, equals, name = (part.strip() for part in text.partition("="))
         if not (role and equals and name) or names.get(role, name) != name:
-            problem = "is given twice" if role in names else "is not of the form NAME=THEIRS"
+            problem = "is given twice" if role in names else "is not of the form NAME=FIELD"
             raise KaratError(f"--field {shown(text)} {problem}", hint="Write --field retrieved=source_nodes.")
         names[role] = name
     return names

@@ -30,7 +30,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Comparison:
-    """Compare the Scores of several systems query by query: with a baseline, or each pair of systems.
+    """Compare the Scores of several systems query by query: each system with a baseline, or all pairs.
 
     - `measures`: the measures to compare; by default all that the systems have in common.
     - `test`: the significance test: `randomization` (paired; exact if few queries differ), `t`, `wilcoxon` or
@@ -40,7 +40,7 @@ def compare(
     - `queries`: `same` raises an error if the systems have different queries; `common` compares the queries that
       all systems have.
     - `level`: the confidence level of the intervals. A corrected p-value below 1 − level is significant.
-    - `detect`: a difference of interest: the result tells how many queries are needed to detect it.
+    - `detect`: a difference; the result says how many queries are needed to detect it.
     - `permutations`, `resamples`, `seed`: the number of random permutations and bootstrap resamples, and their seed.
 
     >>> from karat import evaluate_runs

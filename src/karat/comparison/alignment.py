@@ -39,7 +39,7 @@ def align_systems(systems: Mapping[str, Scores], measures: Measures | None, quer
         for name, scores in same_measures.items():
             if left_out := len(scores.queries) - len(common):
                 total = plural(len(scores.queries), "query")
-                notes.append(f"{name}: {left_out:,} of {total} left out: not in all systems.")
+                notes.append(f"{name}: {left_out:,} of {total} left out (not in all systems).")
     order = [query for query in first.queries if query in common]
     aligned = {name: _in_order(scores, order) for name, scores in same_measures.items()}
     for name, scores in aligned.items():
@@ -49,7 +49,7 @@ def align_systems(systems: Mapping[str, Scores], measures: Measures | None, quer
 
 def _check_systems(systems: object) -> None:
     """Check that the systems are Scores by name, at least two of them, with queries to compare."""
-    hint = 'Give scores by name: {"bm25": scores, "dense": scores}.'
+    hint = 'Pass scores by name: {"bm25": scores, "dense": scores}.'
     if not isinstance(systems, Mapping):
         raise KaratError(f"{shown(systems)} is not a mapping of system names to scores", hint=hint)
     for name, scores in systems.items():
@@ -65,7 +65,7 @@ def _check_systems(systems: object) -> None:
 def _check_queries(name: str, scores: Scores) -> None:
     for finding in scores.findings:
         if finding.code == "missing-queries" and scores.queries and {*scores.queries} <= {*finding.queries}:
-            raise KaratError("no results for any of the queries, so it scores 0", where=name, hint=_QUERY_IDS_HINT)
+            raise KaratError("the system has no results for any of the queries", where=name, hint=_QUERY_IDS_HINT)
     if len(set(scores.queries)) < len(scores.queries):
         repeated = next(query for query, times in Counter(scores.queries).items() if times > 1)
         raise KaratError(f"query {repeated} appears twice", where=name, hint="Give each query one row.")
@@ -77,7 +77,7 @@ def check_finite(name: str, scores: Scores) -> None:
         wrong = np.flatnonzero(np.abs(column) > _LARGEST)
         if len(wrong):
             value, query = column[wrong[0]], scores.queries[wrong[0]]
-            hint = "Give finite values, and null for queries that could not be judged."
+            hint = "Use finite values, and null for queries that could not be judged."
             raise KaratError(f"{measure} is {value:g}, which is too large", where=f"{name}, query {query}", hint=hint)
 
 
@@ -86,7 +86,7 @@ def _with_same_measures(
 ) -> tuple[dict[str, Scores], list[str]]:
     """The systems with the chosen measures, or with all measures that they have in common."""
     if chosen is not None:
-        require(chosen, "no measures were given", "Give at least one, for example nDCG@10.")
+        require(chosen, "no measures were given", "Name at least one, for example nDCG@10.")
         return {name: _only(scores, chosen, name) for name, scores in systems.items()}, []
     first, *others = systems.values()
     common = [measure for measure in first.measures if all(measure in scores.values for scores in others)]
@@ -96,7 +96,7 @@ def _with_same_measures(
             f"the systems have no measure in common: {has}", hint="Evaluate them all with the same measures."
         )
     left_out = {name: [one for one in scores.measures if one not in common] for name, scores in systems.items()}
-    notes = [f"{name}: {', '.join(names)} left out: not in all systems." for name, names in left_out.items() if names]
+    notes = [f"{name}: {', '.join(names)} left out (not in all systems)." for name, names in left_out.items() if names]
     return {name: scores.only(common) for name, scores in systems.items()}, notes
 
 

@@ -142,5 +142,5 @@ def _null_notes(pairs: Sequence[Pair], names: Sequence[str], test: Test) -> list
         if left_out := len(pair.rows) - pair.n:
             of_two = f"{names[pair.system]} or {names[pair.baseline]} has no value"
             why = "not all systems have a value" if test == "tukey" else of_two
-            notes.append(f"{pair.values.measure}: {plural(left_out, 'query')} left out: {why}.")
+            notes.append(f"{pair.values.measure}: {plural(left_out, 'query')} left out ({why}).")
     return list(dict.fromkeys(notes))

@@ -69,4 +69,4 @@ def check_difference(difference: object, name: str) -> None:
     """Require a difference to detect to be a positive number."""
     is_number = isinstance(difference, Real) and not isinstance(difference, bool)
     positive = is_number and 0 < difference < sys.float_info.max  # type: ignore[operator]  # just checked
-    require(positive, f"{name}={shown(difference)} is not a positive number", "Give a difference such as 0.02.")
+    require(positive, f"{name}={shown(difference)} is not a positive number", "Use a difference such as 0.02.")

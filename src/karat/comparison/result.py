@@ -57,7 +57,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
-    """The result of `compare`: print it, or read its rows. `systems` has the scores of the compared queries only."""
+    """The result of `compare`: print it, or read its rows. `systems` contains the scores of the compared queries."""
 
     rows: tuple[ComparisonRow, ...]
     systems: Mapping[str, Scores]
@@ -202,4 +202,4 @@ class Comparison(Tabular):
         if matching:
             problem = f"system and baseline are ambiguous: {len(matching)} comparisons match"
         known = ", ".join(f"{one} with {other}" for one, other in pairs)
-        raise KaratError(problem, hint=f'Give system="..." and baseline="...". The comparisons are {known}.')
+        raise KaratError(problem, hint=f'Pass system="..." and baseline="...". The comparisons are {known}.')

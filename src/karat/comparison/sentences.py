@@ -58,7 +58,7 @@ def _test_details(comparison: Comparison, row: ComparisonRow, power: Power) -> s
 
 
 def _obstacle(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
-    """Why the test could not be significant, whatever the size of the difference; otherwise an empty string."""
+    """Why no difference of any size could be significant; an empty string if one could be."""
     if power.queries == 1:
         return "; one query is not enough for a test"
     if row.p is None or row.p_corrected is None:

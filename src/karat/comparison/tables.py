@@ -22,7 +22,7 @@ _TESTS = {
     "t": "the paired t-test",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "bootstrap": "the paired bootstrap test",
-    "tukey": "Tukey's randomised HSD",
+    "tukey": "Tukey's randomized HSD",
 }
 
 
@@ -105,7 +105,7 @@ def _sentences(comparison: Comparison) -> tuple[str, ...]:
         return (_significant_count(comparison, first),)
     if of_first == len(sentences):
         return sentences
-    return f"results in words for {first}, the first measure:", *sentences[:of_first]
+    return f"summary for {first}, the first measure:", *sentences[:of_first]
 
 
 def _significant_count(comparison: Comparison, measure: str) -> str:

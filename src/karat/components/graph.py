@@ -36,7 +36,7 @@ class Graph:
         require(
             isinstance(name, str) and name and "." not in name,
             f"{shown(name)} is not a valid name of a component",
-            "A name is a text without dots.",
+            "A name is a string without dots.",
         )
         if name in self.components:
             cls = type(self.components[name]).__name__
@@ -54,7 +54,7 @@ class Graph:
         self.components[name] = instance
 
     def get(self, name: str) -> Any:
-        """The component with a name."""
+        """The component with this name."""
         if name not in self.components:
             names = f"The components are {', '.join(self.components)}." if self.components else "The pipeline is empty."
             raise KaratError(

@@ -21,7 +21,7 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
         where = f"component {name}"
         for each, value in given.items():
             if each in connected:
-                raise KaratError(f"the input {each} is given, but also connected: {connected[each]}", where=where)
+                raise KaratError(f"the input {each} is both given and connected: {connected[each]}", where=where)
             if each in sockets:
                 check_input(value, sockets[each], each, name)
             elif not accepts_any_input(instance):

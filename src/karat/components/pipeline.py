@@ -44,7 +44,7 @@ class Pipeline:
         self._graph.add(name, instance)
 
     def get_component(self, name: str) -> Any:
-        """The component with a name."""
+        """The component with this name."""
         return self._graph.get(name)
 
     def connect(self, sender: str, receiver: str) -> Pipeline:
@@ -145,18 +145,18 @@ class Pipeline:
         return pipeline
 
     def dumps(self) -> str:
-        """The pipeline as a JSON text, which `loads` reads."""
+        """The pipeline as a JSON string, which `loads` reads."""
         try:
             return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(
                 f"the pipeline cannot be written as JSON: {error}",
-                hint="The parameters of its components must be texts, numbers, or lists and mappings of these.",
+                hint="The parameters of its components must be strings, numbers, or lists and mappings of these.",
             ) from None
 
     @classmethod
     def loads(cls, text: str | bytes) -> Pipeline:
-        """The pipeline from a JSON text that `dumps` returned. Only registered classes are instantiated."""
+        """The pipeline from a JSON string that `dumps` returned. Only registered classes are instantiated."""
         try:
             data = json.loads(text, object_pairs_hook=_unique_keys)
         except KaratError:
@@ -164,7 +164,7 @@ class Pipeline:
         except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(
                 f"this is not a pipeline in JSON: {error}",
-                hint="Pass the text that dumps returned. Use load for an open file, and from_dict for a dictionary.",
+                hint="Pass the string that dumps returned. Use load for an open file, and from_dict for a dictionary.",
             ) from None
         return cls.from_dict(data)
 
@@ -217,7 +217,7 @@ def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _names(given: Collection[str] | None) -> Collection[str]:
     if isinstance(given, str):
-        raise KaratError(f"include_outputs_from={given!r} is a text", hint=f"Pass a set of names: {{{given!r}}}.")
+        raise KaratError(f"include_outputs_from={given!r} is a string", hint=f"Pass a set of names: {{{given!r}}}.")
     return given or ()
 
 

@@ -1,4 +1,4 @@
-"""Components to dictionaries, `{"type", "init_parameters"}`, and back. Only registered classes are instantiated."""
+"""Convert components to `{"type", "init_parameters"}` and back. Only registered classes are instantiated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karat.errors import KaratError, did_you_mean, shown
 
 
 def component_class(name: str) -> type:
-    """The registered class with a name. Names are looked up, never imported, so a file cannot run code."""
+    """The registered class with this name. Names are looked up, never imported, so a file cannot run code."""
     # This registers the components of karat itself.
     import karat.components.evaluators
     import karat.components.preprocessors  # noqa: F401
@@ -45,7 +45,7 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     """A component from the dictionary that `default_to_dict` returned."""
     name = type_name(cls)
     if not isinstance(data, Mapping):
-        hint = 'Give {"type": ..., "init_parameters": {...}}.'
+        hint = 'Pass {"type": ..., "init_parameters": {...}}.'
         raise KaratError(f"{shown(data)} is not a dictionary that describes a component", hint=hint)
     if data.get("type") != name:
         raise KaratError(f"the type is {shown(data.get('type'))}, not {name}")

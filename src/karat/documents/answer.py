@@ -1,4 +1,4 @@
-"""Gold answers and predicted answers as text, from the ways in which data sets write them."""
+"""Gold answers and predicted answers as text, in the formats that data sets use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from karat.errors import KaratError, list_hint, shown
 
-_HINT = "Answers are text: put it in quotes, or convert it with str(...)."
+_HINT = "Answers are text: put the value in quotes, or convert it with str(...)."
 
 
 def as_gold_answers(value: object, where: str) -> tuple[str, ...]:
@@ -37,5 +37,5 @@ def as_predicted_answer(value: object, where: str) -> str:
     """A predicted answer, which must be text."""
     if isinstance(value, str):
         return value
-    hint = "Give one predicted answer per question." if isinstance(value, list | tuple) else _HINT
+    hint = "Pass one predicted answer per question." if isinstance(value, list | tuple) else _HINT
     raise KaratError(f"{shown(value)} is not text", where=where, hint=hint)

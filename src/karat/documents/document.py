@@ -133,7 +133,7 @@ def _derived_id(content: str | None, meta: Mapping[str, Any] | None) -> str:
     try:
         fields = json.dumps(meta, sort_keys=True, default=str) if meta else "{}"
     except (TypeError, ValueError, RecursionError) as error:
-        raise KaratError(f"no id can be derived from meta {shown(meta)}: {error}", hint="Give an id.") from None
+        raise KaratError(f"no id can be derived from meta {shown(meta)}: {error}", hint="Pass an id.") from None
     # Haystack hashes a data frame, a blob, its type and an embedding too; here they are always None.
     text = f"{content or None}NoneNoneNone{fields}None"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

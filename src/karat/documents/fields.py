@@ -69,7 +69,7 @@ def document_key(document: DocumentLike, field: str, where: str) -> str | None:
             f"{shown(document)} is not a document",
             where=where,
             hint="A document is an id, a text, or an object with an id or a content."
-            + (" Take it out of the pair." if isinstance(document, tuple) else ""),
+            + (" Pass the document itself, not a tuple." if isinstance(document, tuple) else ""),
         )
     return None if found is None else as_text(found, field, where) or None
 
@@ -152,7 +152,7 @@ def _nested_value(document: object, field: str) -> object:
 
 
 def _is_missing(value: object) -> bool:
-    """Whether a value stands for a missing one: NaN, NaT, or a value that cannot be compared."""
+    """Whether a value means that there is none: NaN, NaT, or a value that cannot be compared."""
     try:
         return bool(value != value)
     except Exception:  # pandas' NA, a signalling NaN

@@ -1,4 +1,4 @@
-"""evaluate(): from truth and run to scores, the whole path on one page."""
+"""evaluate(): read ground truth and a run, match and rank the documents, and compute scores."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def evaluate(
     - `match`: what counts as a hit. The same `id` (the default), `content` or field (`meta.source`); a `prefix` of the
       id; texts compared by `chunk`, `fuzzy(threshold=90)` or `overlap(threshold=0.5)`; or a function
       `(retrieved, gold) -> bool`.
-    - `missing`: queries of the truth that the run lacks score `"zero"` (the default), or are left out (`"skip"`).
+    - `missing`: queries that are missing from the run score 0 (`"zero"`, the default) or are left out (`"skip"`).
     - `ties`: how equal scores are ordered. `"trec"` (the default) is by document id, descending; `"input"` keeps the
       order of the input; `"best"` and `"worst"` put relevant documents first or last.
-    - `duplicates`: a document listed twice for a query of a table is an `"error"` (the default), or the `"first"` in
-      rank is kept.
+    - `duplicates`: a document that a table lists twice for a query is an `"error"` (the default), or only its highest
+      rank is kept (`"first"`).
     - `ignore_identical_ids`: ignore documents whose id is the id of their query.
     - `rel`: the lowest grade that counts as relevant, for measures whose name does not set it; 1 by default.
     - `truth_columns`, `run_columns`: the names of data frame columns, as in `{"doc": "docno"}`.
@@ -111,7 +111,7 @@ def _evaluate(
     evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher)
     answered, skip_missing = judged.in_run, settings["missing"] == "skip"
     if skip_missing:
-        require(answered.any(), "no query of the truth is in the run", SAME_QUERY_IDS, where=source.name)
+        require(answered.any(), "no query of the ground truth is in the run", SAME_QUERY_IDS, where=source.name)
         judged, graded = judged.select(answered), graded.select(answered)
 
     values: dict[str, Floats] = {}
@@ -164,14 +164,14 @@ def evaluate_runs(
     progress: Progress | None = None,
     **options: Unpack[EvaluationOptions],
 ) -> dict[str, Scores]:
-    """Evaluate several runs against one truth, which is read once. The options are those of `evaluate`.
+    """Evaluate several runs against the same ground truth, which is read once. The options are those of `evaluate`.
 
     >>> scores = evaluate_runs({"q": {"a": 1}}, {"good": {"q": ["a"]}, "bad": {"q": ["x", "a"]}}, "RR")
     >>> {name: of_run["RR"] for name, of_run in scores.items()}
     {'good': 1.0, 'bad': 0.5}
     """
     if not isinstance(runs, Mapping) or not runs:
-        raise KaratError(f"{shown(runs)} is not a mapping of runs", hint='Give {"bm25": run, "dense": run}.')
+        raise KaratError(f"{shown(runs)} is not a mapping of runs", hint='Pass {"bm25": run, "dense": run}.')
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
     if _need_spans(selected):

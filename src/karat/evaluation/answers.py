@@ -1,4 +1,4 @@
-"""evaluate_answers(): from gold answers and predicted ones to scores."""
+"""evaluate_answers(): evaluate predicted answers against gold answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def evaluate_answers(
 
     If a question should not be answered, its gold answer is "" or an empty list, and an empty predicted answer matches
     it. A question without a predicted answer (None) scores 0, or is left out (`missing="skip"`), and is listed in the
-    findings. `fields` has the names of fields or columns: `{"query": "id", "gold_answers": "labels", "answer": "out"}`.
+    findings. `fields` maps field or column names: `{"query": "id", "gold_answers": "labels", "answer": "out"}`.
 
     >>> truth = {"q1": "the Eiffel Tower", "q2": ["9", "nine"]}
     >>> evaluate_answers(truth, {"q1": "Eiffel Tower in Paris", "q2": "Nine."}, "TokenF1").per_query
@@ -41,7 +41,11 @@ def evaluate_answers(
     check_choice("missing", missing, get_args(Missing))
     selected = select_measures(measures, subjects=("answers",))
     twice = isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-"
-    require(not twice, "standard input can be read only once", "Use - for the truth or for the predictions.")
+    require(
+        not twice,
+        "standard input can be read only once",
+        "Use - for the ground truth or for the predictions, not for both.",
+    )
     golds = read_gold_answers(truth, fields)
     where = source_name(predictions, name or "the predictions")
     predicted = read_predicted_answers(predictions, golds, fields, where)
@@ -58,7 +62,7 @@ def score_answers(
 ) -> Scores:
     """The scores of the questions that have gold answers; `where` is the place of the predictions in errors."""
     known = {query: texts for query, texts in golds.items() if texts is not None}
-    require(known, "no question has a gold answer", "Give at least one that is not None.", where="the ground truth")
+    require(known, "no question has a gold answer", "Pass at least one that is not None.", where="the ground truth")
     answers = Answers(tuple(known), tuple(known.values()), list(map(predicted.get, known)))
     absent: list[str] = []
     if None in answers.predicted:
@@ -66,7 +70,12 @@ def score_answers(
     unknown = [query for query in golds if query not in known] if len(known) < len(golds) else []
     unknown += [query for query in predicted if query not in golds] if predicted.keys() - golds.keys() else []
     if missing == "skip" and absent:
-        require(len(absent) < len(known), "no question of the truth has an answer", SAME_QUESTION_IDS, where=where)
+        require(
+            len(absent) < len(known),
+            "no question of the ground truth has a predicted answer",
+            SAME_QUESTION_IDS,
+            where=where,
+        )
         answers = answers.select([answer is not None for answer in answers.predicted])
     values = {str(measure): measure.compute(answers) for measure in measures}
     found = answer_findings(absent, unknown, len(answers.queries), missing)

@@ -59,7 +59,7 @@ class EvaluationRunResult:
         self.run_name = run_name
         self.inputs = _checked_inputs(inputs, where)
         if not isinstance(results, Mapping):
-            hint = f'Give results by metric: {{"MRR": {_RESULT}}}.'
+            hint = f'Pass results by metric: {{"MRR": {_RESULT}}}.'
             raise KaratError(f"{shown(results)} is not a mapping of results", where=where, hint=hint)
         self.results = {
             metric: _checked_result(metric, result, self.inputs, f"{where}, result {shown(metric)}")
@@ -118,8 +118,8 @@ class EvaluationRunResult:
     def scores(self, query: str | None = None) -> Scores:
         """The individual scores as Scores, with a column per metric and a row per input row.
 
-        The input column `query` has the query ids. The default is the first column with a different text in each row;
-        without such a column, rows are numbered. A score that is not the mean of its individual scores is a finding.
+        The input column `query` contains the query ids. The default is the first column with a different text in each
+        row; without one, rows are numbered. A score that is not the mean of its individual scores is a finding.
         """
         columns = {metric: result["individual_scores"] for metric, result in self.results.items()}
         # NumPy converts None to NaN.
@@ -154,7 +154,7 @@ class EvaluationRunResult:
 
 
 def _checked_inputs(inputs: Mapping[str, Sequence[Any]], where: str) -> Columns:
-    hint = 'Give one list per column, with a value for each row: {"question": [...]}.'
+    hint = 'Pass one list per column, with a value for each row: {"question": [...]}.'
     error = partial(KaratError, where=where, hint=hint)
     if not isinstance(inputs, Mapping):
         raise error(f"{shown(inputs)} is not a mapping of inputs")
@@ -182,12 +182,14 @@ def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, whe
     if _is_null(score) and all(map(_is_null, scores)):
         return {**result, "individual_scores": scores}  # without any score, the mean is null too
     is_score = _is_number(score) and not _is_null(score)
-    require(is_score, f"the score {shown(score)} is not a finite number", "Give the mean.", where=where)
+    require(is_score, f"the score {shown(score)} is not a finite number", "Pass the mean.", where=where)
     return {**result, "score": _plain([score])[0], "individual_scores": scores}
 
 
 def _checked_scores(scores: Any, rows: int, where: str) -> list[float | None]:
-    error = partial(KaratError, where=where, hint="Give one score per row, None for a row that could not be judged.")
+    error = partial(
+        KaratError, where=where, hint="Pass one score per row, and None for a row that could not be judged."
+    )
     if not _is_list(scores):
         raise error(f"individual_scores is not a list: {shown(scores)}")
     if len(scores) != rows:
@@ -232,9 +234,9 @@ def _different_score(metric: str, score: float | None, scores: Scores) -> Findin
     close = partial(math.isclose, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
     if computed is not None and score is not None and close(score, computed):
         return None
-    actual = "has no individual scores" if computed is None else f"its individual scores give {computed!r}"
+    actual = "it has no individual scores" if computed is None else f"its individual scores give {computed!r}"
     message = f"{metric} was given the score {score!r}, but {actual}"
-    return Finding("score-is-not-the-mean", message, 1, "The tables show the score computed from individual scores.")
+    return Finding("score-is-not-the-mean", message, 1, "Tables show the score computed from the individual scores.")
 
 
 def _unique_columns(columns: Sequence[tuple[str, list[Any]]]) -> Columns:

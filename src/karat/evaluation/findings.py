@@ -13,7 +13,7 @@ from karat.registry import Measure
 from karat.registry.names import format_value
 from karat.scores.finding import Finding
 
-SAME_QUERY_IDS = "Check that the query ids are spelled the same way in the truth and the run."
+SAME_QUERY_IDS = "Check that the query ids are spelled the same way in the ground truth and the run."
 SAME_QUESTION_IDS = "Check that the question ids are spelled the same way in both inputs, and are in the same field."
 
 _LISTED = 3
@@ -30,7 +30,7 @@ def findings(
     match: Matcher = _BY_ID,
     listed: int = _LISTED,
 ) -> list[Finding]:
-    """The findings about a truth and a run, the most important first.
+    """The findings about ground truth and a run, most important first.
 
     A finding about many queries lists the first `listed` of them by id.
     """
@@ -45,8 +45,8 @@ def findings(
         _nothing_retrieved(judged, observations, listed),
         _documents("keyless-golds", observations.golds_without_key, "judged document", cannot_match),
         _documents("keyless", sum(observations.without_key.values()), "retrieved document", cannot_match),
-        _documents("duplicates", observations.duplicates, "repeated document", "left out (the best ranked kept)"),
-        _documents("identical-ids", observations.identical_ids, "document", "with the id of the query left out"),
+        _documents("duplicates", observations.duplicates, "repeated document", "left out (the best rank is kept)"),
+        _documents("identical-ids", observations.identical_ids, "document", "whose id is the query id (ignored)"),
         _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
@@ -81,24 +81,24 @@ def _missing_queries(judged: Judged, queries: Sequence[str], missing: str) -> Fi
     hint = _SKIP_MISSING if missing == "zero" else ""
     if not judged.in_run.any():
         hint = SAME_QUERY_IDS
-    return _queries("missing-queries", queries, f"of the truth not in the run ({_treatment(missing)})", hint)
+    return _queries("missing-queries", queries, f"missing from the run ({_treatment(missing)})", hint)
 
 
 def _unknown_queries(queries: Sequence[str]) -> Finding | None:
-    return _queries("unknown-queries", queries, "of the run not in the truth (ignored)") if queries else None
+    return _queries("unknown-queries", queries, "in the run but not in the ground truth (ignored)") if queries else None
 
 
 def _empty_truths(judged: Judged, listed: int) -> Finding | None:
     sizes = (judged.gold_offsets[1:] - judged.gold_offsets[:-1]).tolist()
     queries = [query for query, size in zip(judged.queries, sizes, strict=True) if size == 0]
-    return _queries("empty-truths", queries, "with an empty truth (scored 0)", listed=listed) if queries else None
+    return _queries("empty-truths", queries, "with empty ground truth (scored 0)", listed=listed) if queries else None
 
 
 def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:
     """If the whole run has no judged document, ids are usually spelled differently, or `match` does not fit."""
     if len(judged.hit_rank) or not len(judged.gold_grade) or not judged.retrieved.any():
         return None
-    hint = "Check that match= compares the right field: look at one document of the truth and one of the run."
+    hint = "Check that match= compares the right field: look at a document of the ground truth and at one of the run."
     if match == _BY_ID:
         hint = (
             "Check that the document ids are spelled the same way in both. To match chunk ids, use match=prefix; to"
@@ -110,12 +110,12 @@ def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:
 
 
 def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
-    """For each threshold of the measures: the queries with judged documents, none of which reaches it."""
+    """For each threshold of the measures: the queries whose judged documents all have lower grades."""
     thresholds = {rel for measure in measures if isinstance(rel := measure.get("rel"), int | float) and rel > 0}
     wanted = {float(rel): f"grade {format_value(float(rel))} or more" for rel in sorted(thresholds)}
     if any(measure.definition.graded and not measure.get("rel") for measure in measures):
         # Any positive grade counts in graded measures.
-        wanted = {_LEAST_POSITIVE: "a positive grade", **wanted}
+        wanted = {_LEAST_POSITIVE: "positive grade", **wanted}
     found: dict[tuple[str, ...], Finding] = {}
     sizes = judged.gold_offsets[1:] - judged.gold_offsets[:-1]
     for rel, grade in wanted.items():
@@ -154,7 +154,10 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
             of = "" if shares else " of the documents"
             shares.append(f"{_percent(unjudged / retrieved)}{of}{f' in the top {k}' if k else ''}")
             counts.append(unjudged)
-    return Finding("unjudged", f"unjudged: {', '.join(shares)}", counts[-1]) if shares else None
+    if not shares:
+        return None
+    listed = " and ".join(filter(None, [", ".join(shares[:-1]), shares[-1]]))
+    return Finding("unjudged", f"{listed} are unjudged", counts[-1])
 
 
 def _percent(share: float) -> str:

@@ -38,6 +38,6 @@ def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, na
 
 
 def warnings(lists: JudgedLists, match: Matcher) -> str:
-    """What a user should know about lists that were matched, with the names of all queries; empty if all is well."""
+    """Warnings about lists that were matched, which name all queries concerned; empty if there are none."""
     found = findings(lists.binary, lists.observations, (), "zero", match, listed=len(lists.binary.queries))
     return " ".join(str(finding) for finding in found if finding.code in _WORTH_A_WARNING)

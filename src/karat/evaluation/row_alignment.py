@@ -1,4 +1,4 @@
-"""Aligning the rows of two runs by the values of their inputs, whatever the order of the rows."""
+"""Aligning the rows of two runs by the values of their inputs; the rows can be in any order."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _no_key(
             hint="Give both runs a column that identifies a row.",
         )
     if on is not None:
-        return KaratError("on=[] names no column", where=runs, hint="Name those that identify a row, or omit on.")
+        return KaratError("on=[] is empty", where=runs, hint="Name the columns that identify a row, or omit on.")
     return KaratError(
         f"their rows cannot be aligned: none of the input columns {', '.join(shared)} has the same values in both",
         where=runs,

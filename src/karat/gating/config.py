@@ -29,7 +29,7 @@ _NUMBERS = ("level", "rel")
 _TEXTS = ("match", "baseline")
 _KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "field")
 _EXAMPLE = '"nDCG@10" = 0.6'
-_QUOTES_HINT = f"Write names with @, . or ( in quotes: {_EXAMPLE}."
+_QUOTES_HINT = f"Put names that contain @, . or ( in quotes: {_EXAMPLE}."
 _START_HINT = f"Start with [gate.min] and a line such as {_EXAMPLE}."
 
 
@@ -100,9 +100,9 @@ def _parse(path: str) -> dict[str, Any]:
         return tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise KaratError("this is not UTF-8", where=f"{path}:{line}", hint="Save the file as UTF-8.") from None
+        raise KaratError("the file is not UTF-8", where=f"{path}:{line}", hint="Save the file as UTF-8.") from None
     except RecursionError:
-        raise KaratError("this is nested too deeply", where=path, hint=_START_HINT) from None
+        raise KaratError("tables are nested too deeply", where=path, hint=_START_HINT) from None
     except ValueError as error:
         problem, _, place = str(error).partition(" (at ")
         line_number = re.match(r"line (\d+)", place)
@@ -178,7 +178,7 @@ def _check_option(name: str, value: object, where: str) -> None:
     else:
         if not isinstance(value, str):
             raise KaratError(f"{shown(value)} is not a string", where=where, hint="Write it in quotes.")
-        require(value, "this is empty", where=where)
+        require(value, "the value is empty", where=where)
         if name == "match":
             with _errors_at(where):
                 matcher_of(value)
@@ -187,7 +187,7 @@ def _check_option(name: str, value: object, where: str) -> None:
 def _check_fields(value: object, path: str, keys: tuple[str, ...]) -> None:
     """Check the table that maps the fields karat reads to the names they have in results."""
     if not isinstance(value, dict):
-        hint = 'Write karat\'s name of a field and yours: retrieved = "nodes".'
+        hint = 'Write karat\'s field name and yours, such as retrieved = "nodes".'
         raise KaratError(f"{shown(value)} is not a table", where=_where(path, keys), hint=hint)
     for role, name in value.items():
         with _errors_at(_where(path, (*keys, role))):

@@ -36,7 +36,7 @@ def gate(
 
     A `max-drop` rule fails if the value is worse than the baseline's by more than its limit.
 
-    - `significant`: let it fail only if the drop is also statistically significant, so that noise does not block a
+    - `significant`: the rule fails only if the drop is also statistically significant, so that noise does not block a
       release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules.
     - `test`, `correction`, `level`, `queries`: as in `compare`. The tests are two-sided.
 
@@ -49,7 +49,7 @@ def gate(
     failed    P@1       0.5000   at least 0.6000
     P@1, lowest scores: r (0.0000)
     2 queries
-    note: unjudged: 50% of the documents in the top 1.
+    note: 50% of the documents in the top 1 are unjudged.
     gate failed: 1 of 2 rules
     """
     _check_scores("scores", scores)
@@ -65,7 +65,7 @@ def gate(
     drops = [rule for rule in named if rule.kind == "max-drop"]
     if baseline is not None:
         for rule in drops:
-            _column(baseline, rule, "the baseline: ", "Save the baseline with all measures that have a max-drop.")
+            _column(baseline, rule, "the baseline: ", "Save the baseline with all measures that have a max-drop rule.")
     used = scores.only([rule.measure for rule in named])
     check_finite("scores", used)
     if baseline is None or not drops:
@@ -82,7 +82,7 @@ def gate(
 
 
 def _check_scores(name: str, given: object) -> None:
-    hint = "Give the result of karat.evaluate, or Scores.load."
+    hint = "Pass the result of karat.evaluate, or Scores.load."
     require(isinstance(given, Scores), f"{shown(given)} is not a Scores object", hint, where=name)
 
 

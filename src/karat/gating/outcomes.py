@@ -53,7 +53,7 @@ class Outcome:
         return f"{self.rule.measure} {value}, {'' if self.passed else 'but must be '}{self.explanation}"
 
     def worst_line(self) -> str:
-        """The queries to look at first, in one line."""
+        """The queries that contributed most to the failure, in one line."""
         name = self.rule.measure
         texts = [cell_text(each.value, name) for each in self.worst]
         if self.rule.kind == "max-drop":

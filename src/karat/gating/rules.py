@@ -40,12 +40,12 @@ class Rule:
         self._require(self.kind in KINDS, f"{shown(self.kind)} is not a kind of rule", f"Use {', '.join(KINDS)}.")
         self._require(isinstance(self.measure, str), f"{shown(self.measure)} is not the name of a measure")
         is_number = isinstance(self.limit, Real) and not isinstance(self.limit, bool)
-        self._require(is_number, f"{shown(self.limit)} is not a number", "Give a limit such as 0.6.")
+        self._require(is_number, f"{shown(self.limit)} is not a number", "Use a limit such as 0.6.")
         self._require(_is_finite(self.limit), f"{shown(self.limit)} is not a finite number")
         object.__setattr__(self, "limit", float(self.limit))  # a Fraction or a NumPy number becomes a float
         low, high = _range(self.measure)
         if self.kind == "max-drop":
-            hint = "Give 0 or more: 0.01 allows a value that is 0.01 worse than the baseline's."
+            hint = "Use 0 or more: 0.01 allows a value that is 0.01 worse than the baseline's."
             self._require(self.limit >= 0, f"a max-drop of {self.limit:g} is negative", hint)
             out_of_range = f"a max-drop of {self.limit:g} is out of range: {self.measure} cannot drop by more than"
             self._require(self.limit <= high - low, f"{out_of_range} {high - low:g}")
@@ -99,7 +99,7 @@ def parse_rule(kind: Kind, text: str) -> Rule:
 
 
 def merge_rules(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...]:
-    """All rules; a later one replaces the first one of the same kind and measure.
+    """All rules; a later rule replaces an earlier one of the same kind and measure.
 
     >>> first = [Rule("min", "AP", 0.1), Rule("min", "RR", 0.2)]
     >>> [rule.limit for rule in merge_rules(first, [Rule("min", "map", 0.3)])]
@@ -117,7 +117,7 @@ def has_drops(rules: Iterable[Rule]) -> bool:
 
 
 def check_unique(rules: Iterable[Rule]) -> None:
-    """Reject two rules of one kind for one measure, however it is spelled."""
+    """Reject two rules of the same kind for the same measure, in any spelling."""
     seen: dict[tuple[str, ...], Rule] = {}
     for rule in rules:
         other = seen.setdefault(_kind_and_measure(rule), rule)
@@ -131,13 +131,13 @@ def check_unique(rules: Iterable[Rule]) -> None:
 
 def check_rules(rules: Sequence[Rule], has_baseline: bool) -> None:
     """Reject a gate without rules, repeated rules, and a max-drop without a baseline."""
-    hint = "Give --min nDCG@10=0.6, or min={...} in Python, or add [gate.min] to karat.toml."
+    hint = "Add --min nDCG@10=0.6, min={...} in Python, or [gate.min] in karat.toml."
     require(rules, "there are no rules", hint)
     check_unique(rules)
     for rule in rules:
         if rule.kind == "max-drop" and not has_baseline:
-            hint = "Give the previous run, or its saved scores, as the baseline."
-            raise rule.error(f"the max-drop of {rule.measure} needs a baseline", hint)
+            hint = "Use the previous run, or its saved scores, as the baseline."
+            raise rule.error(f"a max-drop rule for {rule.measure} needs a baseline", hint)
 
 
 def check_measures(rules: Iterable[Rule]) -> None:

@@ -25,7 +25,7 @@ def is_chunk_from_original(chunk: str, original: str, threshold: float | None = 
     """
     for text in (chunk, original):
         if not isinstance(text, str):
-            raise KaratError(f"{shown(text)} is not text", hint="Give a chunk and a document as texts.")
+            raise KaratError(f"{shown(text)} is not text", hint="Pass a chunk and a document as strings.")
     least = None if threshold is None else check_percentage("is_chunk_from_original", threshold)
     return any(True for _ in ContainmentComparer((), least).pairs([chunk], [original]))
 

@@ -10,7 +10,7 @@ from karat.documents.words import Occurrences, occurrences, tokens
 
 
 def coverage(text: str, gold: str) -> float:
-    """The share of the gold text's tokens that the text contains, repeats included; 0 if that has no tokens."""
+    """The share of the gold text's tokens that the text contains, repeats included; 0 if the gold has no tokens."""
     whole = occurrences(tokens(gold))
     return len(whole & occurrences(tokens(text))) / len(whole) if whole else 0.0
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Joiner:
-    """Finds the judged documents of a truth in batches of a run.
+    """Finds the judged documents of the ground truth in batches of a run.
 
-    `positions` has, for each query of a batch, its position among the queries of the truth, or -1 if it is not there.
+    `positions` has, for each query of a batch, its position among the judged queries, or -1 if it is not there.
     """
 
     def __init__(self, truth: Truth, match: Matcher) -> None:

@@ -97,13 +97,13 @@ class Same(Matcher):
         return Key(self.gold or self.field, self.normalize)
 
     def reason(self, retrieved: str, gold: str) -> str:  # noqa: ARG002  # a hit has the same key
-        field = f"{self.field} is its {self.gold}" if self.gold else f"same {self.field}"
-        return field + (f", {format_folds(self.normalize)} folded" if self.normalize else "")
+        field = f"{self.field} is the gold {self.gold}" if self.gold else f"same {self.field}"
+        return field + (f" (normalize={format_folds(self.normalize)})" if self.normalize else "")
 
 
 @dataclass(frozen=True)
 class Prefix(Matcher):
-    """An id that begins with the gold's and a separator belongs to the gold: `doc17::chunk-3` to `doc17`.
+    """An id that begins with a gold id and a separator belongs to that gold document: `doc17::chunk-3` to `doc17`.
 
     >>> from karat import evaluate
     >>> evaluate({"q": ["doc17"]}, {"q": ["doc4::0", "doc17::3"]}, "RR", match="prefix")["RR"]
@@ -120,10 +120,10 @@ class Prefix(Matcher):
         super().__post_init__()
         if not isinstance(self.separator, str) or not self.separator:
             raise KaratError(
-                f"prefix: separator={shown(self.separator)} is not a separator", hint='Give text such as "::".'
+                f"prefix: separator={shown(self.separator)} is not a separator", hint='Use text such as "::".'
             )
         if any("\ud800" <= character <= "\udfff" for character in self.separator):
-            raise KaratError("prefix: the separator contains a lone surrogate", hint="Give the whole character.")
+            raise KaratError("prefix: the separator contains a lone surrogate", hint="Use the whole character.")
         if {"'", '"'} <= set(self.separator):
             raise KaratError(
                 "prefix: a separator cannot contain both kinds of quotation marks", hint="Match by a function."
@@ -131,7 +131,7 @@ class Prefix(Matcher):
         if not self.folded_separator:
             raise KaratError(
                 f"prefix: normalize={format_folds(self.normalize)} removes the separator",
-                hint="Leave out the fold that removes it.",
+                hint="Leave out the normalization that removes it.",
             )
 
     @property
@@ -140,12 +140,12 @@ class Prefix(Matcher):
         return normalized(f"x{self.separator}x", self.normalize)[1:-1]
 
     def reason(self, retrieved: str, gold: str) -> str:
-        return f"same {self.field}" if retrieved == gold else f"{self.field} begins with it"
+        return f"same {self.field}" if retrieved == gold else f"{self.field} begins with the gold {self.field}"
 
 
 @dataclass(frozen=True)
 class Chunk(Matcher):
-    """A chunk is a hit of every gold document that contains it: see `is_chunk_from_original`.
+    """A chunk is a hit for every gold document that contains it: see `is_chunk_from_original`.
 
     `normalize=space` ignores differences in line breaks; `threshold=90` also accepts similar text (see `fuzzy`).
 
@@ -178,7 +178,7 @@ class Chunk(Matcher):
 class Fuzzy(Matcher):
     """Similar text: rapidfuzz's partial ratio reaches the threshold, from 0 to 100.
 
-    The ratio is the similarity of the shorter text and the best matching piece of the longer one. Both texts are
+    The ratio is the similarity of the shorter text and the best-matching part of the longer one. Both texts are
     normalised first, and must share 12 characters in a row, or be equal.
     """
 
@@ -202,7 +202,7 @@ class Fuzzy(Matcher):
 
 @dataclass(frozen=True)
 class Overlap(Matcher):
-    """A chunk is a hit of a gold passage if it contains this share of its words: for chunks that split a passage.
+    """A chunk is a hit for a gold passage if it contains at least this share of the passage's words.
 
     >>> from karat import evaluate
     >>> halves = ["… the price rose. Gold is soft,", "soft, and it melts at 1064 °C. Silver …"]
@@ -222,14 +222,14 @@ class Overlap(Matcher):
         share = Parameter("threshold", float, None, help=Help("", low=0, high=1))
         object.__setattr__(self, "threshold", share.value(self.threshold, self.name))
         if not self.threshold:
-            raise KaratError("overlap: a threshold of 0 would match everything", hint="Give a larger one, up to 1.")
+            raise KaratError("overlap: a threshold of 0 would match everything", hint="Use a larger one, up to 1.")
 
     def comparer(self) -> OverlapComparer:
         return OverlapComparer(self.threshold, self.normalize)
 
     def reason(self, retrieved: str, gold: str) -> str:
         share = coverage(normalized(retrieved, self.normalize), normalized(gold, self.normalize))
-        return f"covers {100 * share:.0f}% of its words" if share >= self.threshold else "the same text"
+        return f"covers {100 * share:.0f}% of the gold words" if share >= self.threshold else "the same text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +267,7 @@ _MATCHERS: dict[str, type[Prefix | Chunk | Fuzzy | Overlap]] = {
     each.name: each for each in (Prefix, Chunk, Fuzzy, Overlap)
 }
 _HINT = (
-    "Give id, content, meta.name, prefix, chunk, fuzzy(threshold=90), overlap(threshold=0.5),"
+    "Use id, content, meta.name, prefix, chunk, fuzzy(threshold=90), overlap(threshold=0.5),"
     " or a function of a retrieved and a gold document."
 )
 

@@ -1,6 +1,6 @@
 """Find the rows of a large table that are judged documents, by key.
 
-A bitmap of the hashes of the truth lets few rows pass; these are looked up by hash, then compared as text.
+A bitmap of the hashes of judged documents rejects most rows; the rest are looked up by hash, then compared as text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from karat.sources.hashing import Hashes, pair_hashes, query_hashes, text_hashes
 if TYPE_CHECKING:
     from karat.sources.containers import ScoredRows, Truth
 
-# Bits of the bitmap per judged document: about one in so many of the other rows passes the filter.
+# Bits in the bitmap per judged document. With n bits, about one in n of the other rows passes the filter.
 _BITS_PER_DOCUMENT = 128
 _LARGEST_BITMAP = 1 << 27
 

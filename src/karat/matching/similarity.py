@@ -41,7 +41,7 @@ def _rapidfuzz() -> Rapidfuzz:
 
 
 def partial_ratio(one: str, other: str) -> float:
-    """The similarity of the shorter text and the best matching piece of the longer one, from 0 to 100."""
+    """The similarity of the shorter text and the best-matching part of the longer one, from 0 to 100."""
     return _rapidfuzz().partial_ratio(one, other)
 
 

@@ -15,7 +15,7 @@ _EPSILON = 0.00001
 
 Norm = Annotated[
     Literal["relevant", "found", "min"],
-    Help("the divisor of the sum: the number of relevant documents, of those found, or min(relevant, k)"),
+    Help("what the sum is divided by: the number of relevant documents, the number found, or min(relevant, k)"),
 ]
 
 
@@ -57,7 +57,7 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     unjudged=normalised,
 )
 def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Geometric mean of average precision, which gives hard queries more weight. Per query it is AP.
+    """Geometric mean of average precision, which gives hard queries more weight. For a single query it is AP.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["w", "x", "y", "b"]}, ["GMAP"])["GMAP"]
     0.5
@@ -95,7 +95,7 @@ def Bpref(judged: Judged, *, rel: Rel = 1) -> Floats:
     aliases=("infap",),
 )
 def infAP(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Inferred average precision: AP estimated from a pool of documents of which only a sample was judged.
+    """Inferred average precision: AP estimated from judgments of a sample of the pooled documents.
 
     A negative grade marks a document that is in the pool but was not judged.
 

@@ -20,7 +20,7 @@ _COUNT = (0.0, float("inf"))
     aliases=("judged",),
 )
 def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:
-    """The share of judged documents in the top k, which tells how far other measures can be trusted.
+    """The share of documents in the top k that are judged, which shows how far other measures can be trusted.
 
     >>> evaluate({"q": {"a": 1, "x": 0}}, {"q": ["a", "x", "y", "z"]}, ["Judged@10"])["Judged@10"]
     0.5
@@ -36,7 +36,9 @@ def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:
     aliases=("unjudged", "unj_", "hole", "Hole", "hole_"),
 )
 def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
-    """The share of unjudged documents in the top k. Ranks that a shorter list leaves empty do not count as unjudged.
+    """The share of documents in the top k that are unjudged.
+
+    Ranks that a shorter list leaves empty do not count as unjudged.
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["Unjudged@4"])["Unjudged@4"]
     0.75
@@ -55,7 +57,7 @@ def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
 def NumRet(
     judged: Judged, *, rel: Annotated[float, Help("count only documents with at least this grade")] | None = None
 ) -> Floats:
-    """The number of retrieved documents; the sum over all queries.
+    """The number of retrieved documents, summed over all queries.
 
     >>> evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, ["NumRet"])["NumRet"]
     2.0
@@ -72,7 +74,7 @@ def NumRet(
     unjudged=monotone,
 )
 def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """The number of relevant documents in the truth; the sum over all queries.
+    """The number of relevant documents in the ground truth, summed over all queries.
 
     >>> evaluate({"q": {"a": 1, "b": 0}}, {"q": ["a", "x"]}, ["NumRel"])["NumRel"]
     1.0
@@ -89,7 +91,7 @@ def NumRel(judged: Judged, *, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """The number of relevant documents in the top k, each counted once; the sum over all queries.
+    """The number of relevant documents in the top k, each counted once, summed over all queries.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["NumRelRet"])["NumRelRet"]
     1.0
@@ -105,7 +107,7 @@ def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def Hits(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """The number of relevant documents in the top k, each counted once; NumRelRet as a mean instead of a sum.
+    """The number of relevant documents in the top k, each counted once: NumRelRet averaged over queries, not summed.
 
     >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x"]}, ["Hits@10"])["Hits@10"]
     0.5

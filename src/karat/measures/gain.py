@@ -19,7 +19,7 @@ Ideal = Annotated[
     Literal["truth", "retrieved"],
     Help("the ideal ranking: the best order of all judged documents, or of those retrieved"),
 ]
-Floor = Annotated[float, Help("the lowest grade with a gain; grades of 0 or less never have one")]
+Floor = Annotated[float, Help("the lowest grade that has a gain; grades of 0 or less never do")]
 _DCG_EXP = {"dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")}}
 
 
@@ -77,7 +77,7 @@ def nDCG(
     """Normalised discounted cumulative gain: DCG divided by the DCG of a perfect ranking.
 
     The perfect ranking contains all judged documents, retrieved or not, best first; a cut-off applies to it too. With
-    `ideal=retrieved` it contains only retrieved documents, so that missing ones do not lower the value.
+    `ideal=retrieved` it contains only retrieved documents, so documents that were not retrieved do not lower the value.
 
     >>> evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]}, ["nDCG@10"])["nDCG@10"]
     0.7601875334318685

@@ -18,7 +18,7 @@ from karat.registry import Help, register
     unjudged=monotone,
 )
 def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
-    """Precision: the share of the top k that is relevant.
+    """Precision: the share of the top k documents that are relevant.
 
     Ranks that a shorter list leaves empty count as not relevant.
 
@@ -35,7 +35,7 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     unjudged=normalised,
 )
 def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """R-precision: precision at rank R, where a perfect ranking has found all R relevant documents.
+    """R-precision: precision at rank R, the number of relevant documents.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["Rprec"])["Rprec"]
     0.5

@@ -44,7 +44,7 @@ def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     unjudged=normalised_with_cutoff,
 )
 def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
-    """Complete recall: whether every relevant document is in the top k, which multi-hop questions need.
+    """Complete recall: whether every relevant document is in the top k, as multi-hop questions require.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "b", "x"]}, ["RecallAll@2"])["RecallAll@2"]
     1.0

@@ -30,7 +30,7 @@ def SetP(judged: Judged, *, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def SetR(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Set recall: the share of the relevant documents that are retrieved, recall without a cut-off.
+    """Set recall: the share of the relevant documents that are retrieved; recall without a cut-off.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetR"])["SetR"]
     0.5
@@ -62,7 +62,7 @@ def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
     unjudged=monotone,
 )
 def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Set average precision: set precision times set recall, repeated documents counted once.
+    """Set average precision: set precision times set recall, with repeated documents counted once.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetAP"])["SetAP"]
     0.125

@@ -43,7 +43,7 @@ def ERR(
     k: K | None = None,
     max_grade: Annotated[float, Help("the highest grade of the scale", low=0, exclusive=True)] = 4,
 ) -> Floats:
-    """Expected reciprocal rank of the document at which a reader stops, more likely at one with a higher grade.
+    """Expected reciprocal rank of the document at which a reader stops; higher grades make stopping more likely.
 
     A grade above max_grade is an error, because the probability of stopping could exceed 1.
 
@@ -82,7 +82,7 @@ def RBP(
     *,
     k: K | None = None,
     p: Persistence = 0.8,
-    rel: Annotated[float, Help("if set, the gain is 1 from this grade on, and 0 below it")] | None = None,
+    rel: Annotated[float, Help("if set, grades of at least this have gain 1, and lower grades 0")] | None = None,
 ) -> Floats:
     """Rank-biased precision: a reader goes on to the next rank with probability p.
 

@@ -34,7 +34,7 @@ class Mark:
     style: str
 
 
-BEST = Mark("*", "the best of its column", "bold green")
+BEST = Mark("*", "best in its column", "bold green")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Table:
 
     @property
     def legend(self) -> tuple[str, ...]:
-        """A line per kind of mark: `* the best of its column`."""
+        """A line per kind of mark: `* best in its column`."""
         return tuple(f"{mark.symbol} {mark.meaning}" for mark in self._marks)
 
     @property

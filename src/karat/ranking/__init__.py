@@ -1,4 +1,4 @@
-"""Order, ties and duplicates: from a truth and a run to Judged."""
+"""Order, ties and duplicates: from ground truth and a run to Judged."""
 
 from karat.ranking.kernel import Observations, RankingRules, judge, judge_document_lists
 

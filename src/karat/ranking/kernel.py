@@ -1,4 +1,4 @@
-"""Order, ties and duplicates: from a truth and a run to Judged."""
+"""Order, ties and duplicates: from ground truth and a run to Judged."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class _BatchRanker:
             raise KaratError(
                 f"document {doc} is listed twice for query {query}",
                 where=table.locate(query, doc),
-                hint='Fix the run, or keep the best-ranked one with duplicates="first" (--duplicates first).',
+                hint='Fix the run, or keep the higher rank with duplicates="first" (--duplicates first).',
             )
         best: dict[tuple[int, str], int] = {}
         for row, segment, doc in zip(repeated.tolist(), segments.tolist(), docs, strict=True):
@@ -227,7 +227,7 @@ class _BatchRanker:
         return keep
 
     def _positions(self, queries: Sequence[str]) -> Ints:
-        """The position of each query in the truth, or -1 if it is not there."""
+        """The position of each query in the ground truth, or -1 if it is not there."""
         position = self.truth.positions
         return np.fromiter((position.get(query, -1) for query in queries), np.int64, len(queries))
 

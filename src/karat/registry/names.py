@@ -43,7 +43,9 @@ def parse_name(text: str) -> ParsedName:
     for part in _COMMA.split(inside) if inside and inside.strip() else []:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         value = unquote(value)
-        require(name and equals and value, f"{shown(text)}: {shown(part.strip())} is not parameter=value", _HINT)
+        require(
+            name and equals and value, f"{shown(text)}: {shown(part.strip())} is not of the form parameter=value", _HINT
+        )
         require(name not in parameters, f"{shown(text)} sets {name} twice", _HINT)
         parameters[name] = value
     return ParsedName(shape["name"], parameters, shape["cutoff"])

@@ -85,16 +85,14 @@ class Parameter:
         if self.kind is bool:
             return "true or false"
         if self.kind is str:
-            return "a text: not empty, without spaces at either end, and without both kinds of quotes"
+            return "a non-empty text without spaces at either end and without both kinds of quotes"
         noun = "a whole number" if self.kind is int else "a number"
         low, high = self.help.low, self.help.high
         if low is not None and high is not None:
             between = "strictly between" if self.help.exclusive else "between"
             return f"{noun} {between} {format_value(low)} and {format_value(high)}"
         if low is not None:
-            return f"{noun} {'above' if self.help.exclusive else 'from'} {format_value(low)}" + (
-                "" if self.help.exclusive else " up"
-            )
+            return f"{noun} {'above' if self.help.exclusive else 'of at least'} {format_value(low)}"
         return noun
 
 
@@ -104,7 +102,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     found = {}
     for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-            raise KaratError(f"{function.__name__}: {name} must be a keyword parameter", hint="Put a * before it.")
+            raise KaratError(f"{function.__name__}: {name} must be a keyword-only parameter", hint="Put a * before it.")
         hint = hints.get(name, type(parameter.default) if parameter.default is not REQUIRED else str)
         found[name] = _parameter(name, hint, parameter.default)
     return MappingProxyType(found)

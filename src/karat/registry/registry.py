@@ -53,7 +53,7 @@ class Metadata(TypedDict, total=False):
     """other names. An alias may set parameters (`rbp(p=0.9)`). An alias that ends in `_` is followed by a number: the
     cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`)"""
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]]
-    """parameters of other libraries: which parameter and value each of their values stands for"""
+    """parameters of other libraries: maps each of their values to a parameter and its value here"""
     example_at: str
     """the cut-off that the error suggests if a required one is missing"""
     conflict: Callable[[Measure], str | None]

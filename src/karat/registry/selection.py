@@ -29,7 +29,7 @@ def select_measures(
     """
     selected = [_select(measure, rel, subjects) for measure in listed_measures(measures)]
     example = DEFAULT_ANSWER_MEASURES[1] if subjects == ("answers",) else DEFAULT_MEASURES[0]
-    require(selected, "no measures were given", f"Give at least one, for example {example}.")
+    require(selected, "no measures were given", f"Name at least one, for example {example}.")
     return list(dict.fromkeys(selected))
 
 
@@ -52,7 +52,7 @@ def subject_of(measure: Measure) -> Subject:
 def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
     measure = named.check() if isinstance(named, Measure) else _parse_for(str(named), subjects)
     subject = subject_of(measure)
-    require(subject in subjects, f"{measure} is a measure of {subject}", _USE_INSTEAD[subject])
+    require(subject in subjects, f"{measure} measures {subject}, not {' and '.join(subjects)}", _USE_INSTEAD[subject])
     # `AP(rel=1)` is the measure AP, because defaults are left out of the settings, but its name sets rel.
     sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)
     parameter = measure.definition.parameters.get("rel")

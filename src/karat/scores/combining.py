@@ -35,9 +35,9 @@ def known_range(name: str) -> tuple[float, float] | None:
 
 
 def unknown_directions(names: Iterable[str]) -> list[str]:
-    """A note for each measure that is not registered: whether higher values are better is not known."""
+    """A note for each measure that is not registered: higher values may not be better."""
     return [
-        f"{name} is not a measure of karat: higher values are assumed to be better."
+        f"{name} is not a registered measure, so higher values are assumed to be better."
         for name in names
         if not meanings(name)
     ]

@@ -1,4 +1,4 @@
-"""Scores to Arrow, pandas, polars, JSON, CSV and Parquet, and back from files."""
+"""Convert Scores to Arrow, pandas, polars, JSON, CSV and Parquet, and load them from files."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _checked(queries: list[str], values: dict[str, Any], findings: Any, name: st
 
 def _not_scores(where: str, why: str) -> KaratError:
     return KaratError(
-        f"not a scores file of karat: {why}",
+        f"not a karat scores file: {why}",
         where=where,
         hint="Save them with scores.to_json, to_csv or to_parquet; or `karat evaluate ... --per-query -o FILE`.",
     )

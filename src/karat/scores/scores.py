@@ -167,14 +167,14 @@ class Scores:
         from karat.analysis.explain import explain
 
         valid = isinstance(k, int) and not isinstance(k, bool) and k >= 0
-        require(valid, f"k={shown(k)} is not a number of ranks", "Give a whole number, for example k=20.")
+        require(valid, f"k={shown(k)} is not a number of ranks", "Pass a whole number, for example k=20.")
         return explain(self, str(query), k)
 
     def bounds(self, measure: str | Measure, max_grade: float | None = None) -> Bounds:
         """The lowest and the highest value that a measure could have if the unjudged documents were judged.
 
-        Each unjudged document that was retrieved may be graded 0 or `max_grade`, which is the largest grade of the
-        truth unless given.
+        Each unjudged document that was retrieved may be graded 0 or `max_grade`, by default the largest grade in the
+        ground truth.
 
         >>> from karat import evaluate
         >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR").bounds("RR").mean
@@ -195,8 +195,8 @@ class Scores:
         """The scores of each group of queries, to see where a system is weak.
 
         `by` is `"length"` (the number of words of the query; `texts` maps ids to texts), `"relevant"` (the number of
-        relevant documents), or any property of queries: a mapping or a function of query ids, or a list of a value per
-        query. Numbers are grouped into ranges; `bins` is the number of ranges, or their edges.
+        relevant documents), or any property of queries: a mapping or a function of query ids, or a list with one value
+        per query. Numbers are grouped into ranges; `bins` is the number of ranges, or their edges.
 
         >>> from karat import evaluate
         >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, "RR")
@@ -298,7 +298,9 @@ class Scores:
         canonical = [str(measure) for measure in meanings(text)] or [text]
         names = [name for name in canonical if name in self.values]
         if len(names) > 1:
-            raise KaratError(f"{text} may mean {' or '.join(names)}", hint=f"Write {' or '.join(names)}.")
+            raise KaratError(
+                f"{text} is ambiguous: it can mean {' or '.join(names)}", hint=f"Write {' or '.join(names)}."
+            )
         if names:
             return names[0]
         near = did_you_mean(canonical[0], self.values)

@@ -23,7 +23,7 @@ _BY_ID = Key()
 def read_truth(
     source: Any, *, columns: Mapping[str, str] | None = None, key: Key = _BY_ID, name: str = "the ground truth"
 ) -> Truth:
-    """Read the judged documents of each query; `columns` renames the columns of a data frame, `name` is for errors."""
+    """Read the judged documents of each query. `columns` maps column names; `name` is used in errors."""
     if isinstance(source, Truth):
         return source
     _check_columns(source, columns, "truth_columns")
@@ -77,7 +77,7 @@ def read_run(
             queries, lists = plural(len(truth.queries), "query"), plural(len(source), "list")
             raise KaratError(
                 f"the ground truth has {queries} and {name} has {lists}",
-                hint="Lists are matched by position: give one list per query, an empty one if nothing was retrieved.",
+                hint="Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved.",
             )
         return run_from_mapping(mapping_from_lists(source, truth.queries, name), key, name)
     raise KaratError(f"{shown(source)} is not a run", hint=_collect_hint(source) + _RUN_HINT)
@@ -88,7 +88,7 @@ def _check_key_is_id(key: Key, path: str) -> None:
         raise KaratError(
             f"a TREC file contains only ids, so documents cannot be matched by {key.field}",
             where=path,
-            hint="Match by id or prefix, or give documents: a mapping, lists, or a results file (JSON lines).",
+            hint="Match by id or prefix, or pass documents as a mapping, lists, or a results file (JSON lines).",
         )
 
 
@@ -111,6 +111,6 @@ def _truth_from_rows(table: ScoredRows) -> Truth:
         raise KaratError(
             f"document {doc} is judged twice for query {query}",
             where=table.locate(query, doc),
-            hint="Keep one judgment of each document.",
+            hint="Keep one judgment per document.",
         )
     return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores)

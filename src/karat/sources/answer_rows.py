@@ -26,7 +26,7 @@ from karat.sources.records import (
 from karat.sources.text_file import TextFile
 
 AnswerRows = Iterator[tuple[str, str, Any]]
-"""For each answer: its place for errors, the id of its question, and the answer as given."""
+"""For each answer: its location (for errors), the id of its question, and the answer as given."""
 
 # The default names of the fields: the first name that any record has is used. In a file of gold answers, their field
 # may also be named answer.
@@ -39,7 +39,7 @@ HINT = {
     " or a table with the columns query and answer.",
 }
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
-_MAX_LISTED = 20  # names of fields in a message
+_MAX_LISTED = 20  # field names listed in a message
 
 _Names = Mapping[str, Sequence[str]]
 
@@ -117,7 +117,7 @@ def _from_list(
     if len(queries) != len(answers):
         raise KaratError(
             f"gold answers are given for {plural(len(queries), 'question')}, but {name} has {len(answers):,}",
-            hint="Lists are matched by position: give one answer per question, or None.",
+            hint="Lists are matched by position: pass one answer per question, or None.",
         )
     for at, (query, value) in enumerate(zip(queries, answers, strict=True)):
         yield f"{name}[{at}]", query, value
@@ -160,7 +160,9 @@ def _used_name(records: Sequence[tuple[str, Record]], field: str, names: Sequenc
         return next(name for name in names if name in record)
     fields = ", ".join(map(str, list(record)[:_MAX_LISTED])) or "none"
     what = f"no field {shown(names[0])}" if len(names) == 1 else f"no field for the {field}"
-    raise KaratError(what, where=where, hint=f"The fields are {fields}. Name it: {rename_hint(field, '...')}")
+    raise KaratError(
+        what, where=where, hint=f"The fields are {fields}. If it has another name, use {rename_hint(field, '...')}"
+    )
 
 
 # Files.
@@ -246,5 +248,5 @@ def _records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         is_column = hasattr(source, "tolist") or hasattr(source, "to_list")
-        hint = "Call .tolist() on it." if is_column else "Give a data frame with the columns query and answer."
+        hint = "Call .tolist() on it." if is_column else "Pass a data frame with the columns query and answer."
         raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None

@@ -22,7 +22,7 @@ PredictedAnswers = dict[str, str | None]
 def read_gold_answers(
     source: Any, fields: Mapping[str, str] | None = None, name: str = "the ground truth"
 ) -> GoldAnswers:
-    """Read the gold answers of each question; `fields` has the names of fields, `name` is for errors.
+    """Read the gold answers of each question. `fields` maps field names; `name` is used in errors.
 
     >>> read_gold_answers({"q1": "Paris", "q2": ["9", "nine"], "q3": None})
     {'q1': ('Paris',), 'q2': ('9', 'nine'), 'q3': None}

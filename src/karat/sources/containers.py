@@ -23,9 +23,9 @@ class Truth:
     """Ground truth: the judged documents of each query, and their grades.
 
     The documents of query i are rows `offsets[i]` to `offsets[i + 1]` of `docs` (their keys) and `grades`.
-    `keyless` counts listed documents without a key, which can never match. `scores` has, for documents listed with
-    scores, these scores as grades, and 1 for all others; an error if the scores are not valid grades; and None if no
-    document was listed with a score. `documents` has the documents as they were given, or None if all are plain keys.
+    `keyless` counts listed documents without a key, which can never match. `scores` contains the scores of documents
+    that were listed with scores, as grades, and 1 for all others. It is an error if a score is not a valid grade, and
+    None if there are no scores. `documents` contains the documents as they were given, or None if all are plain keys.
     """
 
     queries: tuple[str, ...]
@@ -85,7 +85,7 @@ class Truth:
 class RankedLists:
     """Lists of documents in rank order, without scores. A document may be listed more than once.
 
-    `docs` has their keys (None matches nothing), `documents` the documents as they were given.
+    `docs` contains their keys (None matches nothing), and `documents` the documents as they were given.
     """
 
     queries: list[str]
@@ -95,7 +95,7 @@ class RankedLists:
 
 @dataclass(frozen=True, eq=False)
 class ScoredMappings:
-    """Documents with scores, as one mapping per query; `scores` and `offsets` have the scores of all queries."""
+    """Documents with scores, as one mapping per query; `scores` and `offsets` contain the scores of all queries."""
 
     queries: list[str]
     docs: list[dict[str, float]]

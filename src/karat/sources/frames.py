@@ -36,12 +36,12 @@ class FrameColumns:
             if not isinstance(name, str):
                 raise KaratError(
                     f"{shown(name)} is not the name of a column",
-                    hint=f"Give the name of the column for {role} as text.",
+                    hint=f"Pass the name of the column for {role} as a string.",
                 )
             if role not in roles:
                 raise KaratError(
                     f"{shown(role)} is not one of the columns {', '.join(roles[:-1])} and {roles[-1]}",
-                    hint="Give your names for these columns, for example {'doc': 'docno'}.",
+                    hint="Map them to the names of your columns, for example {'doc': 'docno'}.",
                 )
         return cls(*(given.get(role, role) for role in roles))
 
@@ -65,8 +65,8 @@ def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
         raise KaratError(
             f"{problem} {shown(wanted)}; the columns are {', '.join(map(shown, table.column_names)) or 'none'}",
             where=name,
-            hint=f"{'' if count else did_you_mean(wanted, table.column_names)} Other column names are given with "
-            "truth_columns= and run_columns=, for example {'doc': 'docno'}.".strip(),
+            hint=f"{'' if count else did_you_mean(wanted, table.column_names)} If yours have other names, use "
+            "truth_columns= or run_columns=, for example {'doc': 'docno'}.".strip(),
         )
     return table[wanted]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 
 from karat.documents.fields import DocumentLike, document_scores
-from karat.errors import KaratError, plural
+from karat.errors import KaratError
 
 
 def grades_by_key(
@@ -22,7 +22,7 @@ def grades_by_key(
         return None
     if missing:
         raise KaratError(
-            f"only {len(given) - missing} of {plural(len(given), 'gold document')} have a score",
+            f"{missing} of {len(given)} gold documents {'has' if missing == 1 else 'have'} no score",
             where=where,
             hint="Give a score to all gold documents of a query, or to none.",
         )

@@ -1,4 +1,4 @@
-"""Checks of the lists that evaluators and pooled metrics take: one element per query."""
+"""Check the lists that evaluators and pooled metrics take: one element per query."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ DocumentLists = Sequence[Sequence[DocumentLike]]
 def check_same_length(inputs: Mapping[str, Sequence[object]], *, allow_empty: bool = False) -> None:
     """Reject inputs that are not lists of one length; `inputs` maps the name of each input to its value."""
     for name, values in inputs.items():
-        check_list(values, name, "Give one element per query.")
+        check_list(values, name, "Pass one element per query.")
     lengths = {len(values) for values in inputs.values()}
     if len(lengths) > 1 or (lengths == {0} and not allow_empty):
         raise KaratError(
             " and ".join(f"{name} has length {len(values)}" for name, values in inputs.items()),
-            hint="Give each one element per query, and at least one query.",
+            hint="Pass lists with one element per query, and at least one query.",
         )
 
 
@@ -29,7 +29,7 @@ def check_document_lists(inputs: Mapping[str, Sequence[Sequence[object]]]) -> No
     for name, lists in inputs.items():
         for query, documents in enumerate(lists):
             if type(documents) is not list:  # nearly all are lists, and there may be millions of them
-                check_list(documents, f"{name}, query {query}", "Give one list per query: [[doc, ...], [doc, ...]].")
+                check_list(documents, f"{name}, query {query}", "Pass one list per query: [[doc, ...], [doc, ...]].")
 
 
 def check_list(values: object, where: str, hint: str) -> None:

@@ -100,7 +100,7 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
             raise KaratError(
                 f"{shown(docs)} is not a list of documents",
                 where=f"{name}, query {at}",
-                hint="Give one list per query: [[doc, ...], [doc, ...]].",
+                hint="Pass one list per query: [[doc, ...], [doc, ...]].",
             )
     return dict(zip(queries, lists, strict=True))
 

@@ -44,7 +44,7 @@ def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
             hint = f"{did_you_mean(str(field), FIELDS)} The fields are {', '.join(FIELDS)}.".strip()
             raise KaratError(f"{shown(field)} is not a field of results", hint=hint)
         if not isinstance(name, str) or not name:
-            hint = f"Give the name of the field for {field} as text."
+            hint = f"Pass the name of the field for {field} as a string."
             raise KaratError(f"{shown(name)} is not the name of a field", hint=hint)
     return {field: field for field in FIELDS} | dict(fields or {})
 
@@ -74,7 +74,7 @@ def records_from_list(records: Sequence[Record], name: str) -> Iterator[tuple[st
 
 
 def records_from_json_lines(source: TextFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
-    """Each object of a JSON lines file with its place; `read` has the names of the fields that will be read.
+    """Each object of a JSON lines file with its place; `read` lists the fields that will be read.
 
     A field that appears twice in an object is an error.
     """

@@ -29,7 +29,7 @@ PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answ
 """The parts of results that can be evaluated, and the two fields that each needs."""
 
 _HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
-_DOCUMENTS = "Give a list of texts, of ids, or of documents, or {document: number}."
+_DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 _ELSEWHERE = {
     "query": "If gold answers and predicted answers are in two files, use `karat answers`.",
     "truth": "To evaluate only answers, the fields are gold_answers and answer.",
@@ -43,7 +43,7 @@ class Results:
     """The ground truth, run, gold answers and predicted answers of a results file, each by query.
 
     The documents of a query are a list of texts, ids and mappings, or `{document: number}`: the number is a grade in
-    the ground truth and a score in the run. `queries` has all queries in order; `name` is for messages.
+    the ground truth and a score in the run. `queries` lists all queries in order; `name` is used in messages.
     """
 
     name: str
@@ -72,8 +72,8 @@ def read_results(
 ) -> Results:
     """Read results from a JSON lines file or a list of records.
 
-    `fields` gives the names of fields that are named differently: `{"retrieved": "response.source_nodes"}`; a dot
-    reads a field of an inner object. A query without ground truth is only in the run, and a query without retrieved
+    `fields` maps karat's field names to yours: `{"retrieved": "response.source_nodes"}`; a dot reads a field of an
+    inner object. A query without ground truth is only in the run, and a query without retrieved
     documents only in the ground truth. The parts in `required` must be present; those in `optional` are read if they
     are. At least one part must be present.
 
@@ -93,7 +93,7 @@ def read_results(
             raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _results("the results", records_from_list(source, "the results"), names, required, optional)
-    raise KaratError(f"results cannot be read from {shown(source)}", hint="Give a path or a list of dictionaries.")
+    raise KaratError(f"results cannot be read from {shown(source)}", hint="Pass a path or a list of dictionaries.")
 
 
 def is_results(source: TextFile) -> bool:
@@ -170,7 +170,7 @@ def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mappi
         if field in PARTS["documents"] or inner is None:
             raise
         # In many logs the answer is an object.
-        hint = f"Name the text in it: {rename_hint(field, f'{name}.{inner}')}"
+        hint = f"Use the text in it: {rename_hint(field, f'{name}.{inner}')}"
         raise KaratError(error.what, where=error.where, hint=hint) from None
 
 
@@ -183,7 +183,7 @@ def _incomplete_parts(
             if found[present] and not found[missing]:
                 queries = plural(len(found[present]), "query")
                 message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
-                hint = f"If the field has another name, give it: {rename_hint(missing, '...')}"
+                hint = f"If the field has another name, use {rename_hint(missing, '...')}"
                 yield message, len(found[present]), hint
 
 
@@ -220,7 +220,7 @@ def _documents(value: object, where: str) -> Any:
         if bool in kinds:
             doc = next(doc for doc, number in value.items() if isinstance(number, bool))
             hint = "Grades and scores are numbers: write 1 and 0."
-            raise KaratError(f"the number of document {shown(doc)} is {value[doc]}", where=where, hint=hint)
+            raise KaratError(f"the grade or score of document {shown(doc)} is {value[doc]}", where=where, hint=hint)
         return value
     if isinstance(value, list | tuple):
         return [item if type(item) is str else _document(item, where, at) for at, item in enumerate(value)]
@@ -269,5 +269,5 @@ def _missing_field_error(
     known = [each for alias in ALIASES[field] for each in free if each.rpartition(".")[2].casefold() == alias]
     # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
     likely = [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
-    hint = f"{listed} Name it: {rename_hint(field, likely[0] if likely else '...')}"
+    hint = f"{listed} If it has another name, use {rename_hint(field, likely[0] if likely else '...')}"
     return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(field, '')}".rstrip())

@@ -55,7 +55,7 @@ class SpansWithDocuments:
 def read_spans(
     truth: Any, run: Any, names: tuple[str, str] = ("the ground truth", "the run"), ignore_identical_ids: bool = False
 ) -> SpansWithDocuments:
-    """Read the spans of ground truth and run, each a mapping by query or one list per query; `names` are for errors.
+    """Read the spans of ground truth and run, each a mapping by query or one list per query. Errors use `names`.
 
     The lists of a run are matched with the queries of the ground truth by position. `ignore_identical_ids` leaves out
     spans of documents whose id is that of their query.
@@ -121,7 +121,7 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
     if queries is not None and len(source) != len(queries):
         raise KaratError(
             f"the ground truth has {plural(len(queries), 'query')} and {name} has {plural(len(source), 'list')}",
-            hint="Lists are matched by position: give one list per query, an empty one if nothing was retrieved.",
+            hint="Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved.",
         )
     return dict(zip(queries or map(str, range(len(source))), source, strict=True))
 

@@ -1,7 +1,7 @@
 """Read a text file in blocks of whole lines that end where the first column changes, so that memory stays flat.
 
-Gzip is recognised by its first bytes and decompressed while reading. A pipe is read into memory, because it cannot be
-read twice, and a run whose queries are not grouped has to be.
+Gzip is recognised by its first bytes and decompressed while reading. A pipe is read into memory:
+a run whose lines are not grouped by query is read twice, and a pipe can be read only once.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class TextFile:
     def _file(self) -> BinaryIO:
         if self._content is None and self.path == "-":
             if sys.stdin is None:
-                raise KaratError("standard input is closed", hint="Give the name of a file.")
+                raise KaratError("standard input is closed", hint="Name a file instead.")
             self._content = self._read_pipe(sys.stdin.buffer)
         if self._content is None:
             try:
@@ -221,5 +221,5 @@ def _cannot_read(path: str, error: OSError) -> KaratError:
             names = []
         return KaratError("no such file", where=path, hint=did_you_mean(Path(path).name, names) or None)
     if isinstance(error, IsADirectoryError):
-        return KaratError("this is a folder, not a file", where=path, hint="Give the path of a file in it.")
+        return KaratError("this is a folder, not a file", where=path, hint="Name a file in it.")
     return KaratError(f"cannot be read: {error.strerror or error}", where=path)

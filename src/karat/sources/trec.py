@@ -1,7 +1,7 @@
 """Read TREC qrels (ground truth) and runs.
 
 Columns are separated by any mix of spaces and tabs; blank lines and lines that begin with # are skipped. Arrow's CSV
-parser reads the text as it is if every separator is a single character, and after collapsing white space if not. If
+parser reads the text as it is if every separator is a single character; otherwise white space is collapsed first. If
 both fail, each line is parsed in Python, which defines the format and names the line with an error.
 """
 
@@ -255,7 +255,7 @@ def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> Kara
         hint += " This looks like a run: are ground truth and run in the wrong order?"
     elif layout is RUN and count == len(QRELS.columns):
         hint += " This looks like ground truth: are ground truth and run in the wrong order?"
-    return KaratError(plural(count, "column"), where=where, hint=hint)
+    return KaratError(f"the line has {plural(count, 'column')}", where=where, hint=hint)
 
 
 def _locate(source: TextFile, query: str, doc: str) -> str:

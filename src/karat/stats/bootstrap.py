@@ -42,7 +42,7 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     if np.ptp(values) == 0:
         return observed, observed
     normal = NormalDist()
-    # Resamples whose mean is the observed one, up to rounding, count half as below it.
+    # A resample whose mean equals the observed mean, up to rounding, counts as half a resample below it.
     rounding = ROUNDING * float(np.abs(values).max())
     above = np.count_nonzero(means > observed + rounding)
     below = (np.count_nonzero(means < observed - rounding) + len(means) - above) / (2 * len(means))

@@ -17,7 +17,7 @@ def weak_group(columns: Sequence[Floats], least: int = 5, seed: int = SEED) -> t
 
     The test statistic is the largest distance, in standard errors, of any group below the mean of the others. The
     values are permuted at random over groups of the same sizes; p is the share of permutations that reach the observed
-    statistic, so that it is corrected for the number of groups. Groups of fewer than `least` values are not tested.
+    statistic, which corrects it for the number of groups. Groups of fewer than `least` values are not tested.
     None if there is nothing to compare.
     """
     sizes = np.array([len(column) for column in columns], np.int64)

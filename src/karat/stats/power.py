@@ -25,7 +25,7 @@ def spread_of(differences: Floats) -> float:
 def effect_size(differences: Floats) -> float | None:
     """Cohen's d of paired differences: their mean over their standard deviation.
 
-    0 if all are zero; None for fewer than two, and if all are the same, because the standard deviation is then 0.
+    0 if all differences are zero; None if there are fewer than two, or if all are equal, as their deviation is then 0.
     """
     if len(differences) < 2:
         return None

@@ -185,7 +185,7 @@ def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = 
 
     The differences are centred and resampled; p = (b + 1) / (resamples + 1), where b is the number of resamples that
     reach the observed |t|. The t of a resample whose standard deviation is 0 is infinite, or 0 if its mean is 0. None
-    as for the t-test; 1 if all differences are zero.
+    in the same cases as for the t-test; 1 if all differences are zero.
     """
     t = _t(differences)
     if not t:

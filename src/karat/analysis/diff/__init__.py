@@ -117,7 +117,7 @@ class Diff(Tabular):
         """Why neither documents nor answers can be shown; None if they can."""
         measure = next(iter(meanings(self.measure)), None)
         if measure is None:
-            return f"{self.measure} is not a measure of karat: the documents that moved cannot be shown."
+            return f"{self.measure} is not a registered measure: the documents that moved cannot be shown."
         if measure.definition.takes == "answers":
             known = all(scores.answers is not None for scores in self.scores)
             return None if known else "these scores contain no answers: evaluate again to see them."
@@ -184,7 +184,7 @@ def diff(
 ) -> Diff:
     """The queries that changed most on a measure. Both scores have the same queries, in the same order."""
     valid = n is None or (isinstance(n, int) and not isinstance(n, bool) and n >= 1)
-    require(valid, f"n={shown(n)} is not a number of queries", "Give a whole number from 1 on, or None for all.")
+    require(valid, f"n={shown(n)} is not a number of queries", "Pass a positive whole number, or None for all.")
     name = before.only([measure]).measures[0]
     after.only([name])
     return Diff(name, names, (before, after), n, losses)

@@ -104,7 +104,7 @@ def _notes(diff: Diff) -> tuple[str, ...]:
         f" {worse:,} worse{which}"
     ]
     if nulls := int(np.isnan(diff.differences).sum()):
-        lines.append(f"note: {plural(nulls, 'query')} left out, without a value in {before} or {after}.")
+        lines.append(f"note: {plural(nulls, 'query')} left out (no value in {before} or {after}).")
     if not shown:
         lines.append("no query became worse" if diff.losses else "no query changed")
     if diff.limitation is not None:
@@ -117,7 +117,7 @@ def _notes(diff: Diff) -> tuple[str, ...]:
 def _legend(diff: Diff) -> str:
     before, after = diff.names
     return (
-        f"contribution: change of the score as the document moves from {before} to {after}"
+        f"contribution: change in the score when the document moves from {before} to {after}"
         " (one document at a time, topmost first)"
     )
 

@@ -1,4 +1,4 @@
-"""Lists of gold and predicted answers to Answers, for all evaluators of answers."""
+"""Convert lists of gold and predicted answers to Answers, for all evaluators of answers."""
 
 from __future__ import annotations
 

@@ -45,13 +45,13 @@ class DocumentMeasureEvaluator(SerializableComponent):
         if chosen.definition.takes != "judged":
             answers = chosen.definition.takes == "answers"
             hint = "Use AnswerMeasureEvaluator." if answers else "Call karat.evaluate instead."
-            raise KaratError(f"{chosen} is a measure of {chosen.definition.takes}, not of documents", hint=hint)
+            raise KaratError(f"{chosen} measures {chosen.definition.takes}, not documents", hint=hint)
         self.measure = str(chosen)
         if match is not None and document_comparison_field != "content":
             field = shown(document_comparison_field)
             raise KaratError(
                 f"match={shown(match)} and document_comparison_field={field} cannot be combined",
-                hint="Give the field to the matcher, as in chunk(field=meta.text).",
+                hint="Pass the field to the matcher, as in chunk(field=meta.text).",
             )
         chosen_match = None if match is None else matcher_of(match)
         self.match = match if isinstance(chosen_match, FunctionMatcher | None) else str(chosen_match)

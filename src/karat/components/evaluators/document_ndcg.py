@@ -11,8 +11,8 @@ from karat.matching.matchers import Match
 class DocumentNDCGEvaluator(DocumentMeasureEvaluator):
     """Normalised discounted cumulative gain of the whole list: the measure `nDCG`.
 
-    The score of a gold document is its grade. Either all gold documents of a question have a score, or none has; then
-    each grade is 1.
+    The score of a gold document is its grade. Either all gold documents of a question have a score or
+    none has; without scores, each grade is 1.
 
     >>> from karat import Document
     >>> evaluator = DocumentNDCGEvaluator()

@@ -23,7 +23,7 @@ class RecallMode(Enum):
 
     @staticmethod
     def from_str(string: str) -> RecallMode:
-        """The mode with a name."""
+        """The mode with this name."""
         for mode in RecallMode:
             if mode.value == string:
                 return mode

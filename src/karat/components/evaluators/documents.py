@@ -1,4 +1,4 @@
-"""Lists of gold and retrieved documents to Judged, for all evaluators of documents."""
+"""Convert lists of gold and retrieved documents to Judged, for all evaluators of documents."""
 
 from __future__ import annotations
 

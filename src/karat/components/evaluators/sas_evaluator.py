@@ -44,9 +44,9 @@ class SASEvaluator(SerializableComponent):
         if isinstance(model, os.PathLike):
             model = os.fspath(model)
         if not isinstance(model, str) or not model.strip():
-            raise KaratError(f"model={shown(model)} is not the name of a model", hint="Give its name, or its folder.")
+            raise KaratError(f"model={shown(model)} is not the name of a model", hint="Pass its name or its folder.")
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise KaratError(f"batch_size={shown(batch_size)} is not a number of texts", hint="Give 1 or more.")
+            raise KaratError(f"batch_size={shown(batch_size)} is not a positive whole number", hint="Use 1 or more.")
         self.model = model
         self.batch_size = batch_size
         self.device = _device_name(device)
@@ -73,7 +73,7 @@ class SASEvaluator(SerializableComponent):
         """The evaluator as `{"type", "init_parameters"}`, which `from_dict` reads; a token cannot be saved."""
         if self.token is not None and not isinstance(self.token, Mapping):
             hint = "Omit it, and set HF_TOKEN in the environment instead."
-            raise KaratError("a token is not written to a file", hint=hint)
+            raise KaratError("a token cannot be saved", hint=hint)
         return super().to_dict()
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ def _device_name(device: Any) -> str | None:
             pass
     if type(device).__module__.partition(".")[0] == "torch":
         return str(device)
-    raise KaratError(f"device={shown(device)} is not a device", hint='Give its name, such as "cpu" or "cuda:0".')
+    raise KaratError(f"device={shown(device)} is not a device", hint='Pass its name, such as "cpu" or "cuda:0".')
 
 
 def _token_description(token: Any) -> Any:
@@ -123,5 +123,5 @@ def _variables(token: Any) -> list[str]:
     names = token.get("env_vars") if isinstance(token, Mapping) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or "token" in token:
         # The message does not show the value, because it may be a secret.
-        raise KaratError("this is not a token", hint="Pass it as a text, or omit it and set HF_TOKEN.")
+        raise KaratError("this is not a token", hint="Pass it as a string, or omit it and set HF_TOKEN.")
     return names

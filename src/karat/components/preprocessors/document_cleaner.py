@@ -89,9 +89,9 @@ class DocumentCleaner(SerializableComponent):
         cleaned = [[new for each in listed if (new := self._cleaned(each, steps)) is not None] for listed in lists]
         given, left = sum(map(len, lists)), sum(map(len, cleaned))
         if empty := sum(each.content is None for listed in lists for each in listed):
-            _log.warning("karat: documents without content, returned unchanged: %d of %d", empty, given)
+            _log.warning("karat: returned %d of %d documents unchanged because they have no content", empty, given)
         if given > left:
-            _log.info("karat: documents dropped, shorter than min_content_length: %d of %d", given - left, given)
+            _log.info("karat: dropped %d of %d documents that are shorter than min_content_length", given - left, given)
         return {"documents": cleaned if nested else cleaned[0]}
 
     def _steps(self) -> list[Step]:
@@ -129,7 +129,7 @@ def _on_each_page(step: Step) -> Step:
 
 
 def _as_ascii(text: str) -> str:
-    """Without accents, and without the characters that are still not ASCII then."""
+    """The text without accents and without all other characters that are not ASCII."""
     return normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
 
 
@@ -160,7 +160,7 @@ def _is_list(thing: object) -> bool:
 
 def _is_nested(documents: Sequence[Any]) -> bool:
     """Whether there is one list per question; a mixture of lists and documents is an error."""
-    hint = "Give a list of documents, or one list of documents per question."
+    hint = "Pass a list of documents, or one list of documents per question."
     if not _is_list(documents):
         raise KaratError(f"{shown(documents)} is not a list", where="documents", hint=hint)
     nested = bool(documents) and _is_list(documents[0])
@@ -172,7 +172,7 @@ def _is_nested(documents: Sequence[Any]) -> bool:
 
 
 def _check_substrings(given: Any) -> None:
-    hint = "Give a list of texts that are not empty."
+    hint = "Pass a list of strings that are not empty."
     _check(given is None or _is_list(given), "remove_substrings", f"{shown(given)} is not a list", hint)
     for each in given or ():
         _check(isinstance(each, str) and each, "remove_substrings", f"{shown(each)} cannot be removed", hint)
@@ -187,26 +187,26 @@ def _check_form(given: object) -> None:
 
 def _check_length(given: object) -> None:
     valid = isinstance(given, int) and not isinstance(given, bool) and given >= 0
-    _check(valid, "min_content_length", f"{shown(given)} is not a length", "Give an integer; 0 drops no documents.")
+    _check(valid, "min_content_length", f"{shown(given)} is not a length", "Use an integer; 0 drops no documents.")
 
 
 def _check_replacements(given: Any) -> None:
     what = f"{shown(given)} is not a dictionary"
-    _check(given is None or isinstance(given, Mapping), "replace_regexes", what, "Give {pattern: replacement}.")
+    _check(given is None or isinstance(given, Mapping), "replace_regexes", what, "Pass {pattern: replacement}.")
     for pattern, replacement in (given or {}).items():
         _check_regex(pattern, replacement, "replace_regexes")
 
 
 def _check_regex(pattern: Any, replacement: Any, parameter: str) -> None:
     for each in (pattern, replacement):
-        _check(isinstance(each, str), parameter, f"{shown(each)} is not text", "Patterns and replacements are texts.")
+        _check(isinstance(each, str), parameter, f"{shown(each)} is not text", "Patterns and replacements are strings.")
     wrong = pattern
     try:
         compiled = re.compile(pattern)
         wrong = replacement
         compiled.sub(replacement, "")  # parses the replacement, even if there is nothing to replace
     except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
-        hint = "Write patterns and replacements as for Python's re; re.escape makes a pattern of plain text."
+        hint = "Write patterns and replacements as for Python's re; re.escape turns plain text into a pattern."
         raise KaratError(f"{shown(wrong)} cannot be used: {error}", where=_place(parameter), hint=hint) from None
 
 

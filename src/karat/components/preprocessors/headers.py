@@ -9,7 +9,7 @@ from collections.abc import Sequence
 def without_headers_and_footers(text: str) -> str:
     """Remove the longest phrase that all pages share in their first 300 characters, and in their last 300.
 
-    The first and the last page often have no header or footer: they are not searched, but the phrase is removed from
+    The first and the last page often have no header or footer. They are not searched, but the phrase is removed from
     them too.
     """
     pages = text.split("\f")
@@ -29,7 +29,7 @@ def _longest_shared_phrase(texts: Sequence[str]) -> str:
         shared = {phrase: None for phrase in shared if phrase in here}
         if not shared:
             return ""
-    # Of several longest phrases the first: the result is the same in every process.
+    # If several phrases are longest, take the first, so that every process gives the same result.
     return max(shared, key=len)
 
 
