@@ -91,7 +91,7 @@ TOP = 116
 LEFT, LEFT_WIDTH = EDGE, 336
 RIGHT, RIGHT_WIDTH = 662, WIDTH - EDGE - 662
 ROW, ROW_GAP, CUT_GAP = 60, 8, 24
-BENDS = 586  # lines run straight up to here, so that they do not cross the labels of other rows
+BENDS = 606  # lines run straight up to here, so that they do not cross the labels of other rows
 GOLD_GAP = 24
 TILE = 62
 
@@ -144,7 +144,7 @@ def lines(
         end = (place.start + place.stop) // 2 + spread(of_gold.index(row), len(of_gold), 22)
         shade = colour(row, golds)
         look = 'stroke-dasharray="5 4" stroke-opacity="0.55"' if row.repeated else ""
-        label = f"{row.reason}, repeated" if row.repeated else row.reason
+        label = f"{row.reason}, again" if row.repeated else row.reason
         width = round(6.2 * len(label) + 16)
         left = LEFT + LEFT_WIDTH + 10
         bend = (RIGHT - BENDS) // 2
