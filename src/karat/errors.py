@@ -10,7 +10,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u2
 
 
 class KaratError(ValueError):
-    """What is wrong, where, and what to do about it.
+    """An error in the input: what is wrong, where, and how to fix it.
 
     >>> print(KaratError("score 'abc' is not a number", where="run.trec:7", hint="Scores are numbers."))
     run.trec:7: score 'abc' is not a number. Scores are numbers.

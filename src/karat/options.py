@@ -39,7 +39,7 @@ class Option:
 
 
 class EvaluationOptions(TypedDict, total=False):
-    """How a run is evaluated: keyword arguments of `evaluate`. `EVALUATION_OPTIONS` has their defaults and help."""
+    """How a run is evaluated: keyword arguments of `evaluate`. `EVALUATION_OPTIONS` lists their defaults and help."""
 
     match: Match
     missing: Missing

@@ -224,9 +224,9 @@ def test_the_command_line_explains_span_measures_and_their_kind_of_data() -> Non
     from karat.cli import program
 
     explained = CliRunner().invoke(program, ["measures", "SpanRecall"]).output
-    for word in ("SpanRecall[@k]", "|G ∩ C| / |G|", "takes", "(document, start, end)", ">>>"):
+    for word in ("SpanRecall[@k]", "|G ∩ C| / |G|", "input", "(document, start, end)", ">>>"):
         assert word in explained
-    assert "takes  " not in CliRunner().invoke(program, ["measures", "R"]).output
+    assert "input  " not in CliRunner().invoke(program, ["measures", "R"]).output
 
 
 # Reading spans.

@@ -99,7 +99,7 @@ def test_a_wrong_use_is_an_error_and_not_a_failed_assertion(good: Scores) -> Non
         assert_scores(good)
     with pytest.raises(KaratError, match=r"min\['RR'\]: a limit of 50 is out of range"):
         assert_scores(good, min={"RR": 50})
-    with pytest.raises(KaratError, match=r"max_drop\['RR'\]: the max-drop of RR needs a baseline"):
+    with pytest.raises(KaratError, match=r"max_drop\['RR'\]: a max-drop rule for RR needs a baseline"):
         assert_scores(good, max_drop={"RR": 0.1})
 
 

@@ -82,7 +82,7 @@ class Answers:
         return self.best(list(map(function, *self.pairs)), lowest=lowest)
 
     def overlap(self, normalize: str) -> WordOverlap:
-        """How many words the two texts of each pair share after normalisation: counted once for all measures."""
+        """How many words the two texts of each pair share after normalization: counted once for all measures."""
         if normalize not in self._overlaps:
             # Only the counts of a block are kept: its words would need an integer each.
             rows = [_overlap(block, normalize) for block in self.blocks()] or [_overlap(Pairs([], []), normalize)]

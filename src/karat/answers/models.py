@@ -39,7 +39,7 @@ class Model(Protocol):
 def load_model(model: str, device: str | None = None, token: str | None = None) -> Model:
     """Load a model by its name; the last two sentence-transformers models stay in memory.
 
-    `wordllama` stands for the static embeddings of the package of that name. Any other name is a sentence-transformers
+    `wordllama` selects the static embeddings of the wordllama package. Any other name is a sentence-transformers
     model: a folder, or a name on the Hugging Face hub, which is downloaded unless it is already on this machine.
     """
     require(

@@ -1,6 +1,6 @@
-"""Normalisation of answers before they are compared: SQuAD's, one for any language, ROUGE's, or none.
+"""Normalization of answers before they are compared: SQuAD's, one for any language, ROUGE's, or none.
 
-Each normaliser takes many texts at once and returns one line per text, with its words separated by spaces.
+Each normalizer takes many texts at once and returns one line per text, with its words separated by spaces.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _rouge_unicode(text: str) -> str:
 
 
 def _by_encoding(texts: list[str], if_ascii: Callable[[str], str], otherwise: Callable[[str], str]) -> list[str]:
-    """Normalise all ASCII texts (usually most of them) in one call, and all others in another.
+    """Normalize all ASCII texts (usually most of them) in one call, and all others in another.
 
     One call per text takes five times as long. Both functions work line by line, so joined texts do not mix.
     """
@@ -124,4 +124,4 @@ NORMALIZERS = {
     "false": Normalizer(unchanged_lines),
     "rouge": Normalizer(rouge_lines, keep_wordless=True),
 }
-"""The normalisers by the value of `normalize`, and the one of ROUGE."""
+"""The normalizers by the value of `normalize`, and the one of ROUGE."""

@@ -51,7 +51,7 @@ class Side(NamedTuple):
 
 
 class PairedWords:
-    """The words of gold answers and of the predicted answer to each, after normalisation."""
+    """The words of gold answers and of the predicted answer to each, after normalization."""
 
     def __init__(self, golds: Sequence[str], predictions: Sequence[str], normalize: str) -> None:
         text = np.arange(len(predictions))

@@ -61,7 +61,7 @@ def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool) -> Table:
     header = ("measure", *(["run"] if several else []), "score", "lowest", "highest", "unjudged")
     first = next(iter(bounds.values()))
     note = (
-        f"{plural(len(first.queries), 'query')}; lowest and highest: the possible scores if the unjudged documents"
+        f"{plural(len(first.queries), 'query')}; lowest and highest: the possible scores if each unjudged document"
         f" were graded 0 or {format_value(first.max_grade)}"
     )
     return Table(header, tuple(rows), (note,), labels=2 if several else 1)

@@ -73,7 +73,7 @@ def command() -> None:
     print_text(CHUNKS)
     scores = {match: evaluate_results(demo.RESULTS, MEASURES, match=match) for match in MATCHES}
     table = by_system(scores)
-    # The rows are not ranked: no way of matching is better than another, they answer different questions.
+    # The rows are not ranked: no way of matching is better than another; they answer different questions.
     rows = tuple(tuple(replace(cell, mark=None) for cell in row) for row in table.rows)
     print_table(replace(table, header=("match", *table.header[1:]), rows=rows, notes=table.notes[:1]))
     print_text(ANSWERED)

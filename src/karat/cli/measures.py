@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _TAKES = {
-    "spans": "spans in truth and run: (document, start, end)",
+    "spans": "spans in ground truth and run: (document, start, end)",
     "answers": "gold answers and a predicted answer: karat answers, evaluate_answers",
 }
 
@@ -71,9 +71,9 @@ def explanation(definition: Definition) -> Iterator[str]:
     facts = {
         "formula": definition.formula,
         "reference": definition.reference,
-        "takes": _TAKES.get(definition.takes, ""),
+        "input": _TAKES.get(definition.takes, ""),
         "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
-        "multiple golds": "the best score counts" if definition.takes == "answers" else "",
+        "gold answers": "if there are several, the best score counts" if definition.takes == "answers" else "",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
                         "geometric": "the geometric mean over queries"}[definition.combine],
         "also known as": ", ".join(alias.replace("_(p=?)", ".p").rstrip("_") + ("_k" if alias.endswith("_") else "")

@@ -63,5 +63,8 @@ def usage_error(error: click.UsageError) -> KaratError:
     if isinstance(error, click.MissingParameter) and error.param is not None:
         return KaratError(f"{error.param.human_readable_name} is missing", hint=usage)
     if isinstance(error, click.BadParameter) and error.param is not None:
-        return KaratError(error.message.rstrip("."), where=max(error.param.opts, key=len))
+        return KaratError(
+            error.message.rstrip(".").replace("a valid float", "a number").replace("a valid integer", "a whole number"),
+            where=max(error.param.opts, key=len),
+        )
     return KaratError(what, hint=usage)

@@ -111,7 +111,7 @@ def contains_scores(path: str) -> bool:
     """Whether a file is JSON or Parquet as karat writes it.
 
     karat's JSON has a brace alone in its first line, whereas a line of results is a whole object. JSON that was
-    reformatted is recognised by keys that results do not have.
+    reformatted is recognized by keys that results do not have.
     """
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes[-2:]]
     compressed = suffixes[-1:] == [".gz"]

@@ -1,4 +1,4 @@
-"""Standard output: colour and folding on a terminal, plain text in a pipe, and a quiet end when nobody reads on."""
+"""Standard output: colour and folding on a terminal, plain text in a pipe, and a quiet exit if the pipe is closed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_output(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough.
+        # The reader (`| head`) closed the pipe.
         _discard_output()
         raise SystemExit(0) from None
     except OSError as error:
@@ -83,5 +83,5 @@ def colour_console() -> Console | None:
 
 
 def _discard_output() -> None:
-    """Send what is still buffered to the null device; otherwise Python complains about it when it ends."""
+    """Send what is still buffered to the null device; otherwise Python reports an error about it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -34,7 +34,7 @@ def compare(
 
     - `measures`: the measures to compare; by default all that the systems have in common.
     - `test`: the significance test: `randomization` (paired; exact if few queries differ), `t`, `wilcoxon` or
-      `bootstrap`, all two-sided, or `tukey` (randomised HSD) for many systems at once.
+      `bootstrap`, all two-sided, or `tukey` (randomized HSD) for many systems at once.
     - `correction`: the correction of p-values for multiple comparisons: `holm`, `bonferroni`, `bh` (Benjamini and
       Hochberg) or `none`. `family` says which comparisons are corrected together: those of one `measure`, or `all`.
     - `queries`: `same` raises an error if the systems have different queries; `common` compares the queries that

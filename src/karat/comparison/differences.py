@@ -167,7 +167,7 @@ def _randomized(pairs: Sequence[Pair], method: Method) -> list[float | None]:
 
 
 def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
-    """Tukey's randomised HSD: all systems are tested together, on the queries with a value in all of them."""
+    """Tukey's randomized HSD: all systems are tested together, on the queries with a value in all of them."""
     found: dict[str, Floats] = {}
     for values in dict.fromkeys(pair.values for pair in pairs):
         if values.complete.any():

@@ -95,7 +95,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _sentences(comparison: Comparison) -> tuple[str, ...]:
-    """The results in words; of many sentences only those of the first measure, or a count."""
+    """The results as sentences; if there are many, only those of the first measure, or a count."""
     sentences = comparison.sentences
     if len(sentences) <= _MAX_SENTENCES:
         return sentences

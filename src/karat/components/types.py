@@ -127,7 +127,7 @@ def _accepts_anything(kind: Any) -> bool:
 def _is_subclass(cls: type, wanted: type) -> bool:
     try:
         if cls in (str, bytes) and wanted is not cls and issubclass(wanted, Iterable):
-            # A text is a sequence of texts, but someone who passes one forgot the list around it.
+            # A string is a sequence of strings, but a caller who passes one probably forgot the list around it.
             return False
         return issubclass(cls, _NUMBERS.get(wanted, wanted))
     except TypeError:  # a protocol that cannot be checked

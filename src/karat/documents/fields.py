@@ -152,7 +152,7 @@ def _nested_value(document: object, field: str) -> object:
 
 
 def _is_missing(value: object) -> bool:
-    """Whether a value means that there is none: NaN, NaT, or a value that cannot be compared."""
+    """Whether a value marks missing data: NaN, NaT, or a value that cannot be compared."""
     try:
         return bool(value != value)
     except Exception:  # pandas' NA, a signalling NaN

@@ -1,4 +1,4 @@
-"""The key a document is matched by: one of its fields, optionally normalised."""
+"""The key a document is matched by: one of its fields, optionally normalized."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Keys = list[str | None]
 
 @dataclass(frozen=True)
 class Key:
-    """A field of documents (`id`, `content`, `meta.name`), and how its value is normalised.
+    """A field of documents (`id`, `content`, `meta.name`), and how its value is normalized.
 
     >>> Key("content", ("case",)).of(["Paris", {"content": "ROME"}, {"id": "x"}], "here")
     ['paris', 'rome', None]
@@ -33,7 +33,7 @@ class Key:
         return self.of(documents, where)
 
     def folded(self, found: Sequence[str | None]) -> Keys:
-        """Keys in their normalised form."""
+        """Keys in their normalized form."""
         return [normalized(text, self.folds) if text else text for text in found]
 
 

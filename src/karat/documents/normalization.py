@@ -17,7 +17,7 @@ Folds = tuple[str, ...]
 FOLDS: Folds = ("unicode", "case", "punctuation", "space")
 
 CACHE_SIZE = 4_096
-"""How many texts are cached: texts that several queries share are normalised once, and memory stays flat."""
+"""How many texts are cached: texts that several queries share are normalized once, and memory stays flat."""
 
 
 def parse_folds(given: str | bool | Iterable[str] | None) -> Folds:
@@ -48,7 +48,7 @@ def format_folds(folds: Folds) -> str:
 
 
 def normalized(text: str, folds: Folds) -> str:
-    r"""A text in its normalised form. Normalising it again changes nothing.
+    r"""A text in its normalized form. Normalizing it again changes nothing.
 
     `unicode` converts to NFKC (ﬁ to fi, ① to 1), `case` folds case (ß to ss), `punctuation` removes punctuation, and
     `space` replaces any white space by one space and strips both ends.

@@ -146,7 +146,7 @@ def _check_fields(match: Matcher, judged: Judged, observations: Observations, ru
         ("the ground truth", match.gold_key.field, keyless_golds, keyless_golds + len(judged.gold_grade)),
         (run, match.key.field, keyless, int(judged.retrieved.sum())),
     ):
-        # With normalisation, documents that have the field may still be without a key.
+        # With normalization, documents that have the field may still be without a key.
         if field != "id" and not match.key.folds and 0 < without == total:
             hint = "match= must name a field of the documents."
             if where == "the ground truth" and match == Same(field):

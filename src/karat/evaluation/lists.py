@@ -17,7 +17,7 @@ _WORTH_A_WARNING = ("empty-truths", "nothing-found", "nothing-retrieved", "keyle
 
 @dataclass(frozen=True, eq=False)
 class JudgedLists:
-    """Lists of documents after matching: `binary` has grade 1 for each gold document, `graded` has their scores."""
+    """Lists of documents after matching: in `binary`, each gold document has grade 1; in `graded`, its score."""
 
     binary: Judged
     scores: Floats | KaratError | None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Joiner:
     """Finds the judged documents of the ground truth in batches of a run.
 
-    `positions` has, for each query of a batch, its position among the judged queries, or -1 if it is not there.
+    `positions` contains, for each query of a batch, its position among the judged queries, or -1 if it is not there.
     """
 
     def __init__(self, truth: Truth, match: Matcher) -> None:
@@ -62,7 +62,7 @@ class Joiner:
         return np.repeat(np.arange(len(sizes)), sizes), names, np.asarray(numbers, np.int64)
 
     def find_in_table(self, batch: ScoredRows, hashes: Hashes, positions: Ints) -> tuple[Ints, list[str], Ints]:
-        """The hits: the row, the id of the retrieved document, and the judged document; `hashes` has a hash per row."""
+        """The hits: row, id of the retrieved document, and judged document; `hashes` has one hash per row."""
         from karat.sources import arrays
 
         if self._by_lookup:
@@ -85,7 +85,7 @@ class Joiner:
         return RowFinder.from_truth(self._truth)
 
     def _rows_by_key(self, batch: ScoredRows, positions: Ints) -> tuple[Ints, Ints]:
-        """Find rows by their normalised ids, and by the text before each separator in them, the last one first."""
+        """Find rows by their normalized ids, and by the text before each separator in them, the last one first."""
         from karat.sources import arrays
         from karat.sources.hashing import row_hashes
 
@@ -159,8 +159,8 @@ class Joiner:
 class JoinedLists(NamedTuple):
     """Hits in lists of retrieved documents: the query, the position in the list from 0, and the gold document.
 
-    `gold_sizes` counts the distinct gold documents of each query, `sizes` its retrieved documents. `scores` has the
-    scores of the gold documents, None if they have no scores, or the error if a score is wrong. `golds_without_key`
+    `gold_sizes` counts the distinct gold documents of each query, `sizes` its retrieved documents. `scores` lists
+    the scores of the gold documents, None if they have no scores, or the error if a score is wrong. `golds_without_key`
     counts gold documents without a key; `without_key` counts retrieved ones, in queries without a hit.
     """
 

@@ -35,7 +35,7 @@ class Matcher(ABC):
 
     name: ClassVar[str] = ""
     compares_text: ClassVar[bool] = False
-    """Whether its comparer compares texts, and normalises them; otherwise keys are normalised when they are read."""
+    """Whether its comparer compares texts, and normalizes them; otherwise keys are normalized when they are read."""
 
     field: str
     normalize: Folds
@@ -136,7 +136,7 @@ class Prefix(Matcher):
 
     @property
     def folded_separator(self) -> str:
-        """The separator as it appears in normalised ids, between two other characters."""
+        """The separator as it appears in normalized ids, between two other characters."""
         return normalized(f"x{self.separator}x", self.normalize)[1:-1]
 
     def reason(self, retrieved: str, gold: str) -> str:
@@ -179,7 +179,7 @@ class Fuzzy(Matcher):
     """Similar text: rapidfuzz's partial ratio reaches the threshold, from 0 to 100.
 
     The ratio is the similarity of the shorter text and the best-matching part of the longer one. Both texts are
-    normalised first, and must share 12 characters in a row, or be equal.
+    normalized first, and must share 12 characters in a row, or be equal.
     """
 
     name: ClassVar[str] = "fuzzy"

@@ -74,7 +74,7 @@ def nDCG(
     credit: Credit = "gold",
     rel: Floor = 0,
 ) -> Floats:
-    """Normalised discounted cumulative gain: DCG divided by the DCG of a perfect ranking.
+    """Normalized discounted cumulative gain: DCG divided by the DCG of a perfect ranking.
 
     The perfect ranking contains all judged documents, retrieved or not, best first; a cut-off applies to it too. With
     `ideal=retrieved` it contains only retrieved documents, so documents that were not retrieved do not lower the value.

@@ -32,7 +32,7 @@ def SpanRecall(spans: Spans, *, k: K | None = None) -> Floats:
 
 @register(
     formula=f"SpanPrecision@k = |G ∩ C| / |C|, {_SETS}",
-    reference=f"{_CHROMA}; there a character counts as often as it is retrieved",
+    reference=f"{_CHROMA}, which counts a character each time it is retrieved",
     takes="spans",
 )
 def SpanPrecision(spans: Spans, *, k: K | None = None) -> Floats:
@@ -49,7 +49,7 @@ def SpanPrecision(spans: Spans, *, k: K | None = None) -> Floats:
 
 @register(
     formula=f"SpanIoU@k = |G ∩ C| / |G ∪ C|, {_SETS}",
-    reference=f"{_CHROMA}; there a character counts as often as it is retrieved",
+    reference=f"{_CHROMA}, which counts a character each time it is retrieved",
     takes="spans",
 )
 def SpanIoU(spans: Spans, *, k: K | None = None) -> Floats:

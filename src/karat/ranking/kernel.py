@@ -84,7 +84,7 @@ def judge_document_lists(
 ) -> tuple[Judged, Observations, Floats | KaratError | None]:
     """Rank the gold documents of each query in its list; `names` are the names of the two inputs in errors.
 
-    In Judged, all gold documents have grade 1. The third value has their scores, None if they have no scores, or the
+    In Judged, all gold documents have grade 1. The third value is an array of their scores, None without scores, or the
     error if a score is wrong.
     """
     if not isinstance(match, Same):

@@ -22,7 +22,7 @@ Function = Callable[..., "NDArray[Any]"]
 
 _INPUT: dict[str, str] = {
     "judged": "judged documents",
-    "spans": "spans, (document, start, end)",
+    "spans": "spans (document, start, end)",
     "answers": "answers",
 }
 

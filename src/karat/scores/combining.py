@@ -44,7 +44,7 @@ def unknown_directions(names: Iterable[str]) -> list[str]:
 
 
 def differences(mine: Floats, theirs: Floats) -> Floats:
-    """mine − theirs, and 0 for values that differ by rounding only."""
+    """mine − theirs, and 0 for values that differ only by rounding."""
     found = np.asarray(mine - theirs)
     size = np.maximum(1, np.maximum(np.abs(mine), np.abs(theirs)))
     found[np.abs(found) <= ROUNDING * size] = 0

@@ -74,5 +74,5 @@ def _is_plain(source: Any) -> bool:
 
 def _repeated_question(query: str, where: str, rows: Iterable[tuple[str, str, object]]) -> KaratError:
     first = next(place for place, each, _ in rows if each == query)
-    hint = "Keep one of them. Several gold answers of a question are given as a list."
+    hint = "Keep one of them. If a question has several gold answers, put them in a list."
     return KaratError(f"question {shown(query)} was already in {first}", where=where, hint=hint)

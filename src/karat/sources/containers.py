@@ -41,7 +41,7 @@ class Truth:
         return (self.docs if self.documents is None else self.documents)[golds.start : golds.stop]
 
     def normalized_by(self, key: Key) -> Truth:
-        """This ground truth with normalised keys; documents with the same key are merged, with the largest grade."""
+        """This ground truth with normalized keys; documents with the same key are merged, with the largest grade."""
         if not key.folds:
             return self
         folded = key.folded(self.docs)

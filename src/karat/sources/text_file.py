@@ -1,6 +1,6 @@
 """Read a text file in blocks of whole lines that end where the first column changes, so that memory stays flat.
 
-Gzip is recognised by its first bytes and decompressed while reading. A pipe is read into memory:
+Gzip is recognized by its first bytes and decompressed while reading. A pipe is read into memory:
 a run whose lines are not grouped by query is read twice, and a pipe can be read only once.
 """
 

@@ -16,7 +16,7 @@ _MAX_QUERIES = 2**1000
 
 
 def spread_of(differences: Floats) -> float:
-    """The sample standard deviation (n - 1) of two or more differences; 0 if they differ by rounding only."""
+    """The sample standard deviation (n - 1) of two or more differences; 0 if they differ only by rounding."""
     if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
         return 0.0
     return float(differences.std(ddof=1))

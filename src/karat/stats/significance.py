@@ -22,7 +22,7 @@ _GROUPS = 64
 _COLUMNS = 64
 # The signs of the 8 queries of a group, by random byte.
 _SIGNS = np.where(np.arange(256) >> np.arange(8)[:, None] & 1, 1.0, -1.0)
-# Sums of the randomised Tukey test at a time. For few systems, tables contain all orders of the scores of one query or
+# Sums of the randomized Tukey test at a time. For few systems, tables contain all orders of the scores of one query or
 # of a few queries, about a thousand entries.
 _CELLS = 1 << 18
 _FEW_SYSTEMS = 6
@@ -30,7 +30,7 @@ _ENTRIES = 1 << 10
 
 
 def randomization(differences: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
-    """The p-value of each column by the paired randomisation test: the share of random signs with as large a |sum|.
+    """The p-value of each column by the paired randomization test: the share of random signs with as large a |sum|.
 
     A row is a query, a column a comparison; all columns share the random signs. With up to 38 differences that are
     not zero, all sign patterns are counted and p is exact. With more, p = (b + 1) / (permutations + 1), where b is the
@@ -141,7 +141,7 @@ def _t(differences: Floats) -> float | None:
 def wilcoxon(differences: Floats) -> float | None:
     """The p-value of Wilcoxon's signed-rank test; zeros are left out.
 
-    1 if all differences are zero, None if there are no differences. Sizes that differ by rounding only share a rank.
+    1 if all differences are zero, None if there are no differences. Sizes that differ only by rounding share a rank.
     """
     if not len(differences):
         return None
@@ -170,7 +170,7 @@ def rank_sum(differences: Floats) -> float:
 def _levels(differences: Floats) -> Floats:
     """The signed levels of the differences that are not zero: the smallest size is level 1, the next 2, and so on.
 
-    Sizes that differ by rounding only have the same level.
+    Sizes that differ only by rounding have the same level.
     """
     sizes = np.abs(differences)
     tolerance = ROUNDING * sizes.max(initial=0.0)
@@ -181,7 +181,7 @@ def _levels(differences: Floats) -> Floats:
 
 
 def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> float | None:
-    """The p-value of the studentised bootstrap test (Sakai 2006).
+    """The p-value of the studentized bootstrap test (Sakai 2006).
 
     The differences are centred and resampled; p = (b + 1) / (resamples + 1), where b is the number of resamples that
     reach the observed |t|. The t of a resample whose standard deviation is 0 is infinite, or 0 if its mean is 0. None
@@ -202,7 +202,7 @@ def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = 
 
 
 def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
-    """The p-values of all pairs of systems by the randomised Tukey HSD test (Carterette 2012), as a matrix.
+    """The p-values of all pairs of systems by the randomized Tukey HSD test (Carterette 2012), as a matrix.
 
     A row is a query, a column a system. In each permutation the scores of every query are shuffled over the systems;
     p = (b + 1) / (permutations + 1), where b is the number of permutations in which the range of the means is at least

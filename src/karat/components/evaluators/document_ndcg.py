@@ -9,7 +9,7 @@ from karat.matching.matchers import Match
 
 @component
 class DocumentNDCGEvaluator(DocumentMeasureEvaluator):
-    """Normalised discounted cumulative gain of the whole list: the measure `nDCG`.
+    """Normalized discounted cumulative gain of the whole list: the measure `nDCG`.
 
     The score of a gold document is its grade. Either all gold documents of a question have a score or
     none has; without scores, each grade is 1.
