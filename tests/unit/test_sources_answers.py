@@ -641,7 +641,7 @@ INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
         json.dumps({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}] * 2}]}]}),
         "question '1' was already in .*answers, question 1",
         ", question 1",
-        r"^Keep one of them\. Several gold answers of a question are given as a list\.",
+        r"^Keep one of them\. If a question has several gold answers, put them in a list\.",
     ),
     "a data set with a number": (
         '{"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": [{"text": 3}]}]}]}]}',
@@ -675,7 +675,7 @@ def test_an_invalid_file_is_an_error_with_a_place_and_a_hint(
     assert len(str(error)) < 1000
 
 
-REPEATED = r"^Keep one of them\. Several gold answers of a question are given as a list\."
+REPEATED = r"^Keep one of them\. If a question has several gold answers, put them in a list\."
 INVALID_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
     "a list": ('{"q1": ["a"]}', r"\['a'\] is not text", ", question q1", "Pass one predicted answer per question"),
     "a list in a line": (GOOD + '{"query": "q", "answer": []}', r"\[\] is not text", ":2", "Pass one predicted answer"),

@@ -209,7 +209,7 @@ def test_the_arrays_are_read_only() -> None:
 
 
 def test_a_measure_given_the_wrong_kind_of_data_raises_an_error_that_names_the_right_one() -> None:
-    with pytest.raises(KaratError, match=r"^SpanRecall reads spans, \(document, start, end\)"):
+    with pytest.raises(KaratError, match=r"^SpanRecall reads spans \(document, start, end\)"):
         SpanRecall.compute(judged_of([]))
     with pytest.raises(KaratError, match=r"^R reads judged documents"):
         R.compute(read_spans([[]], [[]]).spans)
