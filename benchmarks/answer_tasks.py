@@ -53,7 +53,7 @@ def karat(kind: str) -> Evaluate:
 
 def squad(kind: str) -> Evaluate:
     def evaluate(truth: Texts, predictions: Texts) -> Means:
-        # As in SQuAD's script, each measure normalises the answers again.
+        # As in SQuAD's script, each measure normalizes the answers again.
         exact = [exact_match(gold, predictions[question]) for question, gold in truth.items()]
         overlap = [f1(gold, predictions[question]) for question, gold in truth.items()]
         return dict(zip(MEASURES[kind], (sum(exact) / len(truth), sum(overlap) / len(truth)), strict=True))

@@ -69,8 +69,8 @@ EVALUATION_OPTIONS: Mapping[str, Option] = {
     "missing": Option("zero", "Score queries missing from the run as 0, or skip them.", get_args(Missing)),
     "ties": Option(
         "trec",
-        "How equal scores are ordered: by document id as in trec_eval, as in the input, or relevant documents first"
-        " (best) or last (worst).",
+        "How equal scores are ordered: by document id, descending, as in trec_eval; as in the input; or relevant"
+        " documents first (best) or last (worst).",
         get_args(Ties),
     ),
     "duplicates": Option(

@@ -217,3 +217,17 @@ def test_the_demo_has_results_whose_chunks_are_found_by_prefix_and_by_text() -> 
     by_text = evaluate_results(demo.RESULTS, ["R@10", "nDCG@10"], match="chunk")
     assert by_prefix.per_query == by_text.per_query
     assert 0.4 < by_text["R@10"] < 0.6
+
+
+def test_bounds_of_results_are_those_of_the_library_and_answer_measures_share_one_note(tmp_path: Path) -> None:
+    printed = good(tmp_path, "evaluate", demo.RESULTS, "--match", "chunk", "--bounds")
+    assert printed.splitlines()[2] == "nDCG@10   0.5166   0.4708    0.9359        368"
+    assert printed.count("note: answer measures have no bounds.\n") == 1
+    document = json.loads(good(tmp_path, "evaluate", demo.RESULTS, "--match", "chunk", "--bounds", "--format", "json"))
+    bounds = evaluate_results(demo.RESULTS, "AP", match="chunk").bounds("AP")
+    assert document["AP"] == bounds.to_dict()
+
+
+def test_bounds_of_a_measure_without_bounds_are_an_error_that_lists_the_measures_with_bounds(tmp_path: Path) -> None:
+    message = mistake(tmp_path, "evaluate", demo.RESULTS, "-m", "EM", "--bounds")
+    assert "karat: answer measures have no bounds. Measures with bounds: P, " in message

@@ -149,16 +149,16 @@ def test_the_cases_worked_by_hand_have_the_same_values_when_evaluated_together()
         assert found == pytest.approx(expected, abs=1e-15), SQUAD_CASES[at]
 
 
-# gold, predicted, and whether they match exactly, with SQuAD's normalisation, and with the neutral one
+# gold, predicted, and whether they match exactly, with SQuAD's normalization, and with the neutral one
 EXACT_CASES: list[tuple[str, str, int, int, int]] = [
     ("Paris", "Paris", 1, 1, 1),
     ("Paris", "paris", 0, 1, 1),
     ("Paris", "Paris.", 0, 1, 1),
     ("Paris", " Paris", 0, 1, 1),
-    # Articles of one language are words in another, so the neutral normalisation keeps them
+    # Articles of one language are words in another, so the neutral normalization keeps them
     ("the cat", "cat", 0, 1, 0),
     ("la torre", "torre", 0, 0, 0),
-    # Only the neutral normalisation handles punctuation, Unicode forms and case beyond ASCII
+    # Only the neutral normalization handles punctuation, Unicode forms and case beyond ASCII
     ("¿La Torre?", "la torre", 0, 0, 1),
     ("it’s", "it's", 0, 0, 1),
     ("Straße", "STRASSE", 0, 0, 1),
@@ -231,7 +231,7 @@ def test_neutral_counts_the_words_of_any_language(gold: str, predicted: str, p: 
     assert f1(gold, predicted, normalize="neutral") == pytest.approx(f, abs=1e-15)
 
 
-def test_without_normalisation_words_are_separated_by_white_space() -> None:
+def test_without_normalization_words_are_separated_by_white_space() -> None:
     # The cat. (g=2) | the cat. the (p=3): cat. is in both, c=1; F1 = 2/5
     assert precision("The cat.", "the  cat.\nthe", normalize=False) == pytest.approx(1 / 3)
     assert recall("The cat.", "the  cat.\nthe", normalize=False) == pytest.approx(1 / 2)
@@ -240,11 +240,11 @@ def test_without_normalisation_words_are_separated_by_white_space() -> None:
     assert f1(" \n", "", normalize=False) == 1
 
 
-# gold, predicted, and whether it is found with SQuAD's normalisation, with the neutral one, and without any
+# gold, predicted, and whether it is found with SQuAD's normalization, with the neutral one, and without any
 CONTAINS_CASES: list[tuple[Gold, str, int, int, int]] = [
     ("1889", "It was finished in 1889.", 1, 1, 1),
     ("March 1889", "It was finished in march, 1889.", 1, 1, 0),
-    # Only whole words match, except without normalisation
+    # Only whole words match, except without normalization
     ("5", "15", 0, 0, 1),
     ("5", "50", 0, 0, 1),
     ("5", "It is 5.", 1, 1, 1),
@@ -253,7 +253,7 @@ CONTAINS_CASES: list[tuple[Gold, str, int, int, int]] = [
     # The words must be consecutive and in this order
     ("New York", "York New", 0, 0, 0),
     ("New York", "New old York", 0, 0, 0),
-    # Articles between them are ignored only by SQuAD's normalisation
+    # Articles between them are ignored only by SQuAD's normalization
     ("on mat", "it sat on the mat", 1, 0, 0),
     ("the mat", "it sat on a mat", 1, 0, 0),
     # Chinese and Japanese, in a sentence without spaces, and not the other way round
@@ -282,7 +282,7 @@ CONTAINS_CASES: list[tuple[Gold, str, int, int, int]] = [
 
 
 @pytest.mark.parametrize(("gold", "predicted", "squad", "neutral", "plain"), CONTAINS_CASES)
-def test_contains_finds_whole_words_or_without_normalisation_any_substring(
+def test_contains_finds_whole_words_or_without_normalization_any_substring(
     gold: Gold, predicted: str, squad: int, neutral: int, plain: int
 ) -> None:
     assert contains(gold, predicted) == contains(gold, predicted, normalize=True) == squad
@@ -462,7 +462,7 @@ def test_for_documents_f1_and_recall_mean_document_measures() -> None:
 
 @pytest.mark.parametrize("function", NORMALIZING.values(), ids=NORMALIZING)
 @pytest.mark.parametrize("wrong", ["yes", "", "squad", " neutral", None, 1, 0.0, ["true"]])
-def test_a_wrong_normalisation_is_an_error_that_lists_the_choices(function: Callable[..., float], wrong: Any) -> None:
+def test_a_wrong_normalization_is_an_error_that_lists_the_choices(function: Callable[..., float], wrong: Any) -> None:
     with pytest.raises(KaratError, match=r"normalize=.* is not one of true, neutral, false"):
         function("cat", "cat", normalize=wrong)
 
@@ -641,7 +641,7 @@ def test_neutral_contains_ignores_case_and_unicode_form() -> None:
 
 
 @given(gold=ANY_TEXTS, predicted=ANY_TEXTS)
-def test_without_normalisation_exact_match_and_contains_equal_pythons_operators(gold: str, predicted: str) -> None:
+def test_without_normalization_exact_match_and_contains_equal_pythons_operators(gold: str, predicted: str) -> None:
     assert exact_match(gold, predicted) == (gold == predicted)
     assert contains(gold, predicted, normalize=False) == (gold in predicted if gold else not predicted)
 

@@ -78,7 +78,7 @@ def is_same(folds: Sequence[str]) -> Says:
 def belongs(separator: str, folds: Sequence[str] = ()) -> Says:
     def says(retrieved: str, gold: str) -> bool:
         one, other = folded(retrieved, folds), folded(gold, folds)
-        # A character is appended before normalisation, so that blanks of the separator are not at the end.
+        # A character is appended before normalization, so that blanks of the separator are not at the end.
         return bool(other) and (one == other or one.startswith(folded(f"{other}{separator}x", folds)[:-1]))
 
     return says
@@ -336,10 +336,10 @@ def test_overlap_is_the_share_of_the_words_of_a_gold_that_a_chunk_contains(
 
 @given(texts=meeting(), folds=folds_asked)
 @settings(max_examples=50)
-def test_contents_match_if_they_are_equal_after_normalisation(texts: Texts, folds: tuple[str, ...]) -> None:
+def test_contents_match_if_they_are_equal_after_normalization(texts: Texts, folds: tuple[str, ...]) -> None:
     scores = run(texts, f"content(normalize={spelled(folds)})")
     assert scores.evidence is not None
-    # Golds that are equal after normalisation are one gold.
+    # Golds that are equal after normalization are one gold.
     once = {
         query: ([text for text in dict.fromkeys(folded(gold, folds) for gold in golds) if text], retrieved)
         for query, (golds, retrieved) in texts.items()
@@ -380,7 +380,7 @@ def documents(draw: st.DrawFn, field: str) -> tuple[list[Any], list[str | None]]
 
 @pytest.mark.parametrize("field", ["id", "content", "meta.x"])
 @given(data=st.data(), folds=folds_asked)
-def test_documents_of_any_kind_match_by_a_normalised_field(
+def test_documents_of_any_kind_match_by_a_normalized_field(
     field: str, data: st.DataObject, folds: tuple[str, ...]
 ) -> None:
     golds, gold_values = data.draw(documents(field))
@@ -440,7 +440,7 @@ def test_an_id_belongs_to_the_id_before_a_separator_in_it(case: tuple[str, Texts
 
 @given(case=ids(separators=("::", "#", "A", "é", "\ufb01", "Ⅷ", "ß", "::Chunk-", " - ", ": ", " ")), folds=folds_asked)
 @settings(max_examples=50)
-def test_ids_and_the_separator_of_prefix_are_normalised_alike(case: tuple[str, Texts], folds: tuple[str, ...]) -> None:
+def test_ids_and_the_separator_of_prefix_are_normalized_alike(case: tuple[str, Texts], folds: tuple[str, ...]) -> None:
     separator, texts = case
     assume(folded(f"x{separator}x", folds) != "xx")
     scores = run(texts, prefix(separator, normalize=folds))

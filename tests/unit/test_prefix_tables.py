@@ -1,4 +1,4 @@
-"""Prefixes and normalised ids in tables and TREC files: the same hits as in lists, ranked by every option of ties."""
+"""Prefixes and normalized ids in tables and TREC files: the same hits as in lists, ranked by every option of ties."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ FOLDED: dict[str, Callable[[str], str]] = {
 
 @given(case=cases(separators=("-", ".", "::"), letters="aAbBéÉ"), ties=ties_asked, fold=st.sampled_from(sorted(FOLDED)))
 @settings(max_examples=40)
-def test_normalised_ids_have_the_same_rank_in_every_input_format(
+def test_normalized_ids_have_the_same_rank_in_every_input_format(
     case: tuple[str, Golds, Ranked], ties: Ties, fold: str
 ) -> None:
     _, golds, ranked = case
@@ -165,7 +165,7 @@ def test_normalised_ids_have_the_same_rank_in_every_input_format(
 
 @given(case=cases(separators=("::", "-Chunk", "É")), ties=ties_asked)
 @settings(max_examples=40)
-def test_prefixes_can_be_normalised_in_every_input_format(case: tuple[str, Golds, Ranked], ties: Ties) -> None:
+def test_prefixes_can_be_normalized_in_every_input_format(case: tuple[str, Golds, Ranked], ties: Ties) -> None:
     separator, golds, ranked = case
     assume(all(len({gold.casefold() for gold in docs}) == len(docs) for docs in golds.values()))
 
@@ -277,7 +277,7 @@ def test_two_chunks_of_one_document_are_not_duplicates() -> None:
     assert (scores["R"], scores["P@3"]) == (0.5, 1.0)
 
 
-def test_golds_that_are_equal_after_normalisation_keep_the_larger_grade(tmp_path: Path) -> None:
+def test_golds_that_are_equal_after_normalization_keep_the_larger_grade(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q 0 Doc 1\nq 0 doc 3\nq 0 DOC 2\nq 0 other 1\n")
     golds = {"q": {"Doc": 1, "doc": 3, "DOC": 2, "other": 1}}
     for truth in (golds, tmp_path / "qrels", frame(golds, "grade")):  # type: ignore[arg-type]
@@ -286,7 +286,7 @@ def test_golds_that_are_equal_after_normalisation_keep_the_larger_grade(tmp_path
 
 
 @pytest.mark.parametrize("match", ["prefix", "id(normalize=all)", same("id", normalize=("space",))], ids=str)
-def test_equal_ids_are_hits_by_prefix_and_after_normalisation(match: Any) -> None:
+def test_equal_ids_are_hits_by_prefix_and_after_normalization(match: Any) -> None:
     golds = {"q": {"a": 1.0, "b": 0.0}}
     plain = evaluate(golds, frame({"q": {"b": 2.0, "x": 1.0, "a": 0.0}}, "score"), ["AP", "nDCG", "RR"])
     other = evaluate(golds, frame({"q": {"b": 2.0, "x": 1.0, "a": 0.0}}, "score"), ["AP", "nDCG", "RR"], match=match)

@@ -45,7 +45,7 @@ def p_value(differences: Floats, permutations: int = 2000, seed: int = 1) -> flo
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(tenths, min_size=0, max_size=10))
-def test_a_randomisation_test_of_few_queries_counts_all_sign_patterns(values: list[float]) -> None:
+def test_a_randomization_test_of_few_queries_counts_all_sign_patterns(values: list[float]) -> None:
     whole = np.round(np.array(values) * 10).astype(int)
     sums = np.array(list(product((-1, 1), repeat=len(values)))) @ whole
     assert p_value(np.array(values)) == np.mean(np.abs(sums) >= abs(whole.sum()))
@@ -55,7 +55,7 @@ def test_a_randomisation_test_of_few_queries_counts_all_sign_patterns(values: li
     "values",
     [[0.5, 0.25, -0.125, 0.75, 0.5, 1.0], [0.0, 0.5, 0.5, -0.5, 0.0, 0.5, 0.5, 1.0, 1.5], list(sample_differences(12))],
 )
-def test_a_randomisation_test_of_few_queries_agrees_with_scipy(values: list[float]) -> None:
+def test_a_randomization_test_of_few_queries_agrees_with_scipy(values: list[float]) -> None:
     by_scipy = scipy_stats.permutation_test(
         (np.array(values), np.zeros(len(values))),
         lambda x, y, axis: np.sum(x - y, axis=axis),
@@ -225,7 +225,7 @@ def test_the_t_of_a_constant_resample_is_infinite_unless_its_mean_is_zero() -> N
 
 
 @pytest.mark.parametrize("n", [30, 200])
-def test_the_tukey_test_of_two_systems_agrees_with_the_randomisation_test(n: int) -> None:
+def test_the_tukey_test_of_two_systems_agrees_with_the_randomization_test(n: int) -> None:
     first = np.random.default_rng(n).random(n)
     p = tukey(np.column_stack([first, first - sample_differences(n, 0.01)]), 20_000)
     assert p[0, 1] == pytest.approx(p_value(sample_differences(n, 0.01), 20_000), abs=0.02)

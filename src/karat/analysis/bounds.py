@@ -149,6 +149,8 @@ def _effect(measure: Measure) -> Effect:
             hint="Use a rel above 0.",
         )
     names = [known.name for known in definitions() if known.unjudged(Measure(known.name, definition=known))]
+    if definition.takes == "answers":
+        raise KaratError("answer measures have no bounds", hint=f"Measures with bounds: {', '.join(names)}.")
     raise KaratError(
         f"{measure} has no bounds: how unjudged documents affect it is not known",
         hint=f"Measures with bounds: {', '.join(names)}.",

@@ -17,16 +17,16 @@ from karat.scores.summary import cell_text, notes
 def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
     """Print or write the bounds of each measure and run."""
     bounds: dict[tuple[str, str], Bounds] = {}
-    errors: dict[str, str] = {}
+    errors: list[KaratError] = []
     for run, scores in runs.items():
         for measure in scores.measures:
             try:
                 bounds[measure, run] = scores.bounds(measure)
             except KaratError as error:
-                errors[measure] = str(error)
+                errors.append(error)
     if not bounds:
-        raise KaratError(next(iter(errors.values())))
-    under = (*(f"note: {text}" for text in dict.fromkeys(errors.values())), *notes(runs))
+        raise errors[0]
+    under = (*dict.fromkeys(f"note: {error.what}." for error in errors), *notes(runs))
     several = len(runs) > 1
     tables = _tables_per_query(bounds, several) if output.per_query else [_table(bounds, several)]
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *under))

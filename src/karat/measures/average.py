@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import Credit, K, Rel, normalised
+from karat.measures.settings import Credit, K, Rel, normalized
 from karat.registry import Help, Measure, register
 
 # trec_eval adds it so that a sample without judged documents does not divide by zero.
@@ -30,7 +30,7 @@ def _rank_credit_needs_found(measure: Measure) -> str | None:
     reference="Buckley and Voorhees (2000), Evaluating Evaluation Measure Stability, SIGIR",
     aliases=("map", "MAP", "ap", "map_cut", "map_cut_", "average_precision"),
     conflict=_rank_credit_needs_found,
-    unjudged=normalised,
+    unjudged=normalized,
 )
 def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "relevant", credit: Credit = "gold") -> Floats:
     """Average precision: the mean of the precision at the rank of each relevant document, 0 for those not found.
@@ -54,7 +54,7 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     reference="Robertson (2006), On GMAP: and Other Transformations, CIKM",
     combine="geometric",
     aliases=("gm_map",),
-    unjudged=normalised,
+    unjudged=normalized,
 )
 def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Geometric mean of average precision, which gives hard queries more weight. For a single query it is AP.

@@ -62,7 +62,7 @@ def DCG(
     graded=True,
     synonyms=_DCG_EXP,
     conflict=_rank_credit_needs_retrieved,
-    unjudged=lambda _: "normalised",
+    unjudged=lambda _: "normalized",
 )
 def nDCG(
     judged: Judged,

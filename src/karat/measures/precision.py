@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import TREC_EVAL, K, Rel, monotone, normalised
+from karat.measures.settings import TREC_EVAL, K, Rel, monotone, normalized
 from karat.registry import Help, register
 
 
@@ -32,7 +32,7 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     formula="Rprec = relevant in the top R / R, R the number of relevant documents",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
     aliases=("RPrec", "rprec", "r-precision", "r_precision", "R-precision", "R_precision"),
-    unjudged=normalised,
+    unjudged=normalized,
 )
 def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
     """R-precision: precision at rank R, the number of relevant documents.
@@ -49,7 +49,7 @@ def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
     formula="relative_P@k = relevant in the top k / min(k, R)",
     reference=f"{TREC_EVAL}; as R_cap@k: Thakur et al. (2021), BEIR, NeurIPS Datasets and Benchmarks",
     aliases=("relative_P_", "R_cap", "R_cap_", "r_cap", "recall_cap", "Recall_cap"),
-    unjudged=normalised,
+    unjudged=normalized,
 )
 def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     """Relative precision: precision at k divided by the highest precision possible at k.
@@ -66,7 +66,7 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as in trec_eval 10",
     aliases=("iprec", "iprec_at_recall", "iprec_at_recall_", "interpolated_precision_at_recall"),
     example_at="0.1",
-    unjudged=normalised,
+    unjudged=normalized,
 )
 def IPrec(
     judged: Judged, *, recall: Annotated[float, Help("the recall to reach", low=0, high=1)], rel: Rel = 1

@@ -26,11 +26,11 @@ def monotone(measure: Measure) -> Effect | None:
     return None if isinstance(rel, int | float) and rel <= 0 else "monotone"
 
 
-def normalised(measure: Measure) -> Effect | None:
+def normalized(measure: Measure) -> Effect | None:
     """One more relevant document is also one more to find, which may lower the value."""
-    return monotone(measure) and "normalised"
+    return monotone(measure) and "normalized"
 
 
-def normalised_with_cutoff(measure: Measure) -> Effect | None:
+def normalized_with_cutoff(measure: Measure) -> Effect | None:
     """Without a cut-off, a retrieved relevant document is always found, and one more never lowers the value."""
-    return monotone(measure) if measure.cutoff is None else normalised(measure)
+    return monotone(measure) if measure.cutoff is None else normalized(measure)

@@ -66,8 +66,8 @@ def _check_grades(judged: Judged, max_grade: float) -> None:
         )
 
 
-def _normalised_unless_binary(measure: Measure) -> Effect | None:
-    return "normalised" if measure.get("rel") is None else monotone(measure)
+def _normalized_unless_binary(measure: Measure) -> Effect | None:
+    return "normalized" if measure.get("rel") is None else monotone(measure)
 
 
 @register(
@@ -75,7 +75,7 @@ def _normalised_unless_binary(measure: Measure) -> Effect | None:
     reference="Moffat and Zobel (2008), Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 27(1)",
     graded=True,
     aliases=("rbp(p=0.9)", "rbp_(p=?)"),
-    unjudged=_normalised_unless_binary,
+    unjudged=_normalized_unless_binary,
 )
 def RBP(
     judged: Judged,

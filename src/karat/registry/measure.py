@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Combine = Literal["mean", "sum", "geometric"]
 Takes = Literal["judged", "spans", "answers"]
-Effect = Literal["monotone", "normalised"]
+Effect = Literal["monotone", "normalized"]
 Function = Callable[..., "NDArray[Any]"]
 
 _INPUT: dict[str, str] = {

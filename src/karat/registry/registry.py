@@ -60,7 +60,7 @@ class Metadata(TypedDict, total=False):
     """a function that describes what is wrong with a combination of parameters, or returns None"""
     unjudged: Callable[[Measure], Effect | None]
     """a function that returns how the value changes if an unjudged document is relevant, for `scores.bounds`:
-    `monotone` if it never falls; `normalised` if it may fall, but not if a relevant document moves up, and if a
+    `monotone` if it never falls; `normalized` if it may fall, but not if a relevant document moves up, and if a
     relevant document below the cut-off never raises it; None if neither is certain"""
 
 
