@@ -15,7 +15,7 @@ from karat.cli.parser import Command
 @opt.file_argument(
     "truth",
     "TRUTH",
-    "Relevance judgments: TREC qrels. Or RAG results, one JSON object per line, which need no RUN. Plain or gzip; - is"
+    "Ground truth: TREC qrels. Or RAG results, one JSON object per line, which need no RUN. Plain or gzip; - is"
     " standard input.",
     required=True,
 )
@@ -58,7 +58,7 @@ def command(
     fields: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Evaluate runs against relevance judgments. Several runs are shown in one table."""
+    """Evaluate runs against ground truth. Several runs are shown in one table."""
     from karat.cli.bounds import print_bounds
     from karat.cli.output import Output, check_output, print_scores
     from karat.cli.slices import print_slices, read_grouping

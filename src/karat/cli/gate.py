@@ -37,7 +37,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.file_argument(
     "truth",
     "TRUTH",
-    "Relevance judgments: TREC qrels. Or, without RUN: RAG results (one JSON object per line) or saved scores. - is"
+    "Ground truth: TREC qrels. Or, without RUN: RAG results (one JSON object per line) or saved scores. - is"
     " standard input.",
     required=True,
 )
