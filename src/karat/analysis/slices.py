@@ -22,7 +22,7 @@ from karat.options import check_level
 from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.registry.names import format_value
 from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
-from karat.scores.summary import cell_text, notes
+from karat.scores.summary import cell_text, interval_text, notes
 from karat.stats import weak_group
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class Slices(Tabular):
         for label, scores, ends in self._rows:
             cells = [Cell(label), Cell(f"{len(scores.queries):,}")]
             for name, value in scores.means.items():
-                low, high = (cell_text(end, name) for end in ends[name])
-                text = cell_text(value, name) + (f" [{low}, {high}]" if ends[name][0] is not None else "")
+                text = interval_text(value, ends[name], name)
                 is_weakest = scores is not self.whole and value is not None and value == weakest[name]
                 cells.append(Cell(text, _WEAKEST if is_weakest else None))
             rows.append(tuple(cells))

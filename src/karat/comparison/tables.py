@@ -9,7 +9,7 @@ from karat.comparison.sentences import CORRECTED, p_text
 from karat.errors import plural, printable
 from karat.output.tables import Cell, Mark, Table, latex_text
 from karat.scores.combining import higher_is_better
-from karat.scores.summary import cell_text, notes
+from karat.scores.summary import cell_text, interval_text, notes
 from karat.stats import MAX_EXACT
 
 # With more sentences than this, a table shows those of the first measure only.
@@ -45,7 +45,7 @@ def table(comparison: Comparison) -> Table:
             "" if previous is not None and previous[0] == row.measure else row.measure,
             "" if current == previous else row.system,
             *([row.baseline or ""] if all_pairs else []),
-            "" if current == previous else _with_interval(row.mean, row.low, row.high, row.measure),
+            "" if current == previous else interval_text(row.mean, (row.low, row.high), row.measure),
         ]
         rows.append((*map(Cell, texts), *_difference_cells(comparison, row, two_ps)))
         previous = current
@@ -56,11 +56,12 @@ def _difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) 
     """The cells of a difference; empty in the row of the baseline itself."""
     if row.baseline is None:
         return [Cell("")] * (5 if two_ps else 4)
-    ends = (row.difference, row.difference_low, row.difference_high)
+    plus = "+" if row.difference is not None and row.difference > 0 else ""
+    difference = interval_text(row.difference, (row.difference_low, row.difference_high), row.measure)
     ps = [row.p, row.p_corrected] if two_ps else [row.p_corrected]
     texts = ["–" if p is None else p_text(p, comparison.method.alpha) for p in ps]
     return [
-        Cell(_with_interval(*ends, row.measure, "+")),
+        Cell(plus + difference),
         *map(Cell, texts[:-1]),
         Cell(texts[-1], _mark(comparison, row)),
         Cell("–" if row.effect is None else f"{round(row.effect, 2) + 0.0:+.2f}"),
@@ -76,12 +77,6 @@ def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
     if row.is_improvement:
         return Mark("*", f"significantly better, {below}", "bold green")
     return Mark("!", f"significantly worse, {below}", "bold red")
-
-
-def _with_interval(value: float | None, low: float | None, high: float | None, measure: str, sign: str = "") -> str:
-    plus = sign if value is not None and value > 0 else ""
-    text = plus + cell_text(value, measure)
-    return text if low is None or high is None else f"{text} [{cell_text(low, measure)}, {cell_text(high, measure)}]"
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:

@@ -63,6 +63,15 @@ def cell_text(value: float | None, measure: str) -> str:
     return f"{round(value, 4) + 0.0:.4f}"  # + 0.0 turns -0.0 into 0.0
 
 
+def interval_text(value: float | None, interval: tuple[float | None, float | None] | None, measure: str) -> str:
+    """A value in a table with its confidence interval, if it has one: `0.4358 [0.3453, 0.5259]`."""
+    text = cell_text(value, measure)
+    if interval is None or None in interval:
+        return text
+    low, high = (cell_text(end, measure) for end in interval)
+    return f"{text} [{low}, {high}]"
+
+
 def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:
     """The cells of each measure, by system."""
     intervals = {system: {} if level is None else scores.intervals(level) for system, scores in runs.items()}
@@ -72,17 +81,12 @@ def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[
         best = _best(values, name, runs)
         columns[name] = {
             system: Cell(
-                _with_interval(value, intervals[system].get(name), name),
+                interval_text(value, intervals[system].get(name), name),
                 BEST if best is not None and value == best else None,
             )
             for system, value in values.items()
         }
     return columns
-
-
-def _with_interval(value: float | None, interval: tuple[float, float] | None, name: str) -> str:
-    text = cell_text(value, name)
-    return text if interval is None else f"{text} [{cell_text(interval[0], name)}, {cell_text(interval[1], name)}]"
 
 
 def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scores]) -> float | None:
