@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -42,9 +42,7 @@ def require(condition: object, what: str, hint: str | None = None, *, where: str
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`Did you mean a, b or c?`, or an empty string if no known name is similar."""
     close = nearest(name, known)
-    if not close:
-        return ""
-    return f"Did you mean {' or '.join(filter(None, [', '.join(close[:-1]), close[-1]]))}?"
+    return f"Did you mean {enumeration(close, 'or')}?" if close else ""
 
 
 def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
@@ -63,6 +61,15 @@ def list_hint(value: object) -> str:
     if hasattr(value, "tolist"):
         return "Call .tolist() on it."
     return "Wrap it in list(...)." if isinstance(value, Iterator) else ""
+
+
+def enumeration(texts: Sequence[str], conjunction: str) -> str:
+    """Texts as they are listed in a sentence.
+
+    >>> enumeration(["a", "b", "c"], "or"), enumeration(["a", "b"], "and"), enumeration(["a"], "and")
+    ('a, b or c', 'a and b', 'a')
+    """
+    return f" {conjunction} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 def plural(n: int, noun: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from karat.errors import plural
+from karat.errors import enumeration, plural
 from karat.judged import Judged
 from karat.matching.matchers import Matcher, Same
 from karat.ranking import Observations
@@ -156,8 +156,7 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
             counts.append(unjudged)
     if not shares:
         return None
-    listed = " and ".join(filter(None, [", ".join(shares[:-1]), shares[-1]]))
-    return Finding("unjudged", f"{listed} are unjudged", counts[-1])
+    return Finding("unjudged", f"{enumeration(shares, 'and')} are unjudged", counts[-1])
 
 
 def _percent(share: float) -> str:
