@@ -12,6 +12,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat.components.evaluators
+import karat.components.evaluators.document_recall
 import karat.integrations.haystack
 from karat import Document
 from karat.components.preprocessors import DocumentCleaner
@@ -84,6 +86,61 @@ def test_evaluators_of_documents_agree_on_documents_of_both_libraries(queries: Q
             individual = pytest.approx(expected["individual_scores"], rel=0, abs=1e-12)
             assert result["individual_scores"] == individual, (name, parameters)
             assert result["score"] == pytest.approx(expected["score"], rel=0, abs=1e-12), (name, parameters)
+    dcg, their_dcg = (
+        [module.DocumentNDCGEvaluator(field).calculate_dcg(*lists) for lists in zip(*their_lists.values(), strict=True)]
+        for module in (karat.components.evaluators, haystack.components.evaluators)
+    )
+    assert dcg == pytest.approx(their_dcg)
+    ideal, their_ideal = (
+        [module.DocumentNDCGEvaluator(field).calculate_idcg(golds) for golds in their_lists["ground_truth_documents"]]
+        for module in (karat.components.evaluators, haystack.components.evaluators)
+    )
+    assert ideal == pytest.approx(their_ideal)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in EVALUATORS} | {"AnswerExactMatchEvaluator"}))
+def test_evaluators_have_all_public_attributes_of_haystacks(name: str) -> None:
+    theirs = getattr(haystack.components.evaluators, name)()
+    public = {each for each in dir(theirs) if not each.startswith("_")}
+    for module in (karat.components.evaluators, karat.integrations.haystack):
+        ours = getattr(module, name)()
+        assert public <= set(dir(ours))
+        own = {each for each in public if callable(getattr(theirs, each))}
+        for method in own - {"run", "to_dict"}:
+            ours_takes, theirs_takes = (inspect.signature(getattr(each, method)).parameters for each in (ours, theirs))
+            assert list(ours_takes) == list(theirs_takes), method
+        for each in public - own:
+            assert str(getattr(ours, each)) == str(getattr(theirs, each))
+
+
+def test_the_mode_of_recall_is_haystacks_inside_haystack() -> None:
+    modes = haystack.components.evaluators.document_recall.RecallMode
+    assert karat.integrations.haystack.RecallMode is modes
+    for mode in ("multi_hit", modes.MULTI_HIT, karat.components.evaluators.document_recall.RecallMode.MULTI_HIT):
+        assert karat.integrations.haystack.DocumentRecallEvaluator(mode).mode is modes.MULTI_HIT
+
+
+def test_the_default_convention_of_map_is_that_of_the_installed_haystack(caplog: pytest.LogCaptureFixture) -> None:
+    ours, theirs = (
+        module.DocumentMAPEvaluator().run(GOLD, [GOLD[0], GOLD[1][:1]])
+        for module in (karat.integrations.haystack, haystack.components.evaluators)
+    )
+    assert ours == theirs
+    assert ours["score"] == 0.75
+    assert 'MAP is 0.7500 with convention="standard", which is used here, and 1.0000 with' in caplog.text
+
+
+def test_the_convention_of_a_release_before_3_1_is_recognized(monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier = partial(karat.components.evaluators.DocumentMAPEvaluator, convention="found")
+    monkeypatch.setattr(karat.integrations.haystack, "HaystackMAPEvaluator", earlier)
+    assert karat.integrations.haystack._installed_convention() == "found"
+
+
+def test_the_default_convention_is_saved_because_it_differs_between_releases_of_haystack() -> None:
+    saved = karat.integrations.haystack.DocumentMAPEvaluator().to_dict()
+    assert saved["init_parameters"] == {"document_comparison_field": "content", "convention": "standard"}
+    loaded = karat.integrations.haystack.DocumentMAPEvaluator.from_dict(saved)
+    assert loaded.to_dict() == saved
 
 
 @given(answers=st.lists(st.tuples(*[st.text("aA \n", max_size=2)] * 2), min_size=1, max_size=6))

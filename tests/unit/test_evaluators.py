@@ -6,6 +6,7 @@ import logging
 import math
 from enum import Enum
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,46 @@ def test_map_divides_by_the_documents_found_or_by_all_relevant_documents() -> No
     assert individual(DocumentMAPEvaluator(convention="standard"), golds, retrieved) == [1 / 6]
 
 
+def test_if_no_convention_was_chosen_one_warning_shows_both_maps(caplog: pytest.LogCaptureFixture) -> None:
+    result = DocumentMAPEvaluator().run([["a", "b", "c"], ["a"]], [["x", "a"], ["a"]])
+    assert result == {"score": 0.75, "individual_scores": [0.5, 1.0]}
+    assert caplog.messages == [
+        'karat: MAP is 0.7500 with convention="found", which is used here, and 0.5833 with convention="standard"; '
+        "they differ for 1 of 2 questions. Pass the convention that you want to DocumentMAPEvaluator."
+    ]
+
+
+@pytest.mark.parametrize("convention", ["found", "standard"])
+def test_a_chosen_convention_gives_no_warning(convention: Any, caplog: pytest.LogCaptureFixture) -> None:
+    DocumentMAPEvaluator(convention=convention).run([["a", "b", "c"]], [["x", "a"]])
+    assert not caplog.records
+
+
+@given(lists=LISTS)
+def test_maps_are_compared_question_by_question_and_a_difference_is_a_warning(lists: list[Any]) -> None:
+    golds, retrieved = [gold for gold, _ in lists], [found for _, found in lists]
+    found = individual(DocumentMAPEvaluator(convention="found"), golds, retrieved)
+    standard = individual(DocumentMAPEvaluator(convention="standard"), golds, retrieved)
+    log = logging.getLogger("karat.components.evaluators.document_map")
+    with patch.object(log, "warning") as warning:
+        assert individual(DocumentMAPEvaluator(), golds, retrieved) == found
+    assert warning.call_count == (found != standard)
+
+
+def test_a_convention_that_was_not_chosen_is_not_saved_so_that_the_warning_stays(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("map", DocumentMAPEvaluator())
+    pipeline.add_component("standard", DocumentMAPEvaluator(convention="standard"))
+    loaded = Pipeline.loads(pipeline.dumps())
+    lists = {"ground_truth_documents": [["a", "b"]], "retrieved_documents": [["a"]]}
+    assert loaded.run(lists) == pipeline.run(lists)
+    assert loaded.run(lists)["map"]["score"] == 1.0
+    assert len(caplog.records) == 3  # one for each run
+    assert DocumentMAPEvaluator().to_dict()["init_parameters"] == {"document_comparison_field": "content"}
+
+
 def test_a_repeated_document_is_credited_again_only_by_map_with_the_convention_found() -> None:
     golds, retrieved = [["a"]], [["a", "x", "a"]]
     assert individual(DocumentMAPEvaluator(), golds, retrieved) == [pytest.approx((1 + 2 / 3) / 2)]
@@ -150,6 +191,39 @@ GRADED = st.lists(st.builds(Document, content=TEXTS, score=st.integers(0, 3)), m
 GRADED_LISTS = st.lists(
     st.tuples(GRADED | st.lists(DOCUMENTS, max_size=5), st.lists(DOCUMENTS, max_size=6)), min_size=1, max_size=4
 )
+
+
+@given(lists=GRADED_LISTS)
+def test_ndcg_is_dcg_divided_by_ideal_dcg(lists: list[Any]) -> None:
+    evaluator = DocumentNDCGEvaluator()
+    for golds, retrieved in lists:
+        dcg, ideal = evaluator.calculate_dcg(golds, retrieved), evaluator.calculate_idcg(golds)
+        assert 0 <= dcg <= ideal
+        assert individual(evaluator, [golds], [retrieved]) == [dcg / ideal if ideal else 0.0]
+        evaluator.validate_inputs([golds], [retrieved])
+
+
+def test_dcg_and_ideal_dcg_give_no_warnings(caplog: pytest.LogCaptureFixture) -> None:
+    evaluator = DocumentNDCGEvaluator("meta.page")
+    assert evaluator.calculate_dcg([], []) == evaluator.calculate_idcg([]) == 0.0
+    assert evaluator.calculate_idcg([Document("a", meta={"page": page}) for page in (1, 2, 2, None)]) == (
+        pytest.approx(1 + 1 / math.log2(3))
+    )
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("golds", "retrieved", "match"),
+    [
+        ([], [], "length 0"),
+        ([["a"]], [["a"], ["b"]], "length 1 and retrieved_documents has length 2"),
+        ([[Document("a", score=1), Document("b")]], [["a"]], "query 0: "),
+    ],
+)
+def test_validate_inputs_rejects_what_run_rejects(golds: Any, retrieved: Any, match: str) -> None:
+    for check in (DocumentNDCGEvaluator.validate_inputs, DocumentNDCGEvaluator().run):
+        with pytest.raises(ValueError, match=match):
+            check(golds, retrieved)
 
 
 @each_evaluator

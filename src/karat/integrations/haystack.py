@@ -1,7 +1,8 @@
 """The evaluators as Haystack components: Haystack's pipelines connect, run, draw, save and load them.
 
-Each component is a subclass of karat's evaluator of the same name, with the same parameters and results. Import this
-module before you load a saved pipeline: Haystack only loads components from modules that it trusts.
+Each component is a subclass of karat's evaluator of the same name, with the same parameters and results. MAP without a
+`convention` is that of the installed Haystack. Import this module before you load a saved pipeline: Haystack only loads
+components from modules that it trusts.
 """
 # ruff: noqa: D101  # the components have the docstrings of the evaluators
 
@@ -12,10 +13,12 @@ from typing import Any, TypeVar
 
 from karat.components import evaluators
 from karat.components.component import declared_outputs
-from karat.components.evaluators.document_recall import RecallMode
+from karat.components.evaluators.document_map import Convention
 
 try:
     from haystack import Document, component, default_from_dict
+    from haystack.components.evaluators.document_map import DocumentMAPEvaluator as HaystackMAPEvaluator
+    from haystack.components.evaluators.document_recall import RecallMode
 except ModuleNotFoundError as error:
     if error.name != "haystack":
         raise
@@ -92,8 +95,23 @@ class AnswerF1Evaluator(evaluators.AnswerF1Evaluator): ...
 class AnswerMeasureEvaluator(evaluators.AnswerMeasureEvaluator): ...
 
 
+def _installed_convention() -> Convention:
+    """The convention of the MAP evaluator of the installed Haystack: `found` up to 3.0, `standard` since 3.1."""
+    gold = [Document(content="Paris"), Document(content="Lyon")]
+    score = HaystackMAPEvaluator().run(ground_truth_documents=[gold], retrieved_documents=[gold[:1]])["score"]
+    return "found" if score == 1.0 else "standard"
+
+
 @_haystack_component
-class DocumentMAPEvaluator(evaluators.DocumentMAPEvaluator): ...
+class DocumentMAPEvaluator(evaluators.DocumentMAPEvaluator):
+    default_convention = _installed_convention()
+
+    def to_dict(self) -> dict[str, Any]:
+        # Not super(): Haystack makes a new class of this one.
+        data = evaluators.DocumentMAPEvaluator.to_dict(self)
+        # Always saved, so that a pipeline gives the same scores with another release of Haystack.
+        data["init_parameters"]["convention"] = self.convention
+        return data
 
 
 @_haystack_component
@@ -109,7 +127,14 @@ class DocumentNDCGEvaluator(evaluators.DocumentNDCGEvaluator): ...
 
 
 @_haystack_component
-class DocumentRecallEvaluator(evaluators.DocumentRecallEvaluator): ...
+class DocumentRecallEvaluator(evaluators.DocumentRecallEvaluator):
+    @property  # type: ignore[override]  # Haystack's RecallMode, because programs compare the mode with it
+    def mode(self) -> RecallMode:
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: object) -> None:
+        self._mode = RecallMode.from_str(str(mode))
 
 
 @_haystack_component

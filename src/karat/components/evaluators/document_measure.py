@@ -66,11 +66,16 @@ class DocumentMeasureEvaluator(SerializableComponent):
 
         Both inputs have one list of documents per question; retrieved documents are listed from best to worst.
         """
-        measure = parse(self.measure)
-        judged = judge_lists(ground_truth_documents, retrieved_documents, self._matcher, measure.definition.graded)
-        values = measure.compute(judged)
-        score = Scores(judged.queries, {self.measure: values})[self.measure]
-        return {"score": score, "individual_scores": values.tolist()}
+        return self._results(ground_truth_documents, retrieved_documents, self.measure)[0]
+
+    def _results(self, truth: DocumentLists, run: DocumentLists, *measures: str) -> list[dict[str, Any]]:
+        """The result of each measure; the lists are matched once."""
+        chosen = [parse(measure) for measure in measures]
+        judged = judge_lists(truth, run, self._matcher, any(measure.definition.graded for measure in chosen))
+        scores = Scores(judged.queries, {str(measure): measure.compute(judged) for measure in chosen})
+        return [
+            {"score": scores[measure], "individual_scores": scores.column(str(measure)).tolist()} for measure in chosen
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluator as `{"type", "init_parameters"}`, which `from_dict` reads; a function cannot be saved."""

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.matching.matchers import Match
+from karat.components.evaluators.documents import match_lists
+from karat.documents.fields import DocumentLike
+from karat.matching.matchers import Match, Same
+from karat.measures import DCG
+from karat.sources.list_checks import DocumentLists
 
 
 @component
@@ -25,3 +34,26 @@ class DocumentNDCGEvaluator(DocumentMeasureEvaluator):
 
     def __init__(self, document_comparison_field: str = "content", match: Match | None = None) -> None:
         super().__init__("nDCG", document_comparison_field, match)
+
+    @staticmethod
+    def validate_inputs(gt_docs: DocumentLists, ret_docs: DocumentLists) -> None:
+        """Raise the error that `run` would raise: for the lengths of the lists, or the scores of gold documents."""
+        _ = match_lists(gt_docs, ret_docs, Same("content")).graded
+
+    def calculate_dcg(self, gt_docs: Sequence[DocumentLike], ret_docs: Sequence[DocumentLike]) -> float:
+        """The discounted cumulative gain of the documents retrieved for one question: the measure `DCG`."""
+        return float(DCG.compute(match_lists([gt_docs], [ret_docs], self._matcher).graded)[0])
+
+    def calculate_idcg(self, gt_docs: Sequence[DocumentLike]) -> float:
+        """The largest possible `DCG` of a question: that of a run of its gold documents, best first."""
+        judged = match_lists([gt_docs], [[]], self._matcher).graded
+        best = judged.ideal
+        perfect = replace(
+            judged,
+            gold_grade=best.grade,
+            hit_query=best.query,
+            hit_rank=best.rank,
+            hit_grade=best.grade,
+            hit_gold=np.arange(len(best.grade)),
+        )
+        return float(DCG.compute(perfect)[0])

@@ -53,5 +53,6 @@ class DocumentRecallEvaluator(DocumentMeasureEvaluator):
         match: Match | None = None,
     ) -> None:
         # The RecallMode of Haystack is accepted too.
-        self.mode = RecallMode.from_str(mode.value if isinstance(mode, Enum) else mode)
-        super().__init__(_MEASURES[self.mode], document_comparison_field, match)
+        chosen = RecallMode.from_str(mode.value if isinstance(mode, Enum) else mode)
+        self.mode = chosen
+        super().__init__(_MEASURES[chosen], document_comparison_field, match)

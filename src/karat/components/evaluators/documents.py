@@ -19,13 +19,18 @@ def judge_lists(truth: DocumentLists, run: DocumentLists, match: Matcher, graded
 
     Within a run of a pipeline, the same lists are matched once for all evaluators.
     """
-    matched = cached(_match, truth, run, match=match)
+    matched = cached(_match_and_warn, truth, run, match=match)
     return matched.graded if graded else matched.binary
 
 
-def _match(truth: DocumentLists, run: DocumentLists, match: Matcher) -> JudgedLists:
+def match_lists(truth: DocumentLists, run: DocumentLists, match: Matcher) -> JudgedLists:
+    """The lists after matching, without warnings; lists of different lengths, or no lists, are an error."""
     check_document_lists(dict(zip(_NAMES, (truth, run), strict=True)))
-    matched = match_documents(truth, run, match, _NAMES)
+    return match_documents(truth, run, match, _NAMES)
+
+
+def _match_and_warn(truth: DocumentLists, run: DocumentLists, match: Matcher) -> JudgedLists:
+    matched = match_lists(truth, run, match)
     if text := warnings(matched, match):
         _log.warning("karat: %s", text)
     return matched
