@@ -394,7 +394,7 @@ def test_the_recall_mode_of_another_library_is_accepted() -> None:
     class Mode(Enum):
         MULTI_HIT = "multi_hit"
 
-    assert DocumentRecallEvaluator(Mode.MULTI_HIT).mode is RecallMode.MULTI_HIT  # type: ignore[arg-type]
+    assert DocumentRecallEvaluator(Mode.MULTI_HIT).mode is RecallMode.MULTI_HIT
 
 
 def test_an_unknown_convention_or_measure_is_rejected() -> None:

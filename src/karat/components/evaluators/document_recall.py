@@ -48,7 +48,7 @@ class DocumentRecallEvaluator(DocumentMeasureEvaluator):
 
     def __init__(
         self,
-        mode: str | RecallMode = RecallMode.SINGLE_HIT,
+        mode: str | RecallMode | Enum = RecallMode.SINGLE_HIT,
         document_comparison_field: str = "content",
         match: Match | None = None,
     ) -> None:
