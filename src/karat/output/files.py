@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
-import tempfile
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from karat.errors import KaratError
+
+if sys.platform != "win32":
+    import fcntl
+
+_DRAFT = re.compile(r"\.karat-[0-9a-f]{16}\.part")
+# Files that are open already: opening them again would write over what is in them.
+_DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
 
 
 def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
@@ -23,37 +33,130 @@ def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
-    """Write to a temporary file in the same folder, then replace the target with it.
+    """Write to a draft in the same folder, then replace the target with it.
 
     An interrupted or failed write leaves the old file as it was. A target that cannot be replaced, such as a pipe or a
     terminal, is written to directly.
     """
-    target = Path(os.path.realpath(path))
-    try:
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+    with _errors_about(path):
+        if (descriptor := _descriptor(path)) is not None:
+            sys.stdout.flush()
+            with os.fdopen(os.dup(descriptor), "wb") as file:
+                write(file)
+            return
+        target = Path(os.path.realpath(path))
+        old = _status(target)
+        if old is not None and not stat.S_ISREG(old.st_mode):
             with open(target, "wb") as file:
                 write(file)
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, _mode(target))
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        _require_access(target, old)
+        _remove_abandoned_drafts(target.parent)
+        _replace(target, old, write)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the error that writing would raise, as far as it can be known before there is anything to write."""
+    with _errors_about(path):
+        if _descriptor(path) is None:
+            target = Path(os.path.realpath(path))
+            _require_access(target, _status(target))
+
+
+def _descriptor(path: str | os.PathLike[str]) -> int | None:
+    """The number of the open file that a path such as /dev/stdout names; None for other paths."""
+    found = _DESCRIPTOR.fullmatch(os.fspath(path))
+    return None if found is None else int(found[1] or found[2] or ("stdout", "stderr").index(found[0][5:]) + 1)
+
+
+@contextmanager
+def _errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
         raise KaratError(f"cannot be written: {error.strerror or error}", where=os.fspath(path)) from None
 
 
-def _mode(target: Path) -> int:
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _status(target: Path) -> os.stat_result | None:
+    try:
+        return target.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _require_access(target: Path, old: os.stat_result | None) -> None:
+    """Raise the error of the operating system if a file cannot be created or replaced here.
+
+    Replacing a file only needs access to its folder, but a file that is protected against writing is left alone.
+    """
+    if old is not None and stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if not os.access(target if old is not None else target.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _replace(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO], object]) -> None:
+    """Write a draft and rename it to the target, which keeps its mode and, where that is allowed, its owner."""
+    draft, handle = _create_draft(target.parent, 0o666 if old is None else 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if old is not None and sys.platform != "win32":
+                _set_owner(handle, old)
+                os.fchmod(handle, stat.S_IMODE(old.st_mode))
+            write(file)
+            file.flush()
+            os.fsync(handle)
+            if sys.platform != "win32":
+                os.replace(draft, target)  # while the draft is still locked
+        if sys.platform == "win32":
+            os.replace(draft, target)  # an open file cannot be renamed
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _create_draft(folder: Path, mode: int) -> tuple[Path, int]:
+    """A new file that is locked as long as it is open. The operating system applies the umask to its mode."""
+    while True:
+        draft = folder / f".karat-{os.urandom(8).hex()}.part"
+        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        if _lock(handle) is not False and draft.exists():
+            return draft, handle
+        # Another writer saw the draft before it was locked, took it for an abandoned one and removed it.
+        os.close(handle)
+
+
+def _remove_abandoned_drafts(folder: Path) -> None:
+    """Remove the drafts of writers that were killed: nobody holds their lock any more."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if _DRAFT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError), open(entry.path, "r+b") as file:
+                    if _lock(file.fileno()):
+                        os.unlink(entry.path)
+
+
+def _lock(handle: int) -> bool | None:
+    """Whether an open file could be locked: False if somebody else has locked it, None if there are no locks here."""
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _set_owner(handle: int, old: os.stat_result) -> None:
+    """Keep the owner and the group of a file, or only its group, if that is allowed."""
+    if sys.platform != "win32":
+        for owner in (old.st_uid, -1):
+            with suppress(PermissionError):
+                os.fchown(handle, owner, old.st_gid)
+                return
