@@ -11,9 +11,13 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import click
 import pytest
 
 import karat
+from karat.cli import program
+from karat.cli.files import FileType
+from karat.cli.parser import Command
 
 SOURCE = Path(karat.__file__).parent
 
@@ -211,3 +215,25 @@ def test_a_file_has_one_subject(path: Path) -> None:
 
 def test_the_package_declares_that_it_is_typed() -> None:
     assert (SOURCE / "py.typed").is_file()
+
+
+# Parameters of commands that take text that is not the name of a file. The names of systems and measures are not files.
+NOT_FILES = {
+    "--baseline of compare", "--explain", "--field", "--match", "--max", "--max-drop", "--measure", "--min", "--query",
+    "NAME",
+}  # fmt: skip
+
+
+def test_every_parameter_that_takes_text_says_whether_it_names_a_file() -> None:
+    """Inputs are protected only if they are declared: with `type=InputFile()`, `InputColumn()` or `OutputFile()`."""
+    undeclared = set()
+    for command, parameter in ((name, each) for name, of in program.commands.items() for each in of.params):
+        name = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.metavar)
+        takes_text = isinstance(parameter.type, click.types.StringParamType) and "|" not in str(parameter.metavar)
+        if takes_text and not isinstance(parameter.type, FileType) and not {name, f"{name} of {command}"} & NOT_FILES:
+            undeclared.add(f"{name} of {command}")
+    assert undeclared == set()
+
+
+def test_every_command_checks_the_files_that_its_parameters_name() -> None:
+    assert all(isinstance(command, Command) for command in program.commands.values())

@@ -86,9 +86,9 @@ def test_a_file_that_is_protected_against_writing_is_not_replaced(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "語" * 85, "🏅" * 63])
 def test_a_name_may_be_as_long_as_the_file_system_allows(name: str, tmp_path: Path) -> None:
-    for data in (b"first", b"second"):
-        write_whole(tmp_path / name, lambda file, data=data: file.write(data))
-        assert (tmp_path / name).read_bytes() == data
+    for _ in range(2):
+        write_whole(tmp_path / name, lambda file: file.write(b"x"))
+    assert os.listdir(tmp_path) == [name]
 
 
 KILLED = """

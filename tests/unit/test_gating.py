@@ -381,7 +381,7 @@ def test_github_gets_one_workflow_command_per_failed_rule_and_no_other(hostile: 
 def test_the_table_is_appended_to_the_step_summary(hostile: Gate, tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
     file.write_text("before\n")
-    assert outputs.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(file)}) is None
+    assert outputs.append_summary(hostile, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}) is None
     text = file.read_text("utf-8")
     assert text.startswith("before\n### karat: gate failed: 1 of 2 rules\n")
     assert "| **failed** |" in text
@@ -389,10 +389,10 @@ def test_the_table_is_appended_to_the_step_summary(hostile: Gate, tmp_path: Path
 
 
 def test_a_step_summary_that_cannot_be_written_gives_a_note(hostile: Gate, tmp_path: Path) -> None:
-    note = outputs.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(tmp_path)})
+    note = outputs.append_summary(hostile, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path)})
     assert note is not None
     assert note.startswith("note: cannot write the step summary: ")
-    assert outputs.append_summary(hostile, {}) is None
+    assert outputs.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(tmp_path)}) is None
 
 
 # Properties

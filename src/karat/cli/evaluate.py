@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from karat.cli import options as opt
-from karat.cli.completion import complete_file, complete_group
+from karat.cli.completion import complete_group
+from karat.cli.files import InputColumn
 from karat.cli.parser import Command
 
 
@@ -29,6 +30,7 @@ from karat.cli.parser import Command
 )
 @click.option(
     "--by",
+    type=InputColumn(),
     metavar="GROUP",
     help="Show the scores of groups of queries: by length, by relevant (the number of relevant documents), or by a"
     " column of a file, such as queries.csv:language.",
@@ -36,9 +38,9 @@ from karat.cli.parser import Command
 )
 @click.option(
     "--texts",
+    type=InputColumn(),
     metavar="FILE:COLUMN",
     help="The query texts for --by length, such as queries.jsonl:text.",
-    shell_complete=complete_file,
 )
 @opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every query")
 @opt.fields

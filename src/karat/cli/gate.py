@@ -13,6 +13,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
+from karat.cli.files import InputFile, OutputFile, check_files
 from karat.cli.parser import Command
 from karat.options import EVALUATION_OPTIONS, GateOptions
 
@@ -45,7 +46,11 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @_rule_option("--min", "The lowest score that passes, such as nDCG@10=0.6.")
 @_rule_option("--max", "The highest score that passes, such as Unjudged@10=0.2.")
 @_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")
-@opt.file_option("--baseline", help="The system to compare with: a run for the same TRUTH, results, or saved scores.")
+@opt.file_option(
+    "--baseline",
+    kind=InputFile(),
+    help="The system to compare with: a run for the same TRUTH, results, or saved scores.",
+)
 @click.option(
     "--significant/--no-significant",
     default=False,
@@ -60,10 +65,11 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.queries
 @opt.file_option(
     "--config",
+    kind=InputFile(),
     help="Read rules and options from [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml. By default,"
     " those of the current folder are read. Options on the command line take precedence.",
 )
-@opt.file_option("--junit", help="Also write JUnit XML with a test case per rule.")
+@opt.file_option("--junit", kind=OutputFile(), help="Also write JUnit XML with a test case per rule.")
 @opt.output_options(_FORMATS, ".txt, .json or .md")
 @opt.fields
 @opt.evaluation_options
@@ -85,6 +91,7 @@ def command(
     from karat.cli.output import Output
     from karat.cli.systems import Evaluation
     from karat.gating.config import find_config, read_config
+    from karat.gating.outputs import step_summary
     from karat.gating.rules import KINDS, parse_rule
 
     in_file = read_config(config) if config is not None else find_config()
@@ -98,8 +105,9 @@ def command(
         fields = tuple(f"{name}={theirs}" for name, theirs in in_config.items())
         field_option = f"{in_file.file}: {in_file.table}.field"
     output = Output(format, file)
-    also_read = (in_file.file, in_file.baseline) if in_file else ()
-    _check_output(output, junit, [path for path in (truth, run, baseline, *also_read) if path is not None])
+    configured = [path for path in (in_file.file, in_file.baseline) if path is not None] if in_file else []
+    check_files(context, configured, step_summary(os.environ))
+    _check_format(output)
     test_options = {name: options.pop(name) for name in GateOptions.__annotations__}
     evaluation = Evaluation(
         (), options, fields, accepts_saved=True, rejects_unused_options=strict, field_option=field_option
@@ -115,21 +123,17 @@ def _is_given(context: click.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _check_output(output: Output, junit: str | None, inputs: list[str]) -> None:
-    """Reject what cannot be written before any work is done."""
-    from karat.cli.output import Output, check_output
+def _check_format(output: Output) -> None:
+    """Reject a format that a gate cannot be written in, before any work is done."""
+    from karat.cli.output import check_output
     from karat.errors import KaratError
 
-    if junit is not None and output.file is not None and os.path.realpath(junit) == os.path.realpath(output.file):
-        raise KaratError("--junit and -o name the same file", where=junit, hint="Write to two files.")
     if output.file is not None and output.format_option is None and output.file.lower().endswith(".xml"):
         raise KaratError("-o does not write JUnit XML", where=output.file, hint="Use --junit instead of -o.")
-    check_output(output, inputs)
+    check_output(output, [])
     if output.format not in _FORMATS:
         hint = f"Use {', '.join(_FORMATS)}."
         raise KaratError(f"a gate cannot be written as {output.format}", where=output.file, hint=hint)
-    if junit is not None:
-        check_output(Output("table", junit), inputs)
 
 
 def _checked(
@@ -221,7 +225,7 @@ def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
     if junit is not None:
         write_text(gate.junit(), junit)
     in_github = outputs.in_github(os.environ)
-    if in_github and (note := outputs.append_summary(gate, os.environ)):
+    if note := outputs.append_summary(gate, os.environ):
         print_error(f"{note}\n")
     text = _rendered(gate, output)
     with suppress(SystemExit):  # raised if nobody reads standard output; the exit status still tells the outcome

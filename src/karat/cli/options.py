@@ -7,12 +7,8 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from karat.cli.completion import (
-    complete_file,
-    complete_match,
-    complete_measure,
-    complete_values,
-)
+from karat.cli.completion import complete_match, complete_measure, complete_values
+from karat.cli.files import FileType, InputFile, OutputFile
 from karat.cli.parser import Argument
 from karat.options import EVALUATION_OPTIONS, Correction, Format, Option, Queries, Test, check_choice
 
@@ -24,15 +20,15 @@ FORMATS: tuple[str, ...] = get_args(Format)
 def file_argument(
     name: str, metavar: str, description: str, *, several: bool = False, required: bool = False
 ) -> Callable[[Function], Function]:
-    """A positional argument that takes a file, or several of them."""
+    """A positional argument that takes a file to read, or several of them."""
     return click.argument(
         name,
         cls=Argument,
+        type=InputFile(),
         metavar=metavar,
         description=description,
         nargs=-1 if several else 1,
         required=required,
-        shell_complete=complete_file,
     )
 
 
@@ -55,9 +51,14 @@ def choice_option(name: str, choices: Sequence[str], default: str | None, help: 
     )
 
 
-def file_option(*names: str, help: str, **attributes: Any) -> Callable[[Function], Function]:  # noqa: A002
-    """An option that takes a file."""
-    return click.option(*names, metavar="FILE", help=help, shell_complete=complete_file, **attributes)
+def file_option(
+    *names: str,
+    kind: FileType,
+    help: str,  # noqa: A002
+    **attributes: Any,
+) -> Callable[[Function], Function]:
+    """An option that takes a file to read or to write."""
+    return click.option(*names, type=kind, metavar="FILE", help=help, **attributes)
 
 
 def evaluation_options(function: Function) -> Function:
@@ -93,8 +94,9 @@ def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function]
             "-o",
             "--output",
             "file",
+            kind=OutputFile(),
             help=f"Write to a file instead of standard output: {suffixes}.",
-            callback=lambda context, parameter, value: None if value == "-" else value,  # noqa: ARG005
+            callback=lambda context, parameter, value: None if value in ("-", "/dev/stdout") else value,  # noqa: ARG005
         )(function)
 
     return decorate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -51,8 +50,7 @@ class Output:
 
 
 def check_output(output: Output, inputs: Sequence[str]) -> None:
-    """Reject what cannot be read or written before any work is done."""
-    require(inputs.count("-") <= 1, "standard input can be read only once", "Use - for one of the files.")
+    """Reject a format that cannot be written before any work is done."""
     form, file = output.format, output.file
     if output.explain is not None:
         hint = "Use table, markdown, latex or json."
@@ -71,8 +69,6 @@ def check_output(output: Output, inputs: Sequence[str]) -> None:
         require(output.is_scores, "a Parquet file can contain only scores", "Use .csv, .json or .md.", where=file)
         hint = "Use .csv or .json."
         require(len(inputs) <= 2, "a Parquet file can contain the scores of only one run", hint, where=file)
-    if os.path.isfile(file) and any(os.path.isfile(path) and os.path.samefile(path, file) for path in inputs):
-        raise KaratError("the output file is also an input", where=file, hint="Write to another file.")
 
 
 def print_scores(scores: Mapping[str, Scores], output: Output) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from karat.cli.files import check_files
 from karat.errors import KaratError, did_you_mean
 
 
@@ -21,7 +22,11 @@ class Argument(click.Argument):
 
 
 class Command(click.Command):
-    """A command whose help explains its arguments before its options."""
+    """A command whose help explains its arguments before its options, and which never overwrites its inputs."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        check_files(ctx)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [(str(each.metavar), each.description) for each in self.params if isinstance(each, Argument)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from karat.analysis.slices import Slices
+from karat.cli.files import split_column
 from karat.cli.output import Output, print_report
 from karat.errors import KaratError, shown
 from karat.scores import Scores
@@ -30,7 +31,7 @@ class Grouping:
 def read_grouping(by: str, texts: str | None) -> Grouping:
     """Read the files that `--by` and `--texts` name."""
     values = by if by in _BUILT_IN else _read_column(by, "--by")
-    return Grouping(by.rpartition(":")[2], values, None if texts is None else _read_column(texts, "--texts"))
+    return Grouping(split_column(by)[1], values, None if texts is None else _read_column(texts, "--texts"))
 
 
 def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
@@ -66,8 +67,8 @@ def _slices(scores: Scores, grouping: Grouping) -> Slices:
 
 def _read_column(text: str, option: str) -> dict[str, Any]:
     """A value for each query from `FILE:COLUMN` (JSON lines, JSON, CSV or TSV), as numbers if all of them are."""
-    file, colon, name = text.rpartition(":")
-    if not (file and colon and name):
+    file, name = split_column(text)
+    if not (file and name):
         built_in = f"{', '.join(_BUILT_IN)}, or " if option == "--by" else ""
         hint = f"Use {built_in}a file and one of its columns, such as queries.csv:language."
         raise KaratError(f"{option} {shown(text)} is not of the form FILE:COLUMN", hint=hint)

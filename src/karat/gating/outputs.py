@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _HEADER = ("verdict", "measure", "score", "rule")
 _NAME = "karat gate"
+_SUMMARY = "GITHUB_STEP_SUMMARY"
 # XML cannot contain these two characters, and `printable` does not escape them.
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
@@ -84,16 +85,20 @@ def without_commands(text: str, form: str = "table") -> str:
     return text.replace("##[", "##\\u005b" if form == "json" else "## [")
 
 
+def step_summary(environment: Mapping[str, str]) -> dict[str, str]:
+    """The file to which a step of GitHub Actions appends its summary, by the name of the variable that names it."""
+    path = environment.get(_SUMMARY) if in_github(environment) else None
+    return {_SUMMARY: path} if path else {}
+
+
 def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
     """Append the table to GitHub's step summary; if that fails, return a note, since it must not fail the gate."""
-    path = environment.get("GITHUB_STEP_SUMMARY")
-    if not path:
-        return None
-    try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{markdown(gate)}\n")
-    except OSError as error:
-        return f"note: cannot write the step summary: {printable(f'{path}: {error.strerror or error}')}"
+    for path in step_summary(environment).values():
+        try:
+            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{markdown(gate)}\n")
+        except OSError as error:
+            return f"note: cannot write the step summary: {printable(f'{path}: {error.strerror or error}')}"
     return None
 
 

@@ -1,0 +1,104 @@
+"""The files that a command line names: which are read, which are written, and that no output is an input."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import click
+from click.shell_completion import CompletionItem
+from click.types import StringParamType
+
+from karat.cli.completion import complete_file
+from karat.errors import KaratError, require
+from karat.output.files import check_writable
+
+
+class FileType(StringParamType):
+    """A parameter that names a file."""
+
+    name = "file"
+
+    def paths(self, value: str) -> list[str]:
+        """The files that a value names."""
+        return [value]
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return complete_file(ctx, param, incomplete)
+
+
+class InputFile(FileType):
+    """A parameter that names a file to read; `-` is standard input."""
+
+
+class OutputFile(FileType):
+    """A parameter that names a file to write."""
+
+
+class InputColumn(InputFile):
+    """A parameter that names a file to read and one of its columns, as in `queries.csv:language`."""
+
+    def paths(self, value: str) -> list[str]:
+        file, _ = split_column(value)
+        return [file] if file else []
+
+
+def split_column(text: str) -> tuple[str, str]:
+    """The file and the column of `FILE:COLUMN`; either may contain colons, and the file is one that exists.
+
+    >>> split_column("queries.csv:language"), split_column("length")
+    (('queries.csv', 'language'), ('', 'length'))
+    """
+    parts = text.split(":")
+    splits = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(len(parts) - 1, 0, -1)]
+    existing = [split for split in splits if os.path.exists(split[0])]
+    return next(iter(existing or splits), ("", text))
+
+
+def check_files(
+    context: click.Context, also_read: Sequence[str] = (), also_written: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Reject, before any work is done, an output that is an input or another output, or that cannot be written.
+
+    Every command calls this with the files that its parameters declare. Files that are named elsewhere, such as in a
+    configuration file or, by the name of the variable, in the environment, are checked in addition.
+    """
+    inputs = [*(path for _, path in _named(context, InputFile)), *also_read]
+    require(inputs.count("-") <= 1, "standard input can be read only once", "Use - for one of the files.")
+    read = {_identity(0 if path == "-" else path): path for path in reversed(inputs)}
+    written: dict[object, str] = {}
+    for name, path in (*_named(context, OutputFile), *also_written.items()):
+        require(path != "-", f"{name} takes a file, not standard output", "Write to a file.")
+        identity = _identity(path)
+        if identity is not None and identity in read:
+            spelling = "" if read[identity] == path else f": {read[identity]}"
+            hint = "Write to another file."
+            raise KaratError(f"the output file is also an input{spelling}", where=path, hint=hint)
+        other = written.setdefault(identity or os.path.realpath(path), name)
+        if other != name and (identity is not None or not os.path.exists(path)):
+            raise KaratError(f"{other} and {name} name the same file", where=path, hint="Write to two files.")
+        if name not in also_written:
+            check_writable(path)
+
+
+def _named(context: click.Context, kind: type[FileType]) -> Iterator[tuple[str, str]]:
+    """Each file of this kind that a parameter names, with the name of the parameter."""
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if isinstance(parameter.type, kind) and value is not None:
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from ((parameter.opts[0], path) for path in parameter.type.paths(each))
+
+
+def _identity(file: str | int) -> object:
+    """What tells whether two names are the same file; None if there is no file that writing could destroy.
+
+    Links and other spellings of a path have the identity of the file. A number is that of an open file.
+    """
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
