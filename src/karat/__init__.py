@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from karat.errors import KaratError
     from karat.evaluation import EvaluationRunResult, evaluate, evaluate_answers, evaluate_results, evaluate_runs
     from karat.measures import Measure, definitions, parse, register
-    from karat.scores import Finding, Scores
+    from karat.scores import Finding, Scores, SystemScores
 
 _HOMES = {
     "Comparison": "karat.comparison",
@@ -31,6 +31,7 @@ _HOMES = {
     "Measure": "karat.measures",
     "Pipeline": "karat.components.pipeline",
     "Scores": "karat.scores",
+    "SystemScores": "karat.scores",
     "compare": "karat.comparison",
     "component": "karat.components.component",
     "default_from_dict": "karat.components.serialization",
@@ -53,6 +54,7 @@ __all__ = [
     "Measure",
     "Pipeline",
     "Scores",
+    "SystemScores",
     "__version__",
     "compare",
     "component",

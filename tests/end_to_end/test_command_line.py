@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import karat
-from karat import Scores
+from karat import Scores, SystemScores
 from tests.end_to_end.in_process import Done, plain_environment, run_here
 
 KARAT = Path(sys.executable).with_name("karat")
@@ -412,9 +412,14 @@ def test_an_impossible_output_path_is_an_error_that_names_it(target: str, folder
     assert "cannot be written" in error
 
 
-def test_several_runs_cannot_be_written_to_one_parquet_file(folder: Path) -> None:
-    refused(run_here(folder, "evaluate", "truth.qrels", "good.trec", "poor.trec", "-o", "s.parquet"))
-    assert not (folder / "s.parquet").exists()
+@pytest.mark.parametrize("suffix", ["json", "csv", "parquet"])
+def test_several_runs_are_written_to_one_file(folder: Path, suffix: str) -> None:
+    words = ("evaluate", "truth.qrels", "good.trec", "poor.trec", *ASKED, "--per-query", "-o", f"s.{suffix}")
+    good(folder, *words)
+    saved = SystemScores.load(folder / f"s.{suffix}")
+    assert {name: scores.per_query for name, scores in saved.items()} == {
+        name: expected(folder, name).per_query for name in ("good", "poor")
+    }
 
 
 # Bad input.

@@ -301,8 +301,8 @@ def test_an_invalid_choice_is_rejected_without_a_traceback(karat: Karat, words: 
             ("truth.qrels", "bm25.trec", "overlap.trec", "-o", "bm25.trec", "--format", "csv"),
             "the output file is also an input",
         ),
-        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: not a karat scores file"),
-        (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: not a karat scores file"),
+        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: scores cannot be read"),
+        (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: this is a table of means"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "AP"), "saved.csv: these scores have no 'AP'"),
         (("truth.qrels", "bm25.trec", "saved.csv"), "no measure in common"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "P@7"), "the systems have different queries"),
@@ -359,11 +359,12 @@ def test_a_run_with_none_of_the_queries_is_not_compared(karat: Karat, folder: Pa
     assert "other: the system has no results for any of the queries" in error
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2]"])
-def test_a_file_without_scores_is_an_error(karat: Karat, folder: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "problem"), [("", "empty.json:1: scores cannot be read"), ("[1, 2]", "record 1: 1 is not an object")]
+)
+def test_a_file_without_scores_is_an_error(karat: Karat, folder: Path, text: str, problem: str) -> None:
     (folder / "empty.json").write_text(text)
-    assert "empty.json" in (error := refused(karat("empty.json", "empty.json")))
-    assert "not a karat scores file" in error
+    assert problem in refused(karat("empty.json", "empty.json"))
 
 
 def test_a_truth_can_be_named_json_and_a_baseline_can_be_given_next_to_standard_input(

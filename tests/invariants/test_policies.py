@@ -23,8 +23,8 @@ SOURCE = Path(karat.__file__).parent
 
 PUBLIC = [
     "Comparison", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline", "Scores",
-    "__version__", "compare", "component", "default_from_dict", "default_to_dict", "definitions", "evaluate",
-    "evaluate_answers", "evaluate_results", "evaluate_runs", "parse", "register",
+    "SystemScores", "__version__", "compare", "component", "default_from_dict", "default_to_dict", "definitions",
+    "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs", "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
@@ -63,7 +63,7 @@ MAY_IMPORT = {
 # What it may import besides when a function is called, or for type checkers alone.
 WHEN_CALLED = {
     "options": "matching",
-    "scores": "analysis answers",
+    "scores": "analysis answers comparison",
     "comparison": "analysis",
     "__init__": "comparison components documents errors evaluation measures scores",
 }

@@ -231,21 +231,43 @@ def test_findings_are_available_as_data(scores: Scores) -> None:
     ("name", "content", "complaint"),
     [
         ("a.json", "{", "a.json:1"),
-        ("a.json", "[]", "not a karat scores file"),
-        ("a.json", '{"runs": {"bm25": {}}}', "several runs .bm25."),
+        ("a.json", "[]", "no column contains query ids"),
+        ("a.json", "3", "scores cannot be read"),
+        ("a.json", '{"runs": {"bm25": {}}}', "'means' is missing"),
+        ("a.json", '{"runs": {}}', "no column contains scores"),
+        ("a.json", '{"runs": []}', "scores cannot be read"),
+        ("a.json", "[" * 100_000, "scores cannot be read"),
+        ("a.json", '[{"query": 1, "AP": ' + "9" * 5000 + "}]", "scores cannot be read"),
+        ("a.json", '[{"query": 1, "AP": 1e999}]', "record 1: inf is not a finite number"),
+        ("a.json", '[{"query": "q", "AP": 1}, 3]', "a.json, record 2: 3 is not an object"),
+        ("a.json", '[{"query": "q", "AP": 1}, {"AP": 1}]', "a.json, record 2: the query is missing"),
+        ("a.json", '{"name": 1, "means": {}, "queries": []}', "the name is 1"),
+        ("a.json", '{"name": "", "means": 1, "queries": [], "findings": []}', "damaged"),
+        ("a.json", '{"name": "", "means": {}, "queries": [], "findings": [1]}', "findings are damaged"),
+        (
+            "a.json",
+            '{"name": "", "means": {}, "queries": [], "findings": [{"code": "", "message": "", "count": 1, "hint": "",'
+            ' "queries": [[]]}]}',
+            "findings are damaged",
+        ),
         ("a.json", '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q"}], "findings": []}', "AP"),
         (
             "a.json",
             '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q", "AP": "x"}], "findings": []}',
-            "not a karat scores file",
+            "column 'AP' is missing, or not numbers",
         ),
-        ("a.csv", "", "first column"),
-        ("a.csv", "id,AP\nq,1\n", "first column"),
+        ("a.csv", "", "no column contains query ids"),
+        ("a.csv", "ticket,AP\nq,1\n", "the columns are 'ticket', 'AP'. Rename the column of query ids to query"),
+        ("a.csv", "run,AP\nbm25,1\n", "this is a table of means.*--per-query"),
         ("a.csv", "query,AP\nq\n", "a.csv:2"),
-        ("a.csv", "query,AP\nq,x\n", "'x'"),
-        ("a.csv", "query,AP\nq,1\nq,1\n", "twice"),
-        ("a.parquet", "nonsense", "not a karat scores file"),
-        ("a.txt", "", "json, .csv or .parquet"),
+        ("a.csv", "query,AP\nq,x\n", "no column contains scores"),
+        ("a.csv", "query,AP\nq,1\nq,1\n", "query q appears 2 times"),
+        ("a.csv", "run,query,AP\na,q,1\nb,q,1\na,q,1\n", "query q of a appears 2 times"),
+        ("a.csv", "run,query,AP\n", "no rows"),
+        ("a.jsonl", "{\n}\n", "a.jsonl:1: scores cannot be read"),
+        ("a.jsonl", '\n{"query": "q", "AP": "x"}', "no column contains scores"),
+        ("a.parquet", "nonsense", "scores cannot be read"),
+        ("a.txt", "", "json.*csv.*parquet"),
     ],
 )
 def test_loading_a_file_without_scores_is_an_error_with_the_problem(
@@ -298,12 +320,18 @@ def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(t
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    damaged = pa.table({"query": ["q"], "AP": [0.5]}).replace_schema_metadata({b"karat": b"{"})
+    def with_metadata(text: str) -> pa.Table:
+        return pa.table({"query": ["q"], "AP": [0.5]}).replace_schema_metadata({"karat": text})
+
     for problem, table in (
-        ("column 'AP' is not all numbers", pa.table({"query": ["q"], "AP": [[0.5]]})),
-        ("column 'query' is not text", pa.table({"query": [["q"]], "AP": [0.5]})),
-        ("a query has no id", pa.table({"query": ["q", None], "AP": [0.5, 0.1]})),
-        ("is damaged", damaged),
+        ("no column contains scores", pa.table({"query": ["q"], "AP": [[0.5]]})),
+        ("row 1: the query is .*, which is not text", pa.table({"query": [["q"]], "AP": [0.5]})),
+        ("row 2: the query is missing", pa.table({"query": ["q", None], "AP": [0.5, 0.1]})),
+        *(("damaged", with_metadata(text)) for text in ("{", "[]", "3", '{"runs": []}', '{"runs": {"a": 1}}')),
+        ("damaged", with_metadata('{"runs": {"a": {"measures": 3}}}')),
+        ("findings are damaged", with_metadata('{"runs": {"a": {"findings": [3]}}}')),
+        ("column 'P' is missing", with_metadata('{"runs": {"a": {"measures": ["P"]}}}')),
+        ("column run is missing", with_metadata('{"runs": {"a": {}, "b": {}}}')),
     ):
         pq.write_table(table, tmp_path / "x.parquet")
         with pytest.raises(KaratError, match=problem):
@@ -311,8 +339,7 @@ def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(t
     for problem, text in (
         ("column 'AP' appears 2 times", "query,AP,AP\nq,1,2\n"),
         ("field larger than", f"query,AP\nq,{'1' * 200_000}\n"),
-        ("x.csv:3: not a karat scores file: 'abc' is not a number", "query,AP\nq,1\nr,abc\n"),
-        ("query q appears twice", "query,AP\nq,1\nq,2\n"),
+        ("x.csv:4, column 'AP': 'abc' is not a number", "query,AP\nq,1\ns,1\nr,abc\n"),
     ):
         (tmp_path / "x.csv").write_text(text)
         with pytest.raises(KaratError, match=problem):

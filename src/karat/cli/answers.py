@@ -78,7 +78,7 @@ def command(
     )
     chosen = select_measures(names, subjects=("answers",))
     output = Output(format, file, per_query, 0.95 if ci else None, explain)
-    check_output(output, [truth, *predictions])
+    check_output(output)
     field_names = parse_fields(fields)
     golds = read_gold_answers(truth, field_names)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))

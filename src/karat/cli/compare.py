@@ -75,7 +75,7 @@ def command(
 
     paths = [truth, *runs]
     output = Output(format, file, is_scores=False)
-    check_output(output, paths)
+    check_output(output)
     method = Method(test, correction, family, queries, level, detect, permutations)
     evaluation = Evaluation(measures, options, fields, accepts_saved=True)
     systems = {name: scores.without_evidence() for name, scores in load_systems(paths, evaluation, baseline).items()}

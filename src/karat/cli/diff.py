@@ -54,7 +54,7 @@ def command(
     if query is not None and losses:
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
     output = Output(format, file, is_scores=False)
-    check_output(output, paths)
+    check_output(output)
     evaluation = Evaluation(measures or ("nDCG@10",), options, fields, accepts_saved=True)
     names = evaluation.measure_names
     if len(names) > 1:

@@ -76,7 +76,7 @@ def command(
         both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
     output = Output(format, file, per_query, 0.95 if ci else None, explain, is_scores=not (bounds or by))
-    check_output(output, paths)
+    check_output(output)
     if texts is not None and by != "length":
         raise KaratError("--texts is only used to group by length", hint="Add --by length, or leave --texts out.")
     grouping = None if by is None else read_grouping(by, texts)

@@ -130,7 +130,7 @@ def _check_format(output: Output) -> None:
 
     if output.file is not None and output.format_option is None and output.file.lower().endswith(".xml"):
         raise KaratError("-o does not write JUnit XML", where=output.file, hint="Use --junit instead of -o.")
-    check_output(output, [])
+    check_output(output)
     if output.format not in _FORMATS:
         hint = f"Use {', '.join(_FORMATS)}."
         raise KaratError(f"a gate cannot be written as {output.format}", where=output.file, hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
@@ -13,7 +13,8 @@ from karat.cli.terminal import print_error, print_table, print_text, write_outpu
 from karat.errors import KaratError, printable, require
 from karat.output.files import write_text
 from karat.output.tables import Table, delimited
-from karat.scores import Scores
+from karat.scores import Scores, SystemScores
+from karat.scores.exports import mean_rows, query_rows
 from karat.scores.summary import by_measure, by_query, notes, summary
 
 _FORMAT_OF_SUFFIX = {
@@ -49,7 +50,7 @@ class Output:
         return self.format_option or _FORMAT_OF_SUFFIX.get(suffix, "table")
 
 
-def check_output(output: Output, inputs: Sequence[str]) -> None:
+def check_output(output: Output) -> None:
     """Reject a format that cannot be written before any work is done."""
     form, file = output.format, output.file
     if output.explain is not None:
@@ -67,8 +68,6 @@ def check_output(output: Output, inputs: Sequence[str]) -> None:
         raise KaratError(f"the format of {suffix} files is not known", where=file, hint=hint)
     if form == "parquet":
         require(output.is_scores, "a Parquet file can contain only scores", "Use .csv, .json or .md.", where=file)
-        hint = "Use .csv or .json."
-        require(len(inputs) <= 2, "a Parquet file can contain the scores of only one run", hint, where=file)
 
 
 def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
@@ -80,7 +79,7 @@ def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
         narrower = None if output.per_query else partial(by_measure, scores, output.level)
         print_table(_table(scores, output), narrower)
     elif output.file is not None and output.format == "parquet":
-        next(iter(scores.values())).to_parquet(output.file)
+        (next(iter(scores.values())) if len(scores) == 1 else SystemScores(scores)).to_parquet(output.file)
     else:
         write_or_print(rendered(scores, output), output)
     if output.format in _WITHOUT_NOTES:
@@ -174,7 +173,7 @@ def rendered(scores: Mapping[str, Scores], output: Output) -> str:
     if output.format == "json":
         return _json({name: _document(of_run, output) for name, of_run in scores.items()})
     if output.format in ("csv", "tsv", "jsonl"):
-        return _lines(list(_records(scores, output)), output.format)
+        return _lines(_records(scores, output), output.format)
     return _table_text(_table(scores, output), output)
 
 
@@ -191,16 +190,13 @@ def _document(scores: Scores, output: Output) -> dict[str, Any]:
     return document
 
 
-def _records(scores: Mapping[str, Scores], output: Output) -> Iterator[dict[str, object]]:
+def _records(scores: Mapping[str, Scores], output: Output) -> list[dict[str, object]]:
     """A record per run or per query; a record per query names its run if there are several."""
-    for name, of_run in scores.items():
-        if output.per_query:
-            run = {"run": name} if len(scores) > 1 else {}
-            for query, values in of_run.per_query.items():
-                yield {**run, "query": query, **values}
-            continue
-        record: dict[str, object] = {"run": name, **of_run.means}
-        if output.level is not None:
+    if output.per_query:
+        return query_rows(scores, named=len(scores) > 1).records
+    records = mean_rows(scores).records
+    if output.level is not None:
+        for of_run, record in zip(scores.values(), records, strict=True):
             for measure, ends in of_run.intervals(output.level).items():
                 record[f"{measure} low"], record[f"{measure} high"] = ends or (None, None)
-        yield record
+    return records

@@ -13,6 +13,7 @@ from karat.options import Queries
 from karat.registry import Measure
 from karat.registry.selection import Measures, listed_measures
 from karat.scores import Scores
+from karat.scores.system_scores import check_systems
 
 _SHOWN_QUERIES = 3
 # The square of a larger value overflows to infinity.
@@ -47,17 +48,12 @@ def align_systems(systems: Mapping[str, Scores], measures: Measures | None, quer
     return Aligned(aligned, tuple(notes))
 
 
-def _check_systems(systems: object) -> None:
+def _check_systems(systems: Mapping[str, Scores]) -> None:
     """Check that the systems are Scores by name, at least two of them, with queries to compare."""
-    hint = 'Pass scores by name: {"bm25": scores, "dense": scores}.'
-    if not isinstance(systems, Mapping):
-        raise KaratError(f"{shown(systems)} is not a mapping of system names to scores", hint=hint)
+    check_systems(systems)
     for name, scores in systems.items():
-        require(isinstance(name, str), f"{shown(name)} is not a system name", hint)
-        if not isinstance(scores, Scores):
-            hint = f"Evaluate first, or use Scores.load. {hint}"
-            raise KaratError(f"{shown(scores)} is not a Scores object", where=name, hint=hint)
         _check_queries(name, scores)
+    hint = 'Pass scores by name: {"bm25": scores, "dense": scores}.'
     require(len(systems) > 1, f"a comparison needs at least 2 systems, got {len(systems)}", hint)
     require(any(scores.queries for scores in systems.values()), "there are no queries to compare")
 

@@ -25,7 +25,7 @@ from karat.registry.selection import (
     select_measures,
     subject_of,
 )
-from karat.scores import Finding, Scores
+from karat.scores import Finding, Scores, SystemScores
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.results import PARTS, Results, read_results
 from karat.sources.spans import materialized, read_spans
@@ -163,8 +163,10 @@ def evaluate_runs(
     run_columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     **options: Unpack[EvaluationOptions],
-) -> dict[str, Scores]:
+) -> SystemScores:
     """Evaluate several runs against the same ground truth, which is read once. The options are those of `evaluate`.
+
+    The result is a mapping of names to Scores, and a table when printed.
 
     >>> scores = evaluate_runs({"q": {"a": 1}}, {"good": {"q": ["a"]}, "bad": {"q": ["x", "a"]}}, "RR")
     >>> {name: of_run["RR"] for name, of_run in scores.items()}
@@ -179,10 +181,12 @@ def evaluate_runs(
     else:
         judgments = read_truth(truth, columns=truth_columns, key=matcher_of(settings["match"]).gold_key)
         truth_columns = None
-    return {
-        name: _evaluate(judgments, run, selected, settings, truth_columns, run_columns, progress, name)
-        for name, run in runs.items()
-    }
+    return SystemScores(
+        {
+            name: _evaluate(judgments, run, selected, settings, truth_columns, run_columns, progress, name)
+            for name, run in runs.items()
+        }
+    )
 
 
 def evaluate_results(

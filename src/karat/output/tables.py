@@ -243,8 +243,10 @@ def delimited(header: Sequence[str], rows: Iterable[Sequence[object]], delimiter
 
 def _field(value: object, delimiter: str) -> str:
     text = "" if value is None else str(value)
-    # Python's csv writer does not quote a carriage return, which its reader then takes for the end of a line.
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in (delimiter, '"', "\n", "\r")) else text
+    # Python's csv writer does not quote a carriage return, which its reader then takes for the end of a line, nor a
+    # blank at the beginning, which many readers skip.
+    special = text.startswith(" ") or any(mark in text for mark in (delimiter, '"', "\n", "\r"))
+    return '"' + text.replace('"', '""') + '"' if special else text
 
 
 def _markdown_cell(cell: Cell) -> str:

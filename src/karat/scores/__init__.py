@@ -2,5 +2,6 @@
 
 from karat.scores.finding import Finding
 from karat.scores.scores import Scores
+from karat.scores.system_scores import SystemScores
 
-__all__ = ["Finding", "Scores"]
+__all__ = ["Finding", "Scores", "SystemScores"]

@@ -1,201 +1,170 @@
-"""Convert Scores to Arrow, pandas, polars, JSON, CSV and Parquet, and load them from files."""
+"""The formats that scores are converted to and saved in: the same for one system as for several."""
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 import os
-from collections import Counter
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, require, shown
 from karat.output.files import write_text, write_whole
-from karat.output.tables import delimited
-from karat.scores import Scores
-from karat.scores.finding import Finding
+from karat.output.tables import Table, Tabular, delimited
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
 
-_METADATA = b"karat"
+    from karat.scores.scores import Scores
 
-
-def to_arrow(scores: Scores) -> pa.Table:
-    columns = {"query": pa.array(scores.queries, pa.string())}
-    for name, values in scores.values.items():
-        columns[name] = pa.array(values, pa.float64(), from_pandas=True)
-    about = {"name": scores.name, "findings": [finding.to_dict() for finding in scores.findings]}
-    return pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about, ensure_ascii=False)})
+METADATA = b"karat"
+"""where an Arrow table or a Parquet file has what is known about the scores besides their values"""
 
 
-def from_arrow(table: pa.Table, where: str) -> Scores:
-    if "query" not in table.column_names:
-        raise _not_scores(where, "it has no column query")
-    try:
-        about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
-        findings, system = about.get("findings", ()), about.get("name", "")
-    except (ValueError, AttributeError):
-        raise _not_scores(where, "the metadata of karat is damaged") from None
-    _check_columns(table.column_names, where)
-    values = {
-        name: np.array(_cast(table, name, pa.float64(), "is not all numbers", where).to_numpy(), np.float64)
-        for name in table.column_names
-        if name != "query"
+@dataclass(frozen=True)
+class Rows:
+    """Scores as a table for programs: records with the same labels, and with a value or None for each measure."""
+
+    labels: tuple[str, ...]
+    measures: tuple[str, ...]
+    records: list[dict[str, object]]
+
+    def csv(self) -> str:
+        """A line per record, with all digits."""
+        return delimited(self.header, ([record.get(name) for name in self.header] for record in self.records), ",")
+
+    def arrow(self, about: object = None) -> pa.Table:
+        """An Arrow table, with more about the scores in its metadata."""
+        import pyarrow as pa
+
+        kinds = dict.fromkeys(self.header, pa.float64()) | dict.fromkeys(self.labels, pa.string())
+        try:
+            columns = [pa.array([record.get(name) for record in self.records], kinds[name]) for name in self.header]
+            table = pa.table(columns, names=self.header)
+        except UnicodeEncodeError as error:
+            what = f"{shown(error.object)} is not valid Unicode, so Arrow and Parquet cannot contain it"
+            raise KaratError(what, hint="Use to_json, or a .json file.") from None
+        return table if about is None else table.replace_schema_metadata({METADATA: json.dumps(about)})
+
+    @property
+    def header(self) -> list[str]:
+        """The names of all columns."""
+        for name in set(self.labels).intersection(self.measures):
+            what = f"a measure is called {name}, which is the name of another column"
+            raise KaratError(what, hint="Rename the measure.")
+        return [*self.labels, *self.measures]
+
+
+def mean_rows(systems: Mapping[str, Scores]) -> Rows:
+    """A row per system: its values over all queries."""
+    records: list[dict[str, object]] = [{"run": name, **scores.means} for name, scores in systems.items()]
+    return Rows(("run",), _measures(systems), records)
+
+
+def query_rows(systems: Mapping[str, Scores], *, named: bool) -> Rows:
+    """A row per query, with the name of its system if there may be several."""
+    records: list[dict[str, object]] = [
+        {**({"run": name} if named else {}), "query": query, **values}
+        for name, scores in systems.items()
+        for query, values in scores.per_query.items()
+    ]
+    return Rows(("run", "query") if named else ("query",), _measures(systems), records)
+
+
+def _measures(systems: Mapping[str, Scores]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for scores in systems.values() for name in scores.measures))
+
+
+class Exports(Tabular):
+    """The scores of one system, or of several: as a table, and in files."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All that is saved, as data."""
+
+    @abstractmethod
+    def _by_system(self) -> Mapping[str, Scores]:
+        """The scores of each system, by its name."""
+
+    @abstractmethod
+    def _rows(self) -> Rows:
+        """A row per query."""
+
+    def table(self, level: float | None = None) -> Table:
+        """The values over all queries, with confidence intervals if their level is given, and the findings."""
+        from karat.scores.summary import summary
+
+        return summary(self._by_system(), level)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """`to_dict()` as JSON, also written to a file if a path is given."""
+        return write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the values of all queries to a Parquet file."""
+        import pyarrow.parquet as pq
+
+        table = self._arrow()
+        write_whole(path, lambda file: pq.write_table(table, file))
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The table that is printed, in Markdown; also written to a file if a path is given."""
+        return write_text(self.table().markdown(), path)
+
+    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The table that is printed, as a booktabs tabular; also written to a file if a path is given."""
+        return write_text(self.table().latex(), path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all values to a .json, .csv or .parquet file, which `load` reads; a CSV file contains no findings."""
+        writers: dict[str, Callable[[], object]] = {
+            ".json": lambda: self.to_json(path),
+            ".csv": lambda: write_text(self._rows().csv(), path),
+            ".parquet": lambda: self.to_parquet(path),
+        }
+        suffix = Path(path).suffix.lower()
+        hint = "For a table in a document, use to_markdown or to_latex."
+        require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, where=os.fspath(path))
+        writers[suffix]()
+
+    def _arrow(self) -> pa.Table:
+        """An Arrow table with a row per query, and with all else that is saved in its metadata."""
+        about = {name: {"measures": list(each.measures), **_about(each)} for name, each in self._by_system().items()}
+        return self._rows().arrow({"runs": about})
+
+
+def document(scores: Scores) -> dict[str, Any]:
+    """The scores of a system, as they are saved as JSON."""
+    return {
+        "name": scores.name,
+        "means": scores.means,
+        "queries": [{"query": query, **values} for query, values in scores.per_query.items()],
+        **_about(scores),
     }
-    queries = _cast(table, "query", pa.string(), "is not text", where).to_pylist()
-    if None in queries:
-        raise _not_scores(where, "a query has no id")
-    return _checked(queries, values, findings, system, where)
 
 
-def _cast(table: pa.Table, name: str, kind: pa.DataType, problem: str, where: str) -> pa.ChunkedArray:
+def _about(scores: Scores) -> dict[str, Any]:
+    """What is saved besides names and values."""
+    return {"findings": [finding.to_dict() for finding in scores.findings]}
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as a pandas data frame."""
     try:
-        return table[name].cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise _not_scores(where, f"column {shown(name)} {problem}") from None
-
-
-def _check_columns(names: Sequence[str], where: str) -> None:
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise _not_scores(where, f"column {shown(name)} appears {times} times")
-
-
-def to_pandas(scores: Scores) -> pd.DataFrame:
-    try:
-        frame: pd.DataFrame = to_arrow(scores).to_pandas()
+        frame: pd.DataFrame = table.to_pandas()
     except ImportError:
         raise KaratError("pandas is not installed", hint="pip install pandas") from None
     return frame
 
 
-def to_polars(scores: Scores) -> pl.DataFrame:
+def to_polars(table: pa.Table) -> pl.DataFrame:
+    """An Arrow table as a polars data frame."""
     try:
         import polars as pl
     except ImportError:
         raise KaratError("polars is not installed", hint="pip install polars") from None
-    return pl.DataFrame(to_arrow(scores))
-
-
-def to_dict(scores: Scores) -> dict[str, Any]:
-    return {
-        "name": scores.name,
-        "means": scores.means,
-        "queries": [{"query": query, **values} for query, values in scores.per_query.items()],
-        "findings": [finding.to_dict() for finding in scores.findings],
-    }
-
-
-def to_json(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
-    return write_text(json.dumps(to_dict(scores), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
-
-
-def to_csv(scores: Scores, path: str | os.PathLike[str] | None = None) -> str:
-    rows = ([query, *values.values()] for query, values in scores.per_query.items())
-    return write_text(delimited(["query", *scores.values], rows, ","), path)
-
-
-def to_parquet(scores: Scores, path: str | os.PathLike[str]) -> None:
-    import pyarrow.parquet as pq
-
-    write_whole(path, lambda file: pq.write_table(to_arrow(scores), file))
-
-
-def load(path: str | os.PathLike[str]) -> Scores:
-    where = os.fspath(path)
-    readers = {".json": _from_json, ".csv": _from_csv, ".parquet": _from_parquet}
-    reader = readers.get(Path(where).suffix.lower())
-    if reader is None:
-        raise KaratError("not a .json, .csv or .parquet file", where=where, hint="Scores are saved as one of these.")
-    try:
-        return reader(where)
-    except FileNotFoundError:
-        raise KaratError("no such file", where=where) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise KaratError(f"cannot be read: {error}", where=where) from None
-
-
-def _from_parquet(path: str) -> Scores:
-    import pyarrow.parquet as pq
-
-    try:
-        return from_arrow(pq.read_table(path), path)
-    except pa.ArrowInvalid as error:
-        raise _not_scores(path, str(error)) from None
-
-
-def _from_json(path: str) -> Scores:
-    try:
-        data = json.loads(Path(path).read_text("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        raise _not_scores(f"{path}:{error.lineno}", error.msg) from None
-    if isinstance(data, dict) and isinstance(data.get("runs"), dict):
-        raise _not_scores(path, f"it contains several runs ({', '.join(map(str, data['runs']))})")
-    try:
-        rows = data["queries"]
-        names = list(data["means"])
-        values = {name: np.array([_cell(row[name]) for row in rows], np.float64) for name in names}
-        queries = [str(row["query"]) for row in rows]
-        return _checked(queries, values, data["findings"], str(data["name"]), path)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, KaratError):
-            raise
-        raise _not_scores(path, f"{type(error).__name__}: {error}") from None
-
-
-def _from_csv(path: str) -> Scores:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        try:
-            rows = list(csv.reader(file))
-        except csv.Error as error:
-            raise _not_scores(path, str(error)) from None
-    while rows and not rows[-1]:
-        rows.pop()
-    if not rows or rows[0][:1] != ["query"]:
-        raise _not_scores(path, "its first column is not query: is it a table of means?")
-    names = rows[0][1:]
-    _check_columns(rows[0], path)
-    for at, row in enumerate(rows[1:], 2):
-        if len(row) != len(rows[0]):
-            raise _not_scores(f"{path}:{at}", f"{len(row)} columns, but the header has {len(rows[0])}")
-    values = {}
-    for at, name in enumerate(names, 1):
-        column = []
-        for line, row in enumerate(rows[1:], 2):
-            try:
-                column.append(_cell(row[at] or None))
-            except ValueError:
-                raise _not_scores(f"{path}:{line}", f"{shown(row[at])} is not a number") from None
-        values[name] = np.array(column, np.float64)
-    return _checked([row[0] for row in rows[1:]], values, (), "", path)
-
-
-def _cell(value: Any) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _checked(queries: list[str], values: dict[str, Any], findings: Any, name: str, where: str) -> Scores:
-    if len(set(queries)) < len(queries):
-        repeated = next(query for query, times in Counter(queries).items() if times > 1)
-        raise _not_scores(where, f"query {repeated} appears twice")
-    for measure, column in values.items():
-        if np.isinf(column).any():
-            query = queries[int(np.argmax(np.isinf(column)))]
-            raise _not_scores(where, f"{measure} of query {query} is infinite")
-    known = tuple(Finding(**{**finding, "queries": tuple(finding["queries"])}) for finding in findings)
-    return Scores(tuple(queries), values, known, name)
-
-
-def _not_scores(where: str, why: str) -> KaratError:
-    return KaratError(
-        f"not a karat scores file: {why}",
-        where=where,
-        hint="Save them with scores.to_json, to_csv or to_parquet; or `karat evaluate ... --per-query -o FILE`.",
-    )
+    return pl.DataFrame(table)

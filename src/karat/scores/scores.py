@@ -15,7 +15,9 @@ from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure, meanings
 from karat.options import check_level
+from karat.output.files import write_text
 from karat.scores.combining import after_mean, before_mean, combination
+from karat.scores.exports import Exports, Rows, document, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
 from karat.stats import RESAMPLES, SEED
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from rich.console import Group
 
     from karat.analysis.bounds import Bounds
     from karat.analysis.evidence import Evidence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Exports):
     """A table with a row per query and a column per measure, named by the measure's canonical name.
 
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
@@ -224,71 +225,40 @@ class Scores:
 
     def to_arrow(self) -> pa.Table:
         """The table as an Arrow table, with the findings in its metadata."""
-        from karat.scores import exports
-
-        return exports.to_arrow(self)
+        return self._arrow()
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas data frame."""
-        from karat.scores import exports
-
-        return exports.to_pandas(self)
+        return to_pandas(self._arrow())
 
     def to_polars(self) -> pl.DataFrame:
         """The table as a polars data frame."""
-        from karat.scores import exports
-
-        return exports.to_polars(self)
+        return to_polars(self._arrow())
 
     def to_dict(self) -> dict[str, Any]:
         """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings"}`."""
-        from karat.scores import exports
-
-        return exports.to_dict(self)
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The scores as JSON, also written to a file if a path is given."""
-        from karat.scores import exports
-
-        return exports.to_json(self, path)
+        return document(self)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table as CSV, with all digits, also written to a file if a path is given."""
-        from karat.scores import exports
-
-        return exports.to_csv(self, path)
-
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a Parquet file."""
-        from karat.scores import exports
-
-        exports.to_parquet(self, path)
+        return write_text(self._rows().csv(), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scores:
-        """Read scores that were saved as .json, .csv or .parquet; a CSV file contains no findings."""
-        from karat.scores import exports
+        """Read the scores of a system from a .json, .csv or .parquet file."""
+        from karat.scores.loading import load_scores
 
-        return exports.load(path)
+        return load_scores(path)
 
-    def __str__(self) -> str:
-        from karat.scores.summary import summary
+    def _by_system(self) -> Mapping[str, Scores]:
+        return {self.name: self}
 
-        return summary({self.name: self}).text().rstrip("\n")
+    def _rows(self) -> Rows:
+        return query_rows(self._by_system(), named=False)
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
         return f"<Scores of {plural(len(self.queries), 'query')}: {means}>"
-
-    def __rich__(self) -> Group:
-        from karat.scores.summary import summary
-
-        return summary({self.name: self}).rich()
-
-    def _repr_html_(self) -> str:
-        from karat.scores.summary import summary
-
-        return summary({self.name: self}).html()
 
     def _name(self, measure: str | Measure) -> str:
         """The column of a measure, in any spelling of its name."""

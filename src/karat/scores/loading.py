@@ -1,0 +1,172 @@
+"""Read the scores of one or several systems from a file: saved by karat, or computed elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from karat.errors import KaratError, enumeration, require, shown
+from karat.scores.exports import METADATA
+from karat.scores.score_table import ScoreTable
+from karat.scores.scores import Scores
+
+_HINT = "Scores are a table with a column of query ids and a column of numbers for each measure."
+
+
+def load_scores(path: str | os.PathLike[str]) -> Scores:
+    """The scores of the only system in a file."""
+    systems = read_scores(path)
+    if len(systems) > 1:
+        what = f"this file contains the scores of several systems: {enumeration(list(systems), 'and')}"
+        raise KaratError(what, where=os.fspath(path), hint="Use SystemScores.load(path), then choose one by its name.")
+    return next(iter(systems.values()))
+
+
+def load_systems(path: str | os.PathLike[str]) -> dict[str, Scores]:
+    """The scores of each system in a file; a system that it does not name has the name of the file."""
+    return {name or Path(path).stem: scores for name, scores in read_scores(path).items()}
+
+
+def read_scores(path: str | os.PathLike[str]) -> dict[str, Scores]:
+    """The scores of each system in a file, by its name there, which may be empty."""
+    where = os.fspath(path)
+    readers: dict[str, Callable[[str], dict[str, Scores]]] = {
+        ".json": _from_json,
+        ".jsonl": _from_json_lines,
+        ".ndjson": _from_json_lines,
+        ".csv": _from_csv,
+        ".tsv": _from_csv,
+        ".parquet": _from_parquet,
+    }
+    reader = readers.get(Path(where).suffix.lower())
+    if reader is None:
+        hint = f"Scores are read from {enumeration(list(readers), 'and')} files."
+        raise KaratError("the format is not known by the file's name", where=where, hint=hint)
+    try:
+        return reader(where)
+    except FileNotFoundError:
+        raise KaratError("no such file", where=where) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise KaratError(f"cannot be read: {error}", where=where) from None
+
+
+def _from_parquet(path: str) -> dict[str, Scores]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowException as error:
+        raise _not_scores(path, str(error)) from None
+    _check_names(table.column_names, path)
+    try:
+        about = json.loads((table.schema.metadata or {}).get(METADATA, b'{"runs": {}}'))["runs"]
+        valid = all(isinstance(each.get("measures", []), list) for each in about.values())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        valid = False
+    require(valid, "the metadata of karat is damaged", "Save the scores again.", where=path)
+    columns = {name: _values(table[name]) for name in table.column_names}
+    return ScoreTable(path, columns, lambda at: f"{path}, row {at + 1}", about).systems()
+
+
+def _values(column: Any) -> list[object]:
+    """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if is_text or is_number or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return list(column.to_pylist())
+    return [[str(kind)]] * len(column)
+
+
+def _from_json(path: str) -> dict[str, Scores]:
+    text = Path(path).read_text("utf-8-sig")
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _not_scores(f"{path}:{error.lineno}", error.msg) from None
+    except (RecursionError, ValueError):  # deeply nested, or an integer of thousands of digits
+        raise _not_scores(path, "it is not a table") from None
+    if isinstance(data, dict) and isinstance(data.get("runs"), dict) and data["runs"]:
+        return {name: _from_document(each, name, path) for name, each in data["runs"].items()}
+    if isinstance(data, dict) and "queries" in data and "means" in data:
+        name = data.get("name", "")
+        require(isinstance(name, str), f"the name is {shown(name)}, which is not text", where=path)
+        return {name: _from_document(data, name, path)}
+    if isinstance(data, dict) and data and all(isinstance(row, dict) for row in data.values()):
+        data = [{"query": query, **row} for query, row in data.items()]
+    if not isinstance(data, list):
+        raise _not_scores(path, "it is not a list with an object per query")
+    return _from_records(data, path, lambda at: f"{path}, record {at + 1}").systems()
+
+
+def _from_document(data: Any, name: str, path: str) -> Scores:
+    """The scores of a system as `Scores.to_dict` returns them."""
+    try:
+        about = {**data, "measures": list(data["means"])}
+        rows = [{"query": row["query"], **{name: row[name] for name in data["means"]}} for row in data["queries"]]
+    except (KeyError, TypeError) as error:
+        missing = f"{shown(error.args[0])} is missing" if isinstance(error, KeyError) else "it is damaged"
+        raise _not_scores(path, missing) from None
+    table = _from_records(rows, path, lambda at: f"{path}, record {at + 1} of queries")
+    columns = table.columns or dict.fromkeys(["query", *about["measures"]], ())
+    return ScoreTable(path, columns, table.place, {name: about}).systems()[name]
+
+
+def _from_json_lines(path: str) -> dict[str, Scores]:
+    records, lines = [], []
+    with open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    records.append(json.loads(line))
+                except (ValueError, RecursionError):
+                    raise _not_scores(f"{path}:{number}", "this line is not a JSON object") from None
+                lines.append(number)
+    return _from_records(records, path, lambda at: f"{path}:{lines[at]}").systems()
+
+
+def _from_records(records: Sequence[Any], path: str, place: Callable[[int], str]) -> ScoreTable:
+    """A table with a row per record; a field that a record lacks is null."""
+    for at, record in enumerate(records):
+        require(isinstance(record, dict), f"{shown(record)} is not an object", _HINT, where=place(at))
+    names = dict.fromkeys(name for record in records for name in record)
+    return ScoreTable(path, {name: [record.get(name) for record in records] for name in names}, place)
+
+
+def _from_csv(path: str) -> dict[str, Scores]:
+    rows, lines = [], []
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        delimiter = "\t" if path.lower().endswith(".tsv") else ","
+        reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
+        try:
+            for row in reader:
+                rows.append(row)
+                lines.append(reader.line_num)
+        except csv.Error as error:
+            raise _not_scores(f"{path}:{reader.line_num}", str(error)) from None
+    while rows and not rows[-1]:
+        rows.pop()
+    header, *body = rows or [[]]
+    _check_names(header, path)
+    for row, line in zip(body, lines[1:], strict=False):
+        what = f"this line has {len(row)} columns, but the header has {len(header)}"
+        require(len(row) == len(header), what, where=f"{path}:{line}")
+    columns = dict(zip(header, zip(*body, strict=True), strict=True)) if body else dict.fromkeys(header, ())
+    return ScoreTable(path, columns, lambda at: f"{path}:{lines[at + 1]}").systems()
+
+
+def _check_names(names: Iterable[str], path: str) -> None:
+    for name, times in Counter(names).items():
+        require(times == 1, f"column {shown(name)} appears {times} times", "Rename one of them.", where=path)
+
+
+def _not_scores(where: str, why: str) -> KaratError:
+    return KaratError(f"scores cannot be read: {why}", where=where, hint=_HINT)

@@ -1,0 +1,166 @@
+"""A table of scores from a file: its query column, its columns of numbers, and the systems that its rows belong to."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from karat.errors import KaratError, enumeration, require, shown
+from karat.judged import Floats
+from karat.scores.finding import Finding
+from karat.scores.scores import Scores
+
+QUERY_COLUMNS = ("query", "query_id", "qid", "question_id", "question", "id", "user_input")
+"""the names that a column of query ids may have; the first one that a file has is read"""
+_RUN_COLUMNS = ("run", "system")
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how pandas writes the row numbers of a data frame
+_NULLS = ("", "nan", "na", "n/a", "null", "none")
+_TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The columns of a file, where each row is, and what karat has saved about each system besides its values."""
+
+    where: str
+    columns: Mapping[str, Sequence[object]]
+    place: Callable[[int], str]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def systems(self) -> dict[str, Scores]:
+        """The scores of each system by its name, which is empty if the file does not name it."""
+        query, run = self._label(QUERY_COLUMNS), self._label(_RUN_COLUMNS)
+        if query is None:
+            raise self._without_queries(run)
+        queries = self._texts(query)
+        rows: dict[str, list[int]] = {name: [] for name in self.about} or ({} if run else {"": []})
+        require(run or len(rows) == 1, "the column run is missing", "Save the scores again.", where=self.where)
+        for at, name in enumerate(self._texts(run) if run else [*rows] * len(queries)):
+            rows.setdefault(name, []).append(at)
+        require(rows, "this file has no rows", where=self.where)
+        values = {name: self._numbers(name) for name in self.columns if name not in (query, run)}
+        return {name: self._system(name, queries, places, values) for name, places in rows.items()}
+
+    def _system(
+        self, name: str, queries: Sequence[str], rows: Sequence[int], values: Mapping[str, Floats | None]
+    ) -> Scores:
+        """The scores of one system, from its rows."""
+        about = self.about.get(name, {})
+        findings = _findings(about.get("findings", ()), self.where)
+        columns = {measure: column for measure, column in values.items() if column is not None}
+        if self.saved_measures:
+            for measure in about.get("measures", ()):
+                hint = "Save the scores again."
+                require(
+                    measure in columns, f"column {shown(measure)} is missing, or not numbers", hint, where=self.where
+                )
+            columns = {measure: columns[measure] for measure in about.get("measures", columns)}
+        elif ignored := [column or "(no name)" for column in values if column not in columns]:
+            message = f"columns without numbers are ignored: {', '.join(ignored)}"
+            findings = (*findings, Finding("ignored-columns", message, len(ignored)))
+        hint = f"The columns are {', '.join(map(shown, self.columns))}."
+        require(columns or self.about, "no column contains scores", hint, where=self.where)
+        own = [queries[at] for at in rows]
+        for query, times in Counter(own).items():
+            if times > 1:
+                of_system = f" of {name}" if name else ""
+                hint = "Each query has one row."
+                raise KaratError(f"query {query}{of_system} appears {times} times", where=self.where, hint=hint)
+        places = np.array(rows, np.int64)
+        return Scores(tuple(own), {measure: column[places] for measure, column in columns.items()}, findings, name)
+
+    @cached_property
+    def saved_measures(self) -> set[str]:
+        """The names of the measures, if karat has written the file."""
+        return {measure for each in self.about.values() for measure in each.get("measures", ())}
+
+    def _without_queries(self, run: str | None) -> KaratError:
+        if run is not None:
+            hint = "Save the values of every query: with --per-query on the command line, with `save` in Python."
+            return KaratError("this is a table of means, without a column of query ids", where=self.where, hint=hint)
+        names = ", ".join(map(shown, self.columns)) or "missing"
+        hint = f"Rename the column of query ids to query; {enumeration(QUERY_COLUMNS[1:], 'and')} are read too."
+        return KaratError(f"no column contains query ids: the columns are {names}", where=self.where, hint=hint)
+
+    def _label(self, names: Sequence[str]) -> str | None:
+        """The first of these columns that the file has, in any case, with hyphens or blanks for underscores."""
+        present = {
+            re.sub("[- ]", "_", name.strip().casefold()): name
+            for name in reversed(list(self.columns))
+            if name not in self.saved_measures
+        }
+        return next((present[name] for name in names if name in present), None)
+
+    def _texts(self, name: str) -> list[str]:
+        """A column of ids or names."""
+        texts = []
+        for at, value in enumerate(self.columns[name]):
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)  # pandas writes whole numbers as floats if one of them is missing
+            if not isinstance(value, str | int) or isinstance(value, bool):
+                what = "is missing" if value is None else f"is {shown(value)}, which is not text"
+                raise KaratError(f"the {name} {what}", where=self.place(at))
+            texts.append(str(value))
+        return texts
+
+    def _numbers(self, name: str) -> Floats | None:
+        """A column of numbers; None if most of its cells contain something else."""
+        if _INDEX.fullmatch(name) and name not in self.saved_measures:
+            return None
+        values = self.columns[name]
+        numbers = [_number(value) for value in values]
+        wrong = [at for at, number in enumerate(numbers) if number is None]
+        if wrong:
+            known = sum(number is not None and not math.isnan(number) for number in numbers)
+            if len(wrong) >= known:
+                return None
+            hint = "Leave the cell empty if the query has no value."
+            where = f"{self.place(wrong[0])}, column {shown(name)}"
+            raise KaratError(f"{shown(values[wrong[0]])} is not a number", where=where, hint=hint)
+        column = np.array(numbers, np.float64)
+        for at in np.flatnonzero(np.isinf(column)).tolist():
+            hint = "Leave the cell empty if the query has no value."
+            raise KaratError(f"{shown(values[at])} is not a finite number", where=self.place(at), hint=hint)
+        return column
+
+
+def _number(value: Any) -> float | None:
+    """The number in a cell, NaN if it is empty, and None if it is not a number. True counts as 1, and false as 0."""
+    if value is None:
+        return math.nan
+    if isinstance(value, str):
+        text = value.strip().casefold()
+        if text in _NULLS:
+            return math.nan
+        if text in _TRUTH_VALUES:
+            return _TRUTH_VALUES[text]
+        value = text
+    elif not isinstance(value, Real) and type(value).__name__ != "Decimal":
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+    except OverflowError:  # an integer beyond the range of floats
+        return math.inf
+
+
+def _findings(data: Any, where: str) -> tuple[Finding, ...]:
+    """Findings, from the data that their `to_dict` returned."""
+    try:
+        found = tuple(Finding(**{**each, "queries": tuple(each["queries"])}) for each in data)
+    except (KeyError, TypeError):
+        raise KaratError("its findings are damaged", where=where, hint="Save the scores again.") from None
+    for finding in found:
+        texts = (finding.code, finding.message, finding.hint, *finding.queries)
+        valid = isinstance(finding.count, int) and all(isinstance(text, str) for text in texts)
+        require(valid, "its findings are damaged", "Save the scores again.", where=where)
+    return found
