@@ -24,6 +24,20 @@ Correction = Literal["holm", "bonferroni", "bh", "none"]
 Family = Literal["measure", "all"]
 Queries = Literal["same", "common"]
 
+# What other tools, and people, call the choices of an option, without blanks, hyphens and capital letters.
+SPELLINGS: Mapping[str, Mapping[str, str]] = {
+    "test": {
+        "fisher": "randomization", "fishersrandomization": "randomization", "permutation": "randomization",
+        "randomisation": "randomization", "student": "t", "studentst": "t", "ttest": "t", "pairedt": "t",
+        "pairedttest": "t", "ttestrel": "t", "wilcoxonsignedrank": "wilcoxon", "signedrank": "wilcoxon",
+        "hsd": "tukey", "tukeyhsd": "tukey", "tukeyshsd": "tukey",
+    },
+    "correction": {
+        "h": "holm", "holmbonferroni": "holm", "b": "bonferroni", "bonf": "bonferroni", "benjaminihochberg": "bh",
+        "fdr": "bh", "fdrbh": "bh",
+    },
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Option:
@@ -53,8 +67,8 @@ class GateOptions(TypedDict, total=False):
     """How a gate tests drops: keyword arguments of `gate` and `assert_scores`, and keys of karat.toml."""
 
     significant: bool
-    test: Test
-    correction: Correction
+    test: Test | str
+    correction: Correction | str | None
     level: float
     queries: Queries
 
@@ -96,11 +110,29 @@ def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of the choices of an option."""
-    if value not in choices:
+def check_choice(option: str, value: object, choices: tuple[str, ...]) -> str:
+    """The choice that a value stands for; a value that stands for none is refused."""
+    found = find_choice(option, value, choices)
+    if found is None:
         hint = did_you_mean(value, choices) if isinstance(value, str) else None
         raise KaratError(f"{option}={shown(value)} is not one of {', '.join(choices)}", hint=hint)
+    return found
+
+
+def find_choice(option: str, value: object, choices: tuple[str, ...]) -> str | None:
+    """The choice that a value stands for, in any spelling that is known; None if there is none.
+
+    >>> find_choice("test", "fisher", ("randomization", "t")), find_choice("--correction", "fdr_bh", ("holm", "bh"))
+    ('randomization', 'bh')
+    """
+    if not isinstance(value, str) or value in choices:
+        return value if isinstance(value, str) else None
+    spellings = SPELLINGS.get(option.lstrip("-"))
+    if spellings is None:
+        return None
+    squeezed = "".join(filter(str.isalnum, value.casefold()))
+    choice = spellings.get(squeezed, squeezed)
+    return choice if choice in choices else None
 
 
 def check_level(level: object) -> None:

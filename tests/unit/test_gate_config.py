@@ -129,6 +129,7 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[gate]\nmin = 0.5", "karat.toml: gate.min: 0.5 is not a table. Write a measure and its limit"),
         ("[[gate.min]]\nAP = 0.5", "karat.toml: gate.min: [{'AP': 0.5}] is not a table"),
         ("gate = 0.5", "karat.toml: gate: 0.5 is not a table"),
+        ("[gate]\ntest = 'tukey'\ncorrection = 'bonferroni'", "karat.toml: gate: correction='bonferroni' has no"),
         ("[gate]\ntest = 'tt'", "karat.toml: gate.test: 'tt' is not one of randomization, t, wilcoxon"),
         ("[gate]\ncorrection = 'hulm'", "'hulm' is not one of holm, bonferroni, bh, none. Did you mean holm?"),
         ("[gate]\ncorrection = ['holm']", "karat.toml: gate.correction: ['holm'] is not one of"),

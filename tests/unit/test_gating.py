@@ -130,10 +130,10 @@ def test_a_drop_of_a_single_query_is_not_significant_and_the_explanation_says_wh
 def test_equal_and_constant_scores_work_with_every_test(test: str) -> None:
     rule = Rule("max-drop", "AP", 0.01)
     same = scores({"AP": [0.5] * 8})
-    found = gate(same, [rule], same, significant=True, test=test)  # type: ignore[arg-type]
+    found = gate(same, [rule], same, significant=True, test=test)
     assert found.passed
     assert "unchanged" in only(found).explanation
-    lower = gate(scores({"AP": [0.4] * 8}), [rule], same, test=test)  # type: ignore[arg-type]
+    lower = gate(scores({"AP": [0.4] * 8}), [rule], same, test=test)
     assert not lower.passed
 
 
@@ -432,3 +432,11 @@ def test_the_numbers_shown_agree_with_the_verdict(values: list[float], limit: fl
     shown_limit = float(outcome.explanation.removeprefix("at least "))
     assert shown_limit == limit
     assert outcome.passed == (float(outcome.value_text) >= shown_limit - 1e-12)
+
+
+def test_a_gate_knows_tests_by_the_names_of_other_tools_and_refuses_a_correction_that_a_test_ignores() -> None:
+    rule = Rule("max-drop", "AP", 0.01)
+    runs = scores({"AP": [0.1, 0.2, 0.3, 0.4]}), scores({"AP": [0.3, 0.3, 0.5, 0.9]})
+    assert only(gate(runs[0], [rule], runs[1], test="student")).p == only(gate(runs[0], [rule], runs[1], test="t")).p
+    with pytest.raises(KaratError, match="correction='bh' has no effect on Tukey's test"):
+        gate(runs[0], [rule], runs[1], test="tukey", correction="bh")

@@ -27,7 +27,10 @@ from karat.options import Correction, Family, Queries, Test
 @opt.test
 @opt.correction
 @opt.choice_option(
-    "family", get_args(Family), "measure", "Correct p over the comparisons of each measure, or over all comparisons."
+    "family",
+    get_args(Family),
+    None,
+    "Correct p over the comparisons of each measure (the default), or over all comparisons.",
 )
 @click.option(
     "--level",
@@ -39,10 +42,10 @@ from karat.options import Correction, Family, Queries, Test
 @click.option("--detect", type=float, metavar="D", help="Estimate how many queries it takes to detect a difference D.")
 @click.option(
     "--permutations",
-    default=100_000,
+    type=int,
     metavar="N",
-    show_default=True,
-    help="Number of random permutations if an exact test would take too long.",
+    help="Number of random permutations of the tests randomization, if an exact test would take too long, and tukey."
+    "  [default: 100000]",
 )
 @opt.queries
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
@@ -54,11 +57,11 @@ def command(
     measures: tuple[str, ...],
     baseline: str | None,
     test: Test,
-    correction: Correction,
-    family: Family,
+    correction: Correction | None,
+    family: Family | None,
     level: float,
     detect: float | None,
-    permutations: int,
+    permutations: int | None,
     queries: Queries,
     format: str | None,  # noqa: A002
     file: str | None,
@@ -70,13 +73,15 @@ def command(
 
     from karat.cli.output import Output, check_output, print_report
     from karat.cli.systems import Evaluation, load_systems, system_name
-    from karat.comparison import Method, compare_with
+    from karat.comparison import choose_method, compare_with
     from karat.errors import KaratError
 
     paths = [truth, *runs]
     output = Output(format, file, is_scores=False)
     check_output(output)
-    method = Method(test, correction, family, queries, level, detect, permutations)
+    method = choose_method(
+        test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect
+    )
     evaluation = Evaluation(measures, options, fields, accepts_saved=True)
     systems = {name: scores.without_evidence() for name, scores in load_systems(paths, evaluation, baseline).items()}
     if baseline is not None:

@@ -147,7 +147,7 @@ def _checked(
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
     from karat.cli.models import with_findings, with_static_model
     from karat.cli.systems import is_saved_scores, load_systems
-    from karat.comparison import Method
+    from karat.comparison import choose_method
     from karat.gating.gate import gate
     from karat.gating.rules import check_measures, check_rules, merge_rules, with_relevance_threshold
     from karat.matching.matchers import matcher_of
@@ -159,7 +159,7 @@ def _checked(
     )
     before = _baseline(baseline, in_file, rules)
     check_rules(rules, before is not None)
-    Method(**{name: value for name, value in test_options.items() if name != "significant"})
+    choose_method(**{name: value for name, value in test_options.items() if name != "significant"})
     matcher_of(evaluation.options["match"])
     names: list[str] = []
     findings: list[Finding] = []

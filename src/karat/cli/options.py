@@ -36,9 +36,7 @@ def choice_option(name: str, choices: Sequence[str], default: str | None, help: 
     """An option that takes one of several values."""
 
     def check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
-        if value is not None:
-            check_choice(f"--{name}", value, tuple(choices))
-        return value
+        return None if value is None else check_choice(f"--{name}", value, tuple(choices))
 
     return click.option(
         f"--{name}",
@@ -128,7 +126,12 @@ fields = click.option(
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
 intervals = click.option("--ci", is_flag=True, help="Show 95% confidence intervals (bootstrap).")
 test = choice_option("test", get_args(Test), "randomization", "Significance test. Use tukey for many systems.")
-correction = choice_option("correction", get_args(Correction), "holm", "Correction of p for multiple comparisons.")
+correction = choice_option(
+    "correction",
+    get_args(Correction),
+    None,
+    "Correction of p for multiple comparisons. By default holm, but none for tukey, which needs no correction.",
+)
 queries = choice_option(
     "queries", get_args(Queries), "same", "Require the same queries in all systems, or use the common ones."
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from karat.comparison.compute import compare_with
-from karat.comparison.method import Method
+from karat.comparison.method import Method, choose_method
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.options import Correction, Family, Queries, Test
 from karat.registry.selection import Measures
 from karat.scores import Scores
-from karat.stats import PERMUTATIONS, RESAMPLES, SEED
+from karat.stats import RESAMPLES, SEED
 
-__all__ = ["Comparison", "ComparisonRow", "Method", "compare", "compare_with"]
+__all__ = ["Comparison", "ComparisonRow", "Method", "choose_method", "compare", "compare_with"]
 
 
 def compare(
@@ -20,13 +20,13 @@ def compare(
     baseline: str | None = None,
     *,
     measures: Measures | None = None,
-    test: Test = "randomization",
-    correction: Correction = "holm",
-    family: Family = "measure",
+    test: Test | str = "randomization",
+    correction: Correction | str | None = None,
+    family: Family | None = None,
     queries: Queries = "same",
     level: float = 0.95,
     detect: float | None = None,
-    permutations: int = PERMUTATIONS,
+    permutations: int | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Comparison:
@@ -34,20 +34,35 @@ def compare(
 
     - `measures`: the measures to compare; by default all that the systems have in common.
     - `test`: the significance test: `randomization` (paired; exact if few queries differ), `t`, `wilcoxon` or
-      `bootstrap`, all two-sided, or `tukey` (randomized HSD) for many systems at once.
+      `bootstrap`, all two-sided, or `tukey` (randomized HSD) for many systems at once. Names that other tools use,
+      such as `fisher` and `student`, are known too.
     - `correction`: the correction of p-values for multiple comparisons: `holm`, `bonferroni`, `bh` (Benjamini and
-      Hochberg) or `none`. `family` says which comparisons are corrected together: those of one `measure`, or `all`.
+      Hochberg) or `none`. The default is `holm`, and `none` for `tukey`, which needs no correction.
+    - `family`: which comparisons are corrected together: those of one `measure`, the default, or `all`.
     - `queries`: `same` raises an error if the systems have different queries; `common` compares the queries that
       all systems have.
     - `level`: the confidence level of the intervals. A corrected p-value below 1 − level is significant.
     - `detect`: a difference; the result says how many queries are needed to detect it.
-    - `permutations`, `resamples`, `seed`: the number of random permutations and bootstrap resamples, and their seed.
+    - `permutations`: the number of random permutations of the tests `randomization` and `tukey`; 100,000 by default.
+    - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random.
+
+    Options that a test does not use are refused.
 
     >>> from karat import evaluate_runs
     >>> runs = {"one": {f"q{i}": ["x", "a"] for i in range(9)}, "two": {f"q{i}": ["a", "x"] for i in range(9)}}
     >>> comparison = compare(evaluate_runs({f"q{i}": {"a": 1} for i in range(9)}, runs, "RR"))
     >>> comparison.sentences[-1]
-    'two is significantly better than one on RR, by 0.500 [0.500, 0.500] (p = 0.0039, Holm-corrected, 9 queries)'
+    'two is significantly better than one on RR, by 0.500 [0.500, 0.500] (p = 0.0039, 9 queries)'
     """
-    method = Method(test, correction, family, queries, level, detect, permutations, resamples, seed)
+    method = choose_method(
+        test,
+        correction,
+        family,
+        permutations=permutations,
+        queries=queries,
+        level=level,
+        detect=detect,
+        resamples=resamples,
+        seed=seed,
+    )
     return compare_with(method, systems, baseline, measures)

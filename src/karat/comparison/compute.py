@@ -31,6 +31,18 @@ def compare_with(
     with_intervals: bool = True,
 ) -> Comparison:
     """Compare systems as `compare` does, with its options in a Method; optionally without bootstrap intervals."""
+    (comparison,) = correct_together([_uncorrected(method, systems, baseline, measures, with_intervals)])
+    return comparison
+
+
+def _uncorrected(
+    method: Method,
+    systems: Mapping[str, Scores],
+    baseline: str | None,
+    measures: Measures | None,
+    with_intervals: bool,
+) -> Comparison:
+    """A comparison whose p-values are not corrected yet."""
     aligned = align_systems(systems, measures, method.queries)
     names = list(aligned.systems)
     if baseline is not None:
@@ -53,9 +65,8 @@ def compare_with(
         mean = aligned.systems[name].combined(column.measure)
         row = ComparisonRow(column.measure, name, None, mean, low, high)
         rows += [replace(row, **fields) for fields in differences.get((column.measure, name), ())] or [row]
-    family = _family_size(len(names), len(compared), len(columns), method)
     powers = {
-        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method, family, len(names))
+        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method, len(names))
         for pair in pairs
     }
     notes = (*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(measured))
@@ -80,56 +91,65 @@ def _differences(
 ) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """The fields of ComparisonRow that describe a difference, for each pair, by measure and system."""
     fields: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    ps = p_values(pairs, method)
-    for pair, interval, p, p_corrected in zip(pairs, found, ps, _corrected(pairs, ps, method), strict=True):
+    for pair, interval, p in zip(pairs, found, p_values(pairs, method), strict=True):
         low, high = interval or (None, None)
         wins, ties, losses = pair.wins_ties_losses
         fields.setdefault((pair.values.measure, names[pair.system]), []).append(
             {
                 "baseline": names[pair.baseline], "difference": pair.difference, "difference_low": low,
-                "difference_high": high, "p": p, "p_corrected": p_corrected, "effect": pair.effect, "wins": wins,
-                "ties": ties, "losses": losses,
+                "difference_high": high, "p": p, "p_corrected": p, "effect": pair.effect, "wins": wins, "ties": ties,
+                "losses": losses,
             }
         )  # fmt: skip
     return fields
 
 
-def _corrected(pairs: Sequence[Pair], ps: list[float | None], method: Method) -> list[float | None]:
-    """The p-values, those of each family corrected together; the p-values of Tukey's test are corrected already."""
-    if method.test == "tukey":
-        return ps
-    families: dict[str, list[int]] = {}
-    for at, pair in enumerate(pairs):
-        families.setdefault(pair.values.measure if method.family == "measure" else "", []).append(at)
-    corrected_ps: list[float | None] = [None] * len(pairs)
-    for places in families.values():
-        for at, p in zip(places, corrected([ps[at] for at in places], method.correction), strict=True):
-            corrected_ps[at] = p
-    return corrected_ps
-
-
-def _family_size(systems: int, pairs: int, measures: int, method: Method) -> int:
-    """The number of comparisons corrected together; for Tukey's test, always all pairs of systems."""
-    if method.test == "tukey":
-        return systems * (systems - 1) // 2
+def correct_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons with corrected p-values: families extend over all of them."""
+    method = comparisons[0].method
+    # Tukey's p-values are corrected already.
     if method.correction == "none":
-        return 1
-    return pairs * measures if method.family == "all" else pairs
+        return list(comparisons)
+    families: dict[str, list[tuple[int, int]]] = {}
+    for at, comparison in enumerate(comparisons):
+        for place, row in enumerate(comparison.rows):
+            if row.baseline is not None:
+                families.setdefault(row.measure if method.family == "measure" else "", []).append((at, place))
+    rows = [list(comparison.rows) for comparison in comparisons]
+    powers = [dict(comparison.powers) for comparison in comparisons]
+    for places in families.values():
+        ps = [rows[at][place].p for at, place in places]
+        tested = max(1, sum(p is not None for p in ps))
+        for (at, place), p in zip(places, corrected(ps, method.correction), strict=True):
+            row = rows[at][place] = replace(rows[at][place], p_corrected=p)
+            power = powers[at][row.measure, row.system, row.baseline or ""]
+            powers[at][row.measure, row.system, row.baseline or ""] = _strictest(power, method, tested)
+    return [
+        replace(comparison, rows=tuple(corrected_rows), powers=corrected_powers)
+        for comparison, corrected_rows, corrected_powers in zip(comparisons, rows, powers, strict=True)
+    ]
 
 
-def _power(pair: Pair, method: Method, family: int, systems: int) -> Power:
+def _strictest(power: Power, method: Method, comparisons: int) -> Power:
+    """The power at the significance level of the strictest of several comparisons."""
+    # The first step of Holm and Bonferroni divides alpha by their number. The last step of Benjamini and Hochberg uses
+    # alpha itself.
+    strict = method.alpha / comparisons
+    p_threshold = method.alpha if method.correction == "bh" else strict
+    return replace(power, alpha=strict, p_threshold=p_threshold, comparisons=comparisons)
+
+
+def _power(pair: Pair, method: Method, systems: int) -> Power:
     """The power of the test, from the spread of the differences and not from the observed mean difference."""
     # The spread of logarithms, or of the terms of a sum, is in another unit than the difference.
     spread = pair.spread if pair.values.combination == "mean" else None
-    # The first step of Holm and Bonferroni divides alpha by the size of the family. The last step of Benjamini and
-    # Hochberg, and Tukey's test, use alpha itself.
-    divides_alpha = method.test != "tukey" and method.correction in ("holm", "bonferroni")
+    pairs = systems * (systems - 1) // 2 if method.test == "tukey" else 1
     return Power(
         pair.n,
         pair.nonzero,
         spread,
-        alpha=method.alpha / family,
-        p_threshold=method.alpha / family if divides_alpha else method.alpha,
+        alpha=method.alpha / pairs,
+        p_threshold=method.alpha,
         orders_per_query={"randomization": 2, "wilcoxon": 2, "tukey": math.factorial(systems)}.get(method.test),
         ranks_disagree=method.test == "wilcoxon" and pair.ranks_disagree,
     )

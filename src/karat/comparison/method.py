@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import get_args
+from typing import Any, cast, get_args
 
 from karat.comparison.power import check_difference
 from karat.errors import require, shown
@@ -14,7 +14,7 @@ from karat.stats import PERMUTATIONS, RESAMPLES, SEED
 
 @dataclass(frozen=True)
 class Method:
-    """The options of `compare`, which documents them."""
+    """The options of `compare`, which documents them, with all defaults filled in."""
 
     test: Test = "randomization"
     correction: Correction = "holm"
@@ -29,17 +29,12 @@ class Method:
     def __post_init__(self) -> None:
         choices = (("test", Test), ("correction", Correction), ("family", Family), ("queries", Queries))
         for option, literal in choices:
-            check_choice(option, getattr(self, option), get_args(literal))
+            object.__setattr__(self, option, check_choice(option, getattr(self, option), get_args(literal)))
         check_level(self.level)
         for option, least in (("permutations", 1), ("resamples", 1), ("seed", 0)):
             count = getattr(self, option)
             is_integer = isinstance(count, Integral) and not isinstance(count, bool)
             require(is_integer and count >= least, f"{option}={shown(count)} is not a whole number of at least {least}")
-        require(
-            self.test != "tukey" or self.family == "measure",
-            "family='all' cannot be combined with Tukey's test, which corrects over the systems of one measure",
-            'Use family="measure", or another test.',
-        )
         if self.detect is not None:
             check_difference(self.detect, "detect")
 
@@ -48,3 +43,40 @@ class Method:
         """A corrected p-value below alpha is significant."""
         # In floating point, 1 - 0.95 is slightly more than 0.05.
         return round(1 - self.level, 12) or 1 - self.level
+
+
+def choose_method(
+    test: Test | str = "randomization",
+    correction: Correction | str | None = None,
+    family: Family | None = None,
+    *,
+    permutations: int | None = None,
+    **others: Any,
+) -> Method:
+    """The options of a comparison, in which None is not given. Options that change nothing for a test are refused.
+
+    >>> choose_method("fisher").correction, choose_method("tukey").correction
+    ('holm', 'none')
+    """
+    chosen = cast("Test", check_choice("test", test, get_args(Test)))
+    method = Method(
+        chosen,
+        cast("Correction", correction) if correction is not None else "none" if chosen == "tukey" else "holm",
+        "measure" if family is None else family,
+        permutations=PERMUTATIONS if permutations is None else permutations,
+        **others,
+    )
+    if chosen == "tukey":
+        own = "Tukey's test, which corrects over all systems of a measure itself"
+        require(method.correction == "none", *_unused("correction", correction, own))
+        require(method.family == "measure", *_unused("family", family, own))
+    elif method.correction == "none":
+        require(family is None, *_unused("family", family, "p-values that are not corrected", "correction"))
+    if chosen not in ("randomization", "tukey"):
+        require(permutations is None, *_unused("permutations", permutations, f"the {chosen} test"))
+    return method
+
+
+def _unused(option: str, value: object, on: str, other: str = "test") -> tuple[str, str]:
+    """What is wrong with an option that changes nothing, and a hint."""
+    return f"{option}={shown(value)} has no effect on {on}", f"Leave {option} out, or choose another {other}."

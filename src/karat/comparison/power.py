@@ -35,6 +35,8 @@ class Power:
     """the standard deviation of the differences; None if it cannot be estimated"""
     alpha: float
     p_threshold: float
+    comparisons: int = 1
+    """the number of comparisons that p is corrected for, this one included"""
     orders_per_query: int | None = None
     ranks_disagree: bool = False
     """whether the ranks, which Wilcoxon's test compares, favour a system that the mean does not favour"""

@@ -145,7 +145,7 @@ class Comparison(Tabular):
             "baseline": self.baseline,
             "queries": len(self.queries),
             "test": self.method.test,
-            "correction": "none" if self.method.test == "tukey" else self.method.correction,
+            "correction": self.method.correction,
             "family": self.method.family,
             "level": self.method.level,
             "rows": [asdict(row) for row in self.rows],

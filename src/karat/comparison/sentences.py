@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from karat.comparison.method import Method
 from karat.comparison.power import POWER, Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.errors import plural
@@ -12,7 +13,8 @@ from karat.stats import MAX_EXACT
 
 CORRECTED = {"holm": "Holm-corrected", "bonferroni": "Bonferroni-corrected", "bh": "Benjamini-Hochberg-corrected"}
 
-_NEGLIGIBLE = 1e-9
+# The share of the largest number beside it that a difference, or the end of an interval, may have by rounding alone.
+_ROUNDING = 1e-9
 _AT_POWER = f"at statistical power {POWER}"
 
 
@@ -31,6 +33,13 @@ def sentence_for(comparison: Comparison, row: ComparisonRow) -> str:
     return ". ".join(parts)
 
 
+def correction_text(method: Method, comparisons: int) -> str:
+    """The name of the correction, such as `Holm-corrected`; an empty string if nothing was corrected."""
+    if method.test == "tukey":
+        return "Tukey's HSD"
+    return CORRECTED.get(method.correction, "") if comparisons > 1 else ""
+
+
 def _result(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
     system, baseline, measure = row.system, row.baseline, row.measure
     if row.difference is None:
@@ -39,11 +48,12 @@ def _result(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
     if not power.nonzero:
         where = {1: "the only query", 2: "both queries"}.get(power.queries, f"all {power.queries:,} queries")
         return f"{system} and {baseline} have the same {measure} on {where}"
+    details = _test_details(comparison, row, power)
     if comparison.significant(row):
         better, worse = (system, baseline) if row.is_improvement else (baseline, system)
-        details = _test_details(comparison, row, power)
+        details += _disagreement(comparison, row, power)
         return f"{better} is significantly better than {worse} on {measure}, by {_size(row)} ({details})"
-    details = _test_details(comparison, row, power) + _obstacle(comparison, row, power)
+    details += _obstacle(comparison, row, power) or _disagreement(comparison, row, power)
     return f"no significant difference between {system} and {baseline} on {measure}: {_signed(row)} ({details})"
 
 
@@ -52,9 +62,8 @@ def _test_details(comparison: Comparison, row: ComparisonRow, power: Power) -> s
     queries = plural(power.queries, "query")
     if row.p_corrected is None:
         return queries
-    correction = "Tukey's HSD" if comparison.method.test == "tukey" else CORRECTED.get(comparison.method.correction)
     p = p_text(row.p_corrected, comparison.method.alpha, named=True)
-    return ", ".join([p, *([correction] if correction else []), queries])
+    return ", ".join(filter(None, [p, correction_text(comparison.method, power.comparisons), queries]))
 
 
 def _obstacle(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
@@ -66,14 +75,35 @@ def _obstacle(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
     alpha = comparison.method.alpha
     if power.ranks_disagree and row.p_corrected < alpha:
         return "; the ranks, which this test compares, and the mean disagree on which system is better"
-    p = "p" if power.p_threshold == alpha else "the uncorrected p"
+    corrected = "" if power.p_threshold == alpha else f" before the correction over {power.comparisons:,} comparisons"
     drawn, least = _random_draws(comparison, power)
     if least >= power.p_threshold:
-        return f"; with {drawn}, {p} cannot be below {p_text(least, alpha)}"
+        return f"; with {drawn}, p cannot be below {p_text(least, alpha)}{corrected}"
     if power.minimum_p >= power.p_threshold:
         differ = "query differs" if power.nonzero == 1 else "queries differ"
-        return f"; only {power.nonzero} {differ}, so {p} cannot be below {p_text(power.minimum_p, alpha)}"
+        return f"; only {power.nonzero} {differ}, so p cannot be below {p_text(power.minimum_p, alpha)}{corrected}"
     return ""
+
+
+def _disagreement(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
+    """Why the interval and the test do not agree on whether there is a difference; an empty string if they do."""
+    if row.difference_low is None or row.difference_high is None or row.p is None:
+        return ""
+    low, high = without_rounding([row.difference_low, row.difference_high])
+    excludes = low > 0 or high < 0
+    if excludes == comparison.significant(row):
+        return ""
+    method = comparison.method
+    verb = "excludes" if excludes else "contains"
+    if excludes and power.comparisons > 1 and row.p < method.alpha:
+        why = f"it, unlike p, is not corrected over {power.comparisons:,} comparisons"
+    elif excludes and method.test == "tukey" and len(comparison.systems) > 2:
+        why = f"it is for these two systems, whereas the test covers all {len(comparison.systems)}"
+    elif method.test == "wilcoxon":
+        why = "it is for the mean, whereas this test compares ranks"
+    else:
+        why = "it is computed by another method, the BCa bootstrap"
+    return f"; the interval {verb} 0 because {why}"
 
 
 def _random_draws(comparison: Comparison, power: Power) -> tuple[str, float]:
@@ -124,23 +154,25 @@ def _is_impossible(difference: float, measure: str) -> bool:
 def p_text(p: float, alpha: float, named: bool = False) -> str:
     """A p-value with four digits, or with as many as show on which side of alpha it is.
 
-    >>> p_text(0.00041, 0.05), p_text(0.00001, 0.05, named=True), p_text(0.049981, 0.05)
-    ('0.0004', 'p < 0.0001', '0.04998')
+    >>> p_text(0.00041, 0.05), p_text(0.00001, 0.05, named=True), p_text(0.049981, 0.05), p_text(0.00001, 0.00002)
+    ('0.0004', 'p < 0.0001', '0.04998', '1e-05')
     """
-    small = p < 0.0001
-    texts = (f"{0.0001 if small else p:.{digits}f}" for digits in range(4, 17))
-    text = next((text for text in texts if small or p == alpha or float(text) != alpha), f"{p:.16f}")
-    return f"{'p ' if named else ''}{'< ' if small else '= ' if named else ''}{text}"
+    if p < 0.0001 <= alpha:
+        return f"{'p ' if named else ''}< 0.0001"
+    texts = (f"{p:.{digits}{'f' if p >= 0.0001 else 'g'}}" for digits in range(4, 17))
+    text = next((text for text in texts if p == alpha or float(text) != alpha), repr(p))
+    return f"p = {text}" if named else text
 
 
 def difference_text(value: float) -> str:
     """A difference with three digits, and with more if it is small.
 
-    >>> difference_text(0.0412), difference_text(0.00123), difference_text(12.5)
-    ('0.041', '0.0012', '12.500')
+    >>> difference_text(0.0412), difference_text(0.00123), difference_text(12.5), difference_text(0.00000412)
+    ('0.041', '0.0012', '12.500', '4.1e-06')
     """
-    digits = 3 if abs(value) < _NEGLIGIBLE or abs(value) >= 0.01 else 1 - math.floor(math.log10(abs(value)))
-    return f"{value:.{digits}f}"
+    if not value or abs(value) >= 0.01:
+        return f"{value:.3f}"
+    return f"{value:.2g}" if abs(value) < 0.0001 else f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
 
 
 def _size(row: ComparisonRow) -> str:
@@ -149,7 +181,7 @@ def _size(row: ComparisonRow) -> str:
     if row.difference_low is not None and row.difference_high is not None:
         sign = math.copysign(1, row.difference or 0.0)
         ends += sorted((sign * row.difference_low, sign * row.difference_high))
-    return _with_interval(ends, "")
+    return _with_interval(ends)
 
 
 def _signed(row: ComparisonRow) -> str:
@@ -157,12 +189,21 @@ def _signed(row: ComparisonRow) -> str:
     ends = [row.difference or 0.0]
     if row.difference_low is not None and row.difference_high is not None:
         ends += [row.difference_low, row.difference_high]
-    return _with_interval(ends, "+")
+    return _with_interval(ends, with_sign=True)
 
 
-def _with_interval(ends: list[float], sign: str) -> str:
-    # All numbers have as many digits as the largest one needs, and a zero has no minus sign.
-    digits = len(difference_text(max(ends, key=abs)).partition(".")[2])
-    rounded = (round(end, digits) + 0.0 for end in ends)
-    first, *interval = (f"{end:{sign if at == 0 else ''}.{digits}f}" for at, end in enumerate(rounded))
-    return f"{first} [{', '.join(interval)}]" if interval else first
+def without_rounding(numbers: list[float]) -> list[float]:
+    """A difference and the ends of its interval, with 0 for those that are not 0 by rounding alone."""
+    rounding = _ROUNDING * max(map(abs, numbers), default=0.0)
+    return [0.0 if abs(number) <= rounding else number for number in numbers]
+
+
+def _with_interval(ends: list[float], *, with_sign: bool = False) -> str:
+    # Numbers have as many digits as the largest one needs, but only 0 is shown as 0, since it matters whether an
+    # interval contains it.
+    largest = max(map(abs, ends))
+    digits = len(difference_text(largest).partition(".")[2]) if largest >= 0.0001 else 3
+    values = without_rounding(ends)
+    texts = [f"{value:.2g}" if value and not round(value, digits) else f"{value:.{digits}f}" for value in values]
+    first = f"+{texts[0]}" if with_sign and values[0] > 0 else texts[0]
+    return f"{first} [{', '.join(texts[1:])}]" if texts[1:] else first

@@ -5,11 +5,11 @@ from __future__ import annotations
 from string import ascii_lowercase
 
 from karat.comparison.result import Comparison, ComparisonRow
-from karat.comparison.sentences import CORRECTED, p_text
-from karat.errors import plural, printable
+from karat.comparison.sentences import CORRECTED, correction_text, p_text, without_rounding
+from karat.errors import enumeration, plural, printable
 from karat.output.tables import Cell, Mark, Table, latex_text
 from karat.scores.combining import higher_is_better
-from karat.scores.summary import cell_text, interval_text, notes
+from karat.scores.summary import cell_text, interval_text, nonzero_text, notes
 from karat.stats import MAX_EXACT
 
 # With more sentences than this, a table shows those of the first measure only.
@@ -56,17 +56,23 @@ def _difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) 
     """The cells of a difference; empty in the row of the baseline itself."""
     if row.baseline is None:
         return [Cell("")] * (5 if two_ps else 4)
-    plus = "+" if row.difference is not None and row.difference > 0 else ""
-    difference = interval_text(row.difference, (row.difference_low, row.difference_high), row.measure)
     ps = [row.p, row.p_corrected] if two_ps else [row.p_corrected]
     texts = ["–" if p is None else p_text(p, comparison.method.alpha) for p in ps]
     return [
-        Cell(plus + difference),
+        Cell(_difference(row)),
         *map(Cell, texts[:-1]),
         Cell(texts[-1], _mark(comparison, row)),
         Cell("–" if row.effect is None else f"{round(row.effect, 2) + 0.0:+.2f}"),
         Cell(f"{row.wins}/{row.ties}/{row.losses}"),
     ]
+
+
+def _difference(row: ComparisonRow) -> str:
+    """A difference and its interval, in which only 0 is shown as 0."""
+    numbers = [row.difference, row.difference_low, row.difference_high]
+    known = without_rounding([number for number in numbers if number is not None])
+    texts = [nonzero_text(number, row.measure, "+" if at == 0 else "") for at, number in enumerate(known)]
+    return (texts or ["–"])[0] + (f" [{', '.join(texts[1:])}]" if texts[1:] else "")
 
 
 def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
@@ -119,11 +125,13 @@ def _queries(comparison: Comparison) -> str:
 def _test(comparison: Comparison) -> str:
     method = comparison.method
     name = f"{_TESTS[method.test]}{_random_draws(comparison)}"
-    correction = CORRECTED.get(method.correction, "")
+    sizes = sorted({power.comparisons for power in comparison.powers.values()})
+    correction = correction_text(method, sizes[-1])
     if method.test == "tukey" or not correction:
         return name
-    family = len(comparison.powers) // (len(comparison.measures) if method.family == "measure" else 1)
-    return f"{name}, {correction}" + (f" over {family:,} comparisons" if family > 1 else "")
+    per_measure = " per measure" if method.family == "measure" and len(comparison.measures) > 1 else ""
+    several = enumeration([f"{size:,}" for size in sizes], "or")
+    return f"{name}, {correction} over {several} comparisons{per_measure}"
 
 
 def _random_draws(comparison: Comparison) -> str:

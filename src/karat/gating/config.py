@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from karat.comparison import choose_method
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.gating.rules import KINDS, Kind, Rule, check_unique
 from karat.matching.matchers import matcher_of
-from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Queries, Test
+from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Queries, Test, find_choice
 from karat.sources.records import field_names
 
 _EVALUATION = {name.replace("_", "-"): option for name, option in EVALUATION_OPTIONS.items()}
@@ -130,7 +131,7 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     require(data is not None, f"there is no [{table}] table", _START_HINT.replace("gate", table), where=path)
     if not isinstance(data, dict):
         raise KaratError(f"{shown(data)} is not a table", where=_where(path, head), hint=_START_HINT)
-    options: dict[str, object] = {}
+    options: dict[str, Any] = {}
     for key, value in data.items():
         where = _where(path, (*head, key))
         hint = f"{did_you_mean(key, _KEYS)} The keys are {', '.join(_KEYS)}.".strip()
@@ -142,6 +143,8 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
         else:
             _check_option(key, value, where)
         options[key.replace("-", "_")] = value
+    with _errors_at(_where(path, head)):
+        choose_method(**{name: value for name, value in options.items() if name in ("test", "correction")})
     rules = [rule for kind in KINDS if kind in data for rule in _rules(path, (*head, kind), kind, data[kind])]
     check_unique(rules)
     baseline = options.pop("baseline", None)
@@ -164,7 +167,8 @@ def _check_option(name: str, value: object, where: str) -> None:
     if name in _CHOICES:
         known = _CHOICES[name]
         near = did_you_mean(value, known) if isinstance(value, str) else ""
-        require(value in known, f"{shown(value)} is not one of {', '.join(known)}", near, where=where)
+        is_known = find_choice(name, value, known) is not None
+        require(is_known, f"{shown(value)} is not one of {', '.join(known)}", near, where=where)
     elif name in _SWITCHES:
         hint = "Write true or false, without quotes."
         require(isinstance(value, bool), f"{shown(value)} is neither true nor false", hint, where=where)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.comparison import Comparison, Method, compare_with
+from karat.comparison import Comparison, choose_method, compare_with
 from karat.comparison.alignment import check_finite
 from karat.errors import KaratError, plural, require, shown
 from karat.gating import wording
@@ -27,8 +27,8 @@ def gate(
     baseline: Scores | None = None,
     *,
     significant: bool = False,
-    test: Test = "randomization",
-    correction: Correction = "holm",
+    test: Test | str = "randomization",
+    correction: Correction | str | None = None,
     level: float = 0.95,
     queries: Queries = "same",
 ) -> Gate:
@@ -37,7 +37,8 @@ def gate(
     A `max-drop` rule fails if the value is worse than the baseline's by more than its limit.
 
     - `significant`: the rule fails only if the drop is also statistically significant, so that noise does not block a
-      release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules.
+      release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules, except by the
+      test `tukey`.
     - `test`, `correction`, `level`, `queries`: as in `compare`. The tests are two-sided.
 
     >>> from karat import evaluate
@@ -55,8 +56,9 @@ def gate(
     _check_scores("scores", scores)
     if baseline is not None:
         _check_scores("baseline", baseline)
-    # All drops are corrected together; Tukey's test does not allow it, and needs no correction for two systems.
-    method = Method(test, correction, "measure" if test == "tukey" else "all", queries, level)
+    method = choose_method(test, correction, queries=queries, level=level)
+    # All drops are corrected together; Tukey's test needs no correction for two systems.
+    method = replace(method, family="measure" if method.test == "tukey" else "all")
     if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
         raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
@@ -156,9 +158,8 @@ def _significance(p: float | None, comparison: Comparison, queries: int, doubtfu
     if doubtful and queries == 1:
         return ", not significant: one query is not enough for a test"
     method = comparison.method
-    # A single test needs no correction, nor does Tukey's.
-    is_corrected = len(comparison.measures) > 1 and method.test != "tukey"
-    p_value = wording.p_value_text(p, method.correction if is_corrected else "none", method.alpha)
+    comparisons = next(iter(comparison.powers.values())).comparisons
+    p_value = wording.p_value_text(p, method.correction if comparisons > 1 else "none", method.alpha)
     # Wilcoxon's test compares ranks, which may rise although the mean falls.
     why = "the ranks moved the other way" if p is not None and p < method.alpha else ""
     doubt = ", not significant" + (f": {why}" if why else "") if doubtful else ""

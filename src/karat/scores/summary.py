@@ -63,6 +63,17 @@ def cell_text(value: float | None, measure: str) -> str:
     return f"{round(value, 4) + 0.0:.4f}"  # + 0.0 turns -0.0 into 0.0
 
 
+def nonzero_text(value: float, measure: str, sign: str = "") -> str:
+    """A value as in `cell_text`; but one that is not 0 is never shown as 0.
+
+    >>> nonzero_text(0.25, "AP", "+"), nonzero_text(0.00001234, "AP", "+"), nonzero_text(0.0, "AP", "+")
+    ('+0.2500', '+1.2e-05', '0.0000')
+    """
+    text = cell_text(value, measure)
+    text = f"{value:.2g}" if value and not float(text.replace(",", "")) else text
+    return f"{sign}{text}" if value > 0 else text
+
+
 def interval_text(value: float | None, interval: tuple[float | None, float | None] | None, measure: str) -> str:
     """A value in a table with its confidence interval, if it has one: `0.4358 [0.3453, 0.5259]`."""
     text = cell_text(value, measure)
