@@ -18,7 +18,7 @@ from karat.stats import bootstrap_means, rank_sum, weak_group
 
 def scores_of(values: Any, measure: str = "AP") -> Scores:
     column = np.asarray(values, np.float64)
-    return Scores(tuple(f"q{at}" for at in range(len(column))), {measure: column})
+    return Scores(tuple(f"q{at:03}" for at in range(len(column))), {measure: column})
 
 
 def many_small_gains_and_a_few_large_losses() -> tuple[Scores, Scores]:

@@ -101,7 +101,9 @@ class Slices(Tabular):
     def _weakness(self, alpha: float) -> list[str]:
         """Whether a group is significantly weak, by the first measure that is not a sum."""
         name = next((name for name in self.whole if combination(name) != "sum"), "")
-        columns = [scores.column(name) for scores in self.groups.values()] if name else []
+        # Sorted, so that the permutations do not depend on the order of the input.
+        labels = sorted(self.groups)
+        columns = [self.groups[label].column(name)[self.groups[label].by_id] for label in labels] if name else []
         columns = [before_mean(column[~np.isnan(column)], combination(name)) for column in columns]
         found = weak_group([column if higher_is_better(name) else -column for column in columns], _MIN_QUERIES)
         if found is None:
@@ -117,7 +119,7 @@ class Slices(Tabular):
             after_mean(math.fsum(of) / len(of), combination(name), len(of)) for of in (columns[at], others)
         )
         return [
-            f"{name} is significantly weaker for {self.by} {list(self.groups)[at]}: {cell_text(value, name)}"
+            f"{name} is significantly weaker for {self.by} {labels[at]}: {cell_text(value, name)}"
             f" ({len(columns[at]):,} queries), others {cell_text(against, name)}"
             f" (p = {p:.2g}, corrected for the number of groups)"
         ]

@@ -47,10 +47,12 @@ def _uncorrected(
     names = list(aligned.systems)
     if baseline is not None:
         check_system(names, baseline, "baseline")
-    measured = next(iter(aligned.systems.values())).measures
+    first = next(iter(aligned.systems.values()))
+    measured = first.measures
     columns = [
         MeasureValues(
-            name, tuple(before_mean(scores.values[name], combination(name)) for scores in aligned.systems.values())
+            name,
+            tuple(before_mean(each.values[name][first.by_id], combination(name)) for each in aligned.systems.values()),
         )
         for name in measured
     ]

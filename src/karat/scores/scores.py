@@ -118,6 +118,14 @@ class Scores(Exports):
         """A measure's value for each query, in the order of `queries`; NaN is null."""
         return self.values[self._name(measure)]
 
+    @cached_property
+    def by_id(self) -> Ints:
+        """The positions of the queries in the order of their ids.
+
+        Queries are resampled in this order, so that results do not depend on the order of the input.
+        """
+        return np.array(sorted(range(len(self.queries)), key=self.queries.__getitem__), np.int64)
+
     def nulls(self, measure: str | Measure) -> int:
         """The number of queries without a value."""
         return int(np.isnan(self.column(measure)).sum())
@@ -145,7 +153,8 @@ class Scores(Exports):
         require(resamples >= 1, f"resamples={shown(resamples)} is below 1", "The default is 10,000.")
         names = list(self.values) if measures is None else [self._name(measure) for measure in measures]
         members = [
-            CombinedValue(before_mean(self.values[name], combination(name)), combination(name)) for name in names
+            CombinedValue(before_mean(self.values[name][self.by_id], combination(name)), combination(name))
+            for name in names
         ]
         return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 
