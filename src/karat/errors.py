@@ -26,7 +26,7 @@ class KaratError(ValueError):
         place = f"{self.where}: " if self.where else ""
         if not self.hint:
             return printable(f"{place}{self.what}")
-        stop = "" if self.what.endswith((".", "?", "!")) else "."
+        stop = "" if self.what.endswith((".", "?", "!", "…")) else "."
         return printable(f"{place}{self.what}{stop} {self.hint}")
 
 
@@ -70,6 +70,15 @@ def enumeration(texts: Sequence[str], conjunction: str) -> str:
     ('a, b or c', 'a and b', 'a')
     """
     return f" {conjunction} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
+def first_few(ids: Sequence[str], n: int = 3) -> str:
+    """The first ids of many, as examples.
+
+    >>> first_few(["q1", "q2", "q3", "q4"]), first_few(["q1", "q2"]), first_few([])
+    ('q1, q2, q3, …', 'q1, q2', 'none')
+    """
+    return ", ".join([*ids[:n], *(["…"] if len(ids) > n else [])]) or "none"
 
 
 def plural(n: int, noun: str) -> str:

@@ -425,8 +425,8 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "an explanation of all": (["gold.json", "good.json", "--explain", "tower", "--per-query"], "shows one query"),
     "intervals of every question": (["gold.json", "good.json", "--ci", "--per-query", "--format", "csv"], "--ci"),
     "a question that nobody knows": (["gold.json", "good.json", "--explain", "\x1b[31m"], r"query '\x1b[31m'"),
-    "nothing left": (["gold.json", "others.json", "--missing", "skip"], "Check that the question ids are spelled the"
-                     " same way in both inputs, and are in the same field."),
+    "no common question": (["gold.json", "others.json"], "Check that the question ids are spelled the same way in"
+                           " both, and are in the same field or column."),
     "an unknown suffix": (["gold.json", "good.json", "-o", "scores.xlsx"], "--format json"),
     "the truth as output": (["gold.json", "good.json", "-o", "gold.json"], "gold.json: the output file is"),
     "a prediction as output": (["gold.json", "good.json", "-o", "good.json"], "good.json: the output file is"),

@@ -440,6 +440,7 @@ BAD: dict[str, Callable[[Path], list[str]]] = {
     "an unknown measure": lambda _: ["truth.qrels", "good.trec", "-m", "nDCGG@10"],
     "standard input twice": lambda _: ["-", "-"],
     "a name with a line end": lambda _: ["truth.qrels", "a\nb.trec"],
+    "no common query": lambda folder: ["truth.qrels", bad_file(folder, b"z Q0 a 1 1 t\n")],
     "skipping everything": lambda folder: ["truth.qrels", bad_file(folder, b"z Q0 a 1 1 t\n"), "--missing", "skip"],
 }  # fmt: skip
 

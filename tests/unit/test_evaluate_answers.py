@@ -21,7 +21,6 @@ from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
 Record = dict[str, Any]
 
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
-CHECK_IDS = "Check that the question ids are spelled the same way in both inputs, and are in the same field."
 AS_TEXT = "Answers are text: put the value in quotes, or convert it with str(...)."
 PREDICTIONS: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
@@ -81,17 +80,27 @@ def test_with_missing_skip_a_question_without_an_answer_is_left_out_and_still_a_
     assert scores.answers.queries == ("q2", "q1")
 
 
-def test_if_no_question_has_an_answer_the_hint_is_to_compare_ids() -> None:
-    scores = evaluate_answers({"1": "a", "2": "b"}, {"q1": "a", "q2": "b"})
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_predictions_that_share_no_question_with_the_gold_answers_are_an_error_with_ids_of_both(missing: str) -> None:
+    error = error_of(evaluate_answers, {"1": "a", "2": "b"}, {"q1": "a", "q2": "b"}, missing=missing)
+    assert str(error) == (
+        "the predictions: no question is in both the ground truth and the predictions: the ground truth has 1, 2;"
+        " the predictions have q1, q2. Check that the question ids are spelled the same way in both, and are in the"
+        " same field or column."
+    )
+
+
+def test_predictions_without_any_question_score_0() -> None:
+    scores = evaluate_answers({"1": "a", "2": "b"}, {})
     assert set(scores.means.values()) == {0.0}
-    assert findings_by_code(scores)["missing-answers"].hint == CHECK_IDS
+    assert str(findings_by_code(scores)["missing-answers"]) == "2 questions without an answer (scored 0): 1, 2."
 
 
 @pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
 def test_leaving_out_every_question_is_an_error(name: str, where: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
     assert (error.what, error.where) == ("no question of the ground truth has a predicted answer", where)
-    assert error.hint == CHECK_IDS
+    assert error.hint == 'To score them 0, use missing="zero" (--missing zero).'
 
 
 def test_questions_without_a_gold_answer_are_ignored_and_a_finding() -> None:
@@ -519,7 +528,10 @@ def test_with_missing_skip_queries_are_left_out_of_documents_and_answers() -> No
 def test_leaving_out_every_answer_is_an_error() -> None:
     records = [{"query": "q", "gold_answers": "a"}, {"query": "r", "answer": "a"}]
     error = error_of(evaluate_results, records, missing="skip")
-    assert (error.what, error.where) == ("no question of the ground truth has a predicted answer", "the results")
+    assert (error.what.partition(":")[0], error.where) == (
+        "no question is in both the ground truth and the predictions",
+        "the results",
+    )
 
 
 def test_columns_are_in_the_given_order_without_repetitions() -> None:
@@ -591,9 +603,7 @@ def test_evaluate_results_equals_evaluate_and_evaluate_answers_merged(
         {record["query"]: record[role] for record in records if role in record}
         for role in ("truth", "retrieved", "gold_answers", "answer")
     )
-    if missing == "skip":
-        assume(truth.keys() & run.keys() and golds.keys() & predictions.keys())
-    assume(truth and run and golds and predictions)
+    assume(truth.keys() & run.keys() and golds.keys() & predictions.keys())
     of_documents, of_answers = ["RR", "AP", "nDCG@2"], ["EM", "TokenF1", "Contains"]
     measures = [*of_answers, *of_documents] if answers_first else [*of_documents, *of_answers]
     together = evaluate_results(records, measures, missing=missing)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karat import evaluate
+from karat import KaratError, evaluate, evaluate_runs
+from karat.options import Missing
 
 TRUTH = {"q": {"a": 1, "b": 0}, "r": {"c": 1}, "s": {}, "t": {"d": 0}}
 
@@ -69,11 +70,35 @@ def test_graded_measures_list_queries_without_a_positive_grade() -> None:
     assert codes["no-relevant"].queries == ("q",)
 
 
-def test_if_truth_and_run_have_no_id_in_common_the_hint_is_to_compare_them() -> None:
-    (missing,) = evaluate({"q1": {"a": 1}}, {"1": ["a"]}, "AP").findings[:1]
-    assert "query ids are spelled the same way" in missing.hint
+def test_if_truth_and_run_have_no_document_in_common_the_hint_is_to_compare_the_ids() -> None:
     codes = {finding.code: finding for finding in evaluate({"q": {"a": 1}}, {"q": ["doc-a"]}, "AP").findings}
     assert "document ids are spelled the same way" in codes["nothing-found"].hint
+
+
+NO_COMMON_QUERY = (
+    "no query is in both the ground truth and the run: the ground truth has q1, q2; the run has 1, 2, 3, …"
+    " Check that the query ids are spelled the same way in both, and are in the same field or column."
+)
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_a_run_that_shares_no_query_with_the_ground_truth_is_an_error_with_ids_of_both(missing: Missing) -> None:
+    truth = {"q1": {"a": 1}, "q2": {"b": 1}}
+    run = {str(at): {"a": 1.0} for at in range(1, 6)}
+    with pytest.raises(KaratError) as raised:
+        evaluate(truth, run, "AP", missing=missing)
+    assert str(raised.value) == f"the run: {NO_COMMON_QUERY}"
+    with pytest.raises(KaratError) as raised:
+        evaluate_runs(truth, {"good": {"q1": ["a"]}, "bad": run}, "AP", missing=missing)
+    assert str(raised.value) == f"bad: {NO_COMMON_QUERY}"
+
+
+def test_an_empty_run_in_memory_scores_0_and_its_queries_are_listed() -> None:
+    scores = evaluate({"q": {"a": 1}}, {}, "AP")
+    assert scores["AP"] == 0
+    assert [str(finding) for finding in scores.findings] == ["1 query missing from the run (scored 0): q."]
+    with pytest.raises(KaratError, match="the run contains no query"):
+        evaluate({"q": {"a": 1}}, {}, "AP", missing="skip")
 
 
 def test_documents_without_the_field_to_match_by_are_counted_on_both_sides() -> None:

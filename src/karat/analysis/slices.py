@@ -16,7 +16,7 @@ import numpy as np
 
 from karat.documents.ids import all_text
 from karat.documents.words import separate_cjk_characters
-from karat.errors import KaratError, did_you_mean, list_hint, plural, require, shown
+from karat.errors import KaratError, did_you_mean, first_few, list_hint, plural, require, shown
 from karat.judged import Floats, Ints
 from karat.options import check_level
 from karat.output.tables import Cell, Mark, Table, Tabular
@@ -220,7 +220,7 @@ def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Val
     if isinstance(given, Mapping):
         known = given if all_text(given) else {str(query): value for query, value in given.items()}
         if not any(query in known for query in queries):
-            hint = f"The query ids are {', '.join(queries[:3])}, …"
+            hint = f"The query ids are {first_few(queries)}."
             raise KaratError(f"{option} has no value for any of the queries", hint=hint)
         values = [known.get(query) for query in queries]
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.errors import KaratError, did_you_mean, first_few, plural, require, shown
 from karat.options import Queries
 from karat.registry import Measure
 from karat.registry.selection import Measures, listed_measures
 from karat.scores import Scores
 from karat.scores.system_scores import check_systems
 
-_SHOWN_QUERIES = 3
 # The square of a larger value overflows to infinity.
 _LARGEST = 1e150
 _QUERY_IDS_HINT = "Check that the query ids are spelled the same way."
@@ -112,23 +111,19 @@ def _in_order(scores: Scores, order: Sequence[str]) -> Scores:
 
 def _different_queries(systems: Mapping[str, Scores], common: set[str]) -> KaratError:
     if not common:
-        ids = "; ".join(f"{name} has {_some(scores.queries)}" for name, scores in systems.items())
+        ids = "; ".join(f"{name} has {first_few(scores.queries)}" for name, scores in systems.items())
         return KaratError(f"the systems have no query in common: {ids}", hint=_QUERY_IDS_HINT)
     all_queries = dict.fromkeys(query for scores in systems.values() for query in scores.queries)
     lacking = []
     for name, scores in systems.items():
         known = set(scores.queries)
         if missing := [query for query in all_queries if query not in known]:
-            lacking.append(f"{name} lacks {plural(len(missing), 'query')} ({_some(missing)})")
+            lacking.append(f"{name} lacks {plural(len(missing), 'query')} ({first_few(missing)})")
     return KaratError(
         f"the systems have different queries: {'; '.join(lacking)}",
         hint=f"Evaluate them on the same queries, or compare only the {plural(len(common), 'common query')}:"
         ' queries="common" (--queries common).',
     )
-
-
-def _some(queries: Sequence[str]) -> str:
-    return ", ".join(queries[:_SHOWN_QUERIES]) + (", …" if len(queries) > _SHOWN_QUERIES else "") or "none"
 
 
 def check_system(systems: Iterable[str], name: str, role: str) -> str:

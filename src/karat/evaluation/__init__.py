@@ -10,7 +10,7 @@ from karat.analysis.evidence import Evidence
 from karat.errors import KaratError, require, shown
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.eval_run_result import EvaluationRunResult
-from karat.evaluation.findings import SAME_QUERY_IDS, empty_results, findings
+from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
 from karat.evaluation.merge import merge
 from karat.judged import Floats, Judged
 from karat.matching.matchers import Matcher, Same, matcher_of
@@ -110,8 +110,11 @@ def _evaluate(
     graded = _with_scores_as_grades(judged, judgments, measures)
     evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher)
     answered, skip_missing = judged.in_run, settings["missing"] == "skip"
+    # A run in memory may be empty: the system retrieved nothing.
+    if observations.unknown_queries and not answered.any():
+        raise no_common_queries(judgments.queries, observations.unknown_queries, source.name)
     if skip_missing:
-        require(answered.any(), "no query of the ground truth is in the run", SAME_QUERY_IDS, where=source.name)
+        require(answered.any(), "the run contains no query", SCORE_MISSING, where=source.name)
         judged, graded = judged.select(answered), graded.select(answered)
 
     values: dict[str, Floats] = {}

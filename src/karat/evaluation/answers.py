@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from karat.answers import Answers
 from karat.errors import require
-from karat.evaluation.findings import SAME_QUESTION_IDS, answer_findings
+from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
 from karat.options import Missing, check_choice
 from karat.registry import Measure
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, select_measures
@@ -61,6 +61,8 @@ def score_answers(
     where: str,
 ) -> Scores:
     """The scores of the questions that have gold answers; `where` is the place of the predictions in errors."""
+    if predicted and golds.keys().isdisjoint(predicted):
+        raise no_common_queries(tuple(golds), tuple(predicted), where, "question")
     known = {query: texts for query, texts in golds.items() if texts is not None}
     require(known, "no question has a gold answer", "Pass at least one that is not None.", where="the ground truth")
     answers = Answers(tuple(known), tuple(known.values()), list(map(predicted.get, known)))
@@ -73,7 +75,7 @@ def score_answers(
         require(
             len(absent) < len(known),
             "no question of the ground truth has a predicted answer",
-            SAME_QUESTION_IDS,
+            SCORE_MISSING,
             where=where,
         )
         answers = answers.select([answer is not None for answer in answers.predicted])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
-from karat.errors import enumeration, plural
+from karat.errors import KaratError, enumeration, first_few, plural
 from karat.judged import Judged
 from karat.matching.matchers import Matcher, Same
 from karat.ranking import Observations
@@ -13,13 +14,11 @@ from karat.registry import Measure
 from karat.registry.names import format_value
 from karat.scores.finding import Finding
 
-SAME_QUERY_IDS = "Check that the query ids are spelled the same way in the ground truth and the run."
-SAME_QUESTION_IDS = "Check that the question ids are spelled the same way in both inputs, and are in the same field."
-
 _LISTED = 3
 _BY_ID = Same()
 _LEAST_POSITIVE = math.ulp(0.0)
 _SKIP_MISSING = 'To leave them out, use missing="skip" (--missing skip).'
+SCORE_MISSING = 'To score them 0, use missing="zero" (--missing zero).'
 
 
 def findings(
@@ -52,13 +51,24 @@ def findings(
     return [finding for finding in found if finding]
 
 
+def no_common_queries(
+    truth: Sequence[str], run: Sequence[str], where: str, noun: Literal["query", "question"] = "query"
+) -> KaratError:
+    """The error for a run, or predictions, whose queries are all missing from the ground truth."""
+    of_run = "the run has" if noun == "query" else "the predictions have"
+    return KaratError(
+        f"no {noun} is in both the ground truth and {of_run.rpartition(' ')[0]}: the ground truth has"
+        f" {first_few(truth)}; {of_run} {first_few(run)}",
+        where=where,
+        hint=f"Check that the {noun} ids are spelled the same way in both, and are in the same field or column.",
+    )
+
+
 def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, missing: str) -> list[Finding]:
     """The findings about answers: questions without a predicted answer, and questions without a gold answer."""
     found = []
     if absent:
-        hint = ""
-        if missing == "zero":
-            hint = SAME_QUESTION_IDS if len(absent) == scored else _SKIP_MISSING
+        hint = _SKIP_MISSING if missing == "zero" and len(absent) < scored else ""
         what = f"without an answer ({_treatment(missing)})"
         found.append(_queries("missing-answers", absent, what, hint, noun="question"))
     if unknown:
@@ -78,9 +88,7 @@ def _match(match: Matcher) -> Finding | None:
 def _missing_queries(judged: Judged, queries: Sequence[str], missing: str) -> Finding | None:
     if not queries:
         return None
-    hint = _SKIP_MISSING if missing == "zero" else ""
-    if not judged.in_run.any():
-        hint = SAME_QUERY_IDS
+    hint = _SKIP_MISSING if missing == "zero" and judged.in_run.any() else ""
     return _queries("missing-queries", queries, f"missing from the run ({_treatment(missing)})", hint)
 
 
