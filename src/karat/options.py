@@ -64,13 +64,14 @@ class EvaluationOptions(TypedDict, total=False):
 
 
 class GateOptions(TypedDict, total=False):
-    """How a gate tests drops: keyword arguments of `gate` and `assert_scores`, and keys of karat.toml."""
+    """How a gate tests drops: keyword arguments of `gate` and `assert_scores`, and keys of karat.toml but `force`."""
 
     significant: bool
     test: Test | str
     correction: Correction | str | None
     level: float
     queries: Queries
+    force: bool
 
 
 EVALUATION_OPTIONS: Mapping[str, Option] = {

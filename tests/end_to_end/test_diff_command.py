@@ -241,11 +241,15 @@ def test_saved_scores_show_differences_and_a_note_why_no_moves_are_shown(good: T
         assert "no run data" in good(*words, "--query", "q", "-m", "RR")
 
 
-def test_different_truths_are_an_error(mistake: Text, folder: Path) -> None:
+def test_different_truths_are_an_error_unless_forced(mistake: Text, good: Text, folder: Path) -> None:
     before = results(folder / "before.jsonl", record(["a", "b"], ["a"]))
     after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
-    assert "query q: the two systems were evaluated against different ground truths" in mistake(before, after)
-    assert "different ground truths" in mistake(before, after, "--query", "q", "--format", "json")
+    what = "before and after were evaluated against different ground truth for 1 of 1 query (q)"
+    assert what in mistake(before, after)
+    assert what in mistake(before, after, "--query", "q", "--format", "json")
+    assert f"note: {what}; compared anyway." in good(before, after, "--force")
+    assert f"note: {what}; compared anyway." in good(before, after, "--force", "--query", "q")
+    assert json.loads(good(before, after, "--force", "--format", "json"))["notes"] == [f"{what}; compared anyway."]
 
 
 def test_queries_that_one_system_lacks_are_an_error_unless_the_common_ones_are_requested(

@@ -297,8 +297,11 @@ def test_different_truths_are_an_error_and_another_order_is_not() -> None:
     assert changes_of(query_diff) == {"a": (1, None, "fell out"), "b": (3, 2, "rose")}
     assert total(query_diff) == pytest.approx(query_diff.difference)
     other = evaluate_results([{"query": "q", "truth": ["a"], "retrieved": ["x", "a"]}], "RR")
-    with pytest.raises(KaratError, match="query q: the two systems were evaluated against different ground truths"):
-        str(between(before, other))
+    with pytest.raises(KaratError, match="evaluated against different ground truth for 1 of 1 query"):
+        compare({"before": before, "other": other})
+    forced = compare({"before": before, "other": other}, force=True).diff("RR")
+    assert (forced["q"].difference, forced["q"].moves) == (-0.5, ())
+    assert "note: before and other were evaluated against different ground truth for 1 of 1 query (q)" in str(forced)
 
 
 def test_measures_of_spans_have_a_note_instead_of_contributions() -> None:
@@ -355,6 +358,7 @@ def test_json_is_complete_and_html_is_escaped() -> None:
     }
     assert whole == {
         "measure": "RR", "systems": ["before", "after"], "better": 0, "same": 0, "worse": 1, "queries": [query_diff],
+        "notes": [],
     }  # fmt: skip
     assert "<b>" not in found._repr_html_()
     assert "\x1b" not in found._repr_html_() + str(found)

@@ -28,9 +28,10 @@ def test_golds_with_different_scores_are_different_truths() -> None:
         truth = [{"id": name, "content": name * 2, "score": score} for name, score in scores.items()]
         return evaluate_results([{"query": "q", "truth": truth, "retrieved": list(retrieved)}], "nDCG@10")
 
-    found = diff(results({"x": 2, "y": 1}, "x", "y"), results({"x": 1, "y": 2}, "x", "z"), "nDCG@10")
-    with pytest.raises(KaratError, match="different ground truths"):
-        found["q"]
+    systems = {"a": results({"x": 2, "y": 1}, "x", "y"), "b": results({"x": 1, "y": 2}, "x", "z")}
+    with pytest.raises(KaratError, match="different ground truth for 1 of 1 query"):
+        karat.compare(systems)
+    assert karat.compare(systems, force=True).diff("nDCG@10")["q"].moves == ()
 
 
 @pytest.mark.parametrize(
@@ -103,8 +104,10 @@ def test_the_gold_of_a_move_is_the_unchanged_id() -> None:
 
 def test_different_gold_answers_are_different_truths() -> None:
     before, after = (evaluate_answers({"q": gold}, {"q": "x"}, "EM") for gold in ("x", "y"))
-    with pytest.raises(KaratError, match="different ground truths"):
-        diff(before, after, "EM")["q"]
+    with pytest.raises(KaratError, match="different gold answers for 1 of 1 question"):
+        karat.compare({"before": before, "after": after})
+    forced = karat.compare({"before": before, "after": after}, force=True)
+    assert forced.diff("EM")["q"].answers == ("x", "x")
 
 
 def test_a_measure_that_was_not_evaluated_is_an_error() -> None:

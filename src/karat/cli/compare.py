@@ -48,6 +48,7 @@ from karat.options import Correction, Family, Queries, Test
     "  [default: 100000]",
 )
 @opt.queries
+@opt.force
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
@@ -63,6 +64,7 @@ def command(
     detect: float | None,
     permutations: int | None,
     queries: Queries,
+    force: bool,
     format: str | None,  # noqa: A002
     file: str | None,
     fields: tuple[str, ...],
@@ -80,7 +82,7 @@ def command(
     output = Output(format, file, is_scores=False)
     check_output(output)
     method = choose_method(
-        test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect
+        test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
     )
     evaluation = Evaluation(measures, options, fields, accepts_saved=True)
     systems = {name: scores.without_evidence() for name, scores in load_systems(paths, evaluation, baseline).items()}

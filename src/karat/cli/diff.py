@@ -23,6 +23,7 @@ from karat.options import Queries
 )
 @click.option("--losses", is_flag=True, help="Show only queries that got worse.")
 @opt.queries
+@opt.force
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
@@ -34,6 +35,7 @@ def command(
     n: int,
     losses: bool,
     queries: Queries,
+    force: bool,
     format: str | None,  # noqa: A002
     file: str | None,
     fields: tuple[str, ...],
@@ -63,9 +65,9 @@ def command(
     if len(systems) != 2:
         hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
         raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)
-    aligned = align_systems(systems, None, queries)
+    aligned = align_systems(systems, None, queries, force)
     (first, before), (second, after) = aligned.systems.items()
-    found = diff(before, after, before.measures[0], n or None, (first, second), losses)
+    found = diff(before, after, before.measures[0], n or None, (first, second), losses, aligned.notes)
     if query is not None:
         change = {"measure": found.measure, "systems": list(found.names), **found[query].to_dict()}
         columns = [field.name for field in fields_of(Move)]

@@ -63,6 +63,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     "--level", default=0.95, metavar="LEVEL", show_default=True, help="A drop is significant if p is below 1 - LEVEL."
 )
 @opt.queries
+@opt.force
 @opt.file_option(
     "--config",
     kind=InputFile(),

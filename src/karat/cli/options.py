@@ -132,6 +132,11 @@ correction = choice_option(
     None,
     "Correction of p for multiple comparisons. By default holm, but none for tukey, which needs no correction.",
 )
+force = click.option(
+    "--force",
+    is_flag=True,
+    help="Compare systems even if they were evaluated against different ground truth or with different options.",
+)
 queries = choice_option(
     "queries", get_args(Queries), "same", "Require the same queries in all systems, or use the common ones."
 )

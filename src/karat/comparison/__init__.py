@@ -29,6 +29,7 @@ def compare(
     permutations: int | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    force: bool = False,
 ) -> Comparison:
     """Compare the Scores of several systems query by query: each system with a baseline, or all pairs.
 
@@ -45,6 +46,8 @@ def compare(
     - `detect`: a difference; the result says how many queries are needed to detect it.
     - `permutations`: the number of random permutations of the tests `randomization` and `tukey`; 100,000 by default.
     - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random.
+    - `force`: compare systems even if they were evaluated against different ground truth, or with another `match` or
+      other options, which is an error otherwise.
 
     Options that a test does not use are refused.
 
@@ -64,5 +67,6 @@ def compare(
         detect=detect,
         resamples=resamples,
         seed=seed,
+        force=force,
     )
     return compare_with(method, systems, baseline, measures)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, did_you_mean, first_few, plural, require, shown
 from karat.options import Queries
 from karat.registry import Measure
@@ -21,14 +22,19 @@ _QUERY_IDS_HINT = "Check that the query ids are spelled the same way."
 
 
 class Aligned(NamedTuple):
-    """Systems with the same queries and measures, and notes on the queries and measures that were left out."""
+    """Systems with the same queries and measures, and notes on what was left out, and on how they were evaluated."""
 
     systems: dict[str, Scores]
     notes: tuple[str, ...]
 
 
-def align_systems(systems: Mapping[str, Scores], measures: Measures | None, queries: Queries) -> Aligned:
-    """Align systems by query id; the order of the queries is that of the first system."""
+def align_systems(
+    systems: Mapping[str, Scores], measures: Measures | None, queries: Queries, force: bool = False
+) -> Aligned:
+    """Align systems by query id; the order of the queries is that of the first system.
+
+    Systems that were evaluated against different ground truth are refused, unless `force` is set.
+    """
     _check_systems(systems)
     same_measures, notes = _with_same_measures(systems, None if measures is None else listed_measures(measures))
     first, *others = same_measures.values()
@@ -44,7 +50,7 @@ def align_systems(systems: Mapping[str, Scores], measures: Measures | None, quer
     aligned = {name: _in_order(scores, order) for name, scores in same_measures.items()}
     for name, scores in aligned.items():
         check_finite(name, scores)
-    return Aligned(aligned, tuple(notes))
+    return Aligned(aligned, (*notes, *check_same_truth(aligned, force)))
 
 
 def _check_systems(systems: Mapping[str, Scores]) -> None:

@@ -43,7 +43,7 @@ def _uncorrected(
     with_intervals: bool,
 ) -> Comparison:
     """A comparison whose p-values are not corrected yet."""
-    aligned = align_systems(systems, measures, method.queries)
+    aligned = align_systems(systems, measures, method.queries, method.force)
     names = list(aligned.systems)
     if baseline is not None:
         check_system(names, baseline, "baseline")

@@ -25,6 +25,7 @@ class Method:
     permutations: int = PERMUTATIONS
     resamples: int = RESAMPLES
     seed: int = SEED
+    force: bool = False
 
     def __post_init__(self) -> None:
         choices = (("test", Test), ("correction", Correction), ("family", Family), ("queries", Queries))

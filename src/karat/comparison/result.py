@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karat.comparison.alignment import check_system
 from karat.comparison.method import Method
 from karat.comparison.power import Power
+from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, plural
 from karat.output.files import write_text
 from karat.output.tables import Table, Tabular, delimited
@@ -119,7 +120,9 @@ class Comparison(Tabular):
 
         name = self._measure(measure)
         mine, theirs = self._pair(system, baseline)
-        return diff(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses)
+        compared = {system: self.systems[system].only([name]) for system in (theirs, mine)}
+        notes = check_same_truth(compared, force=True)  # what differs was accepted when the systems were compared
+        return diff(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses, tuple(notes))
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:

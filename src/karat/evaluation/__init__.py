@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 from karat.analysis.evidence import Evidence
@@ -13,7 +14,7 @@ from karat.evaluation.eval_run_result import EvaluationRunResult
 from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
 from karat.evaluation.merge import merge
 from karat.judged import Floats, Judged
-from karat.matching.matchers import Matcher, Same, matcher_of
+from karat.matching.matchers import FunctionMatcher, Matcher, Same, matcher_of
 from karat.options import EvaluationOptions, complete_options
 from karat.ranking import Observations, RankingRules, judge
 from karat.registry import Measure, Subject, meanings, parse
@@ -26,7 +27,9 @@ from karat.registry.selection import (
     subject_of,
 )
 from karat.scores import Finding, Scores, SystemScores
+from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run, read_truth
+from karat.sources.digests import LazyDigests, span_digests, truth_digests
 from karat.sources.results import PARTS, Results, read_results
 from karat.sources.spans import materialized, read_spans
 from karat.sources.text_file import Progress
@@ -93,15 +96,19 @@ def _evaluate(
     """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
     matcher = matcher_of(settings["match"])
     spans: Spans | None = None
+    truths: dict[str, Mapping[str, str]] = {}
     if _need_spans(measures):
         truth, run = materialized(truth), materialized(run)
         read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
         spans = read.spans
+        truths["spans"] = LazyDigests(partial(span_digests, spans, read.gold_documents))
         if matcher == Same():
             # The id of a span is the id of its document.
             truth, run = read.gold_documents, read.retrieved_documents
 
     judgments = read_truth(truth, columns=truth_columns, key=matcher.gold_key)
+    by_function = isinstance(matcher, FunctionMatcher)
+    truths["judged"] = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
     source = read_run(run, judgments, columns=run_columns, key=matcher.key, progress=progress, name=name or "the run")
 
     rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
@@ -126,7 +133,9 @@ def _evaluate(
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
 
     found = findings(judged, observations, measures, settings["missing"], matcher)
-    return Scores(judged.queries, values, tuple(found), name, evidence)
+    recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
+    fingerprint = Fingerprint(truths, str(matcher), recorded)
+    return Scores(judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint)
 
 
 def _need_spans(measures: Iterable[Measure]) -> bool:

@@ -12,8 +12,10 @@ from karat.options import Missing, check_choice
 from karat.registry import Measure
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, select_measures
 from karat.scores import Scores
+from karat.scores.fingerprint import Fingerprint
 from karat.sources.answer_rows import source_name
 from karat.sources.answers import read_gold_answers, read_predicted_answers
+from karat.sources.digests import LazyDigests, digest
 
 
 def evaluate_answers(
@@ -81,4 +83,7 @@ def score_answers(
         answers = answers.select([answer is not None for answer in answers.predicted])
     values = {str(measure): measure.compute(answers) for measure in measures}
     found = answer_findings(absent, unknown, len(answers.queries), missing)
-    return Scores(answers.queries, values, tuple(found), name, answers=answers)
+    texts = dict(zip(answers.queries, answers.golds, strict=True))
+    digests = LazyDigests(lambda: {query: digest(set(golds)) for query, golds in texts.items()})
+    fingerprint = Fingerprint({"answers": digests}, options={"missing": missing})
+    return Scores(answers.queries, values, tuple(found), name, answers=answers, fingerprint=fingerprint)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from karat.scores import Scores
+from karat.scores.fingerprint import merged_fingerprint
 
 
 def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
@@ -30,4 +31,5 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
         name,
         next((part.evidence for part in parts if part.evidence), None),
         next((part.answers for part in parts if part.answers), None),
+        merged_fingerprint([part.fingerprint for part in parts]),
     )

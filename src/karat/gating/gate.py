@@ -31,6 +31,7 @@ def gate(
     correction: Correction | str | None = None,
     level: float = 0.95,
     queries: Queries = "same",
+    force: bool = False,
 ) -> Gate:
     """Check scores against rules, and against the scores of a baseline.
 
@@ -39,7 +40,7 @@ def gate(
     - `significant`: the rule fails only if the drop is also statistically significant, so that noise does not block a
       release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules, except by the
       test `tukey`.
-    - `test`, `correction`, `level`, `queries`: as in `compare`. The tests are two-sided.
+    - `test`, `correction`, `level`, `queries`, `force`: as in `compare`. The tests are two-sided.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -56,7 +57,7 @@ def gate(
     _check_scores("scores", scores)
     if baseline is not None:
         _check_scores("baseline", baseline)
-    method = choose_method(test, correction, queries=queries, level=level)
+    method = choose_method(test, correction, queries=queries, level=level, force=force)
     # All drops are corrected together; Tukey's test needs no correction for two systems.
     method = replace(method, family="measure" if method.test == "tukey" else "all")
     if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):

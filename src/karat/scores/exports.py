@@ -120,7 +120,7 @@ class Exports(Tabular):
         return write_text(self.table().latex(), path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all values to a .json, .csv or .parquet file, which `load` reads; a CSV file contains no findings."""
+        """Write all values to a .json, .csv or .parquet file, which `load` reads; a CSV file has only values."""
         writers: dict[str, Callable[[], object]] = {
             ".json": lambda: self.to_json(path),
             ".csv": lambda: write_text(self._rows().csv(), path),
@@ -149,7 +149,9 @@ def document(scores: Scores) -> dict[str, Any]:
 
 def _about(scores: Scores) -> dict[str, Any]:
     """What is saved besides names and values."""
-    return {"findings": [finding.to_dict() for finding in scores.findings]}
+    about: dict[str, Any] = {"findings": [finding.to_dict() for finding in scores.findings]}
+    fingerprint = scores.fingerprint
+    return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

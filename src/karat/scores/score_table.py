@@ -16,6 +16,7 @@ import numpy as np
 from karat.errors import KaratError, enumeration, require, shown
 from karat.judged import Floats
 from karat.scores.finding import Finding
+from karat.scores.fingerprint import Fingerprint
 from karat.scores.scores import Scores
 
 QUERY_COLUMNS = ("query", "query_id", "qid", "question_id", "question", "id", "user_input")
@@ -75,7 +76,10 @@ class ScoreTable:
                 hint = "Each query has one row."
                 raise KaratError(f"query {query}{of_system} appears {times} times", where=self.where, hint=hint)
         places = np.array(rows, np.int64)
-        return Scores(tuple(own), {measure: column[places] for measure, column in columns.items()}, findings, name)
+        saved = about.get("fingerprint")
+        fingerprint = None if saved is None else Fingerprint.from_dict(saved, self.where)
+        numbers = {measure: column[places] for measure, column in columns.items()}
+        return Scores(tuple(own), numbers, findings, name, fingerprint=fingerprint)
 
     @cached_property
     def saved_measures(self) -> set[str]:

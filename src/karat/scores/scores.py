@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from karat.analysis.explain import Explanation
     from karat.analysis.slices import Slices
     from karat.answers import Answers
+    from karat.scores.fingerprint import Fingerprint
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class Scores(Exports):
 
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
     `evidence` and `answers` are the data that the scores were computed from; `without_evidence()` releases them.
+    `fingerprint` identifies the ground truth and the options; scores that karat did not compute have none.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -55,10 +57,11 @@ class Scores(Exports):
     name: str = ""
     evidence: Evidence | None = field(default=None, repr=False)
     answers: Answers | None = field(default=None, repr=False)
+    fingerprint: Fingerprint | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
-        return {**self.__dict__, "evidence": None, "answers": None}
+        return {**self.__dict__, "evidence": None, "answers": None, "fingerprint": self._computed_fingerprint()}
 
     def __post_init__(self) -> None:
         for column in self.values.values():
@@ -230,22 +233,26 @@ class Scores(Exports):
 
     def without_evidence(self) -> Scores:
         """The scores without the data they were computed from."""
-        return replace(self, evidence=None, answers=None)
+        return replace(self, evidence=None, answers=None, fingerprint=self._computed_fingerprint())
+
+    def _computed_fingerprint(self) -> Fingerprint | None:
+        """The fingerprint without the ground truth that it is computed from."""
+        return None if self.fingerprint is None else self.fingerprint.computed()
 
     def to_arrow(self) -> pa.Table:
-        """The table as an Arrow table, with the findings in its metadata."""
+        """The table as an Arrow table, with the findings and the fingerprint in its metadata."""
         return self._arrow()
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas data frame."""
-        return to_pandas(self._arrow())
+        return to_pandas(self._rows().arrow())
 
     def to_polars(self) -> pl.DataFrame:
         """The table as a polars data frame."""
-        return to_polars(self._arrow())
+        return to_polars(self._rows().arrow())
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings"}`."""
+        """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings", "fingerprint"}`."""
         return document(self)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:

@@ -13,6 +13,7 @@ from karat.documents.fields import DocumentLike
 from karat.documents.key import Key
 from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints
+from karat.sources.digests import LazyDigests, truth_digests
 
 if TYPE_CHECKING:
     from karat.sources.arrays import Column
@@ -75,6 +76,11 @@ class Truth:
     def positions(self) -> dict[str, int]:
         """The position of each query in `queries`."""
         return {query: at for at, query in enumerate(self.queries)}
+
+    @cached_property
+    def digests(self) -> LazyDigests:
+        """The digest of each query's judged documents; systems with the same ground truth share them."""
+        return LazyDigests(lambda: truth_digests(self))
 
     def golds(self, query: int) -> range:
         """The row numbers of a query's judged documents."""

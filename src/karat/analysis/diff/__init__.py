@@ -74,6 +74,8 @@ class Diff(Tabular):
     n: int | None = 10
     losses: bool = False
     """whether to show only queries that became worse"""
+    notes: tuple[str, ...] = ()
+    """on queries that were left out, and on how the systems were evaluated"""
 
     @cached_property
     def differences(self) -> Floats:
@@ -128,10 +130,11 @@ class Diff(Tabular):
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"measure", "systems", "better", "same", "worse", "queries": [{"query", "difference", "moves", ...}]}`."""
+        """`{"measure", "systems", "better", "same", "worse", "queries": [{"query", "moves", ...}], "notes"}`."""
         counts = dict(zip(("better", "same", "worse"), self.counts, strict=True))
         queries = [query_diff.to_dict() for query_diff in self.queries]
-        return {"measure": self.measure, "systems": list(self.names), **counts, "queries": queries}
+        about = {"measure": self.measure, "systems": list(self.names), **counts}
+        return {**about, "queries": queries, "notes": list(self.notes)}
 
     def table(self) -> Table:
         from karat.analysis.diff.tables import table
@@ -167,11 +170,8 @@ class Diff(Tabular):
             if scores.answers is None or query not in scores.answers.queries:
                 return None
             at = scores.answers.queries.index(query)
-            found.append((scores.answers.predicted[at], sorted(scores.answers.golds[at])))
-        (before, golds), (after, other_golds) = found
-        if golds != other_golds:
-            raise _different_truths(query)
-        return before, after
+            found.append(scores.answers.predicted[at])
+        return found[0], found[1]
 
 
 def diff(
@@ -181,13 +181,14 @@ def diff(
     n: int | None = 10,
     names: tuple[str, str] = ("before", "after"),
     losses: bool = False,
+    notes: tuple[str, ...] = (),
 ) -> Diff:
     """The queries that changed most on a measure. Both scores have the same queries, in the same order."""
     valid = n is None or (isinstance(n, int) and not isinstance(n, bool) and n >= 1)
     require(valid, f"n={shown(n)} is not a number of queries", "Pass a positive whole number, or None for all.")
     name = before.only([measure]).measures[0]
     after.only([name])
-    return Diff(name, names, (before, after), n, losses)
+    return Diff(name, names, (before, after), n, losses, notes)
 
 
 def _moves(measure: Measure, query: str, before: Evidence | None, after: Evidence | None) -> tuple[list[Move], float]:
@@ -197,7 +198,8 @@ def _moves(measure: Measure, query: str, before: Evidence | None, after: Evidenc
     position, other_position = before.truth.positions[query], after.truth.positions.get(query)
     order = None if other_position is None else _same_golds(before, position, after, other_position)
     if other_position is None or order is None:
-        raise _different_truths(query)
+        # Different ground truths were compared on purpose, and the contributions of documents are not defined.
+        return [], 0.0
     judged, other_judged = before.judged_for(measure), after.judged_for(measure)
     golds = before.truth.golds(position)
     grades = judged.gold_grade[golds.start : golds.stop]
@@ -220,11 +222,6 @@ def _moves(measure: Measure, query: str, before: Evidence | None, after: Evidenc
         for each in contributions
         if each.value or each.value is None or (grades[each.gold] > 0 and grades[each.gold] >= least)
     ], unattributed
-
-
-def _different_truths(query: str) -> KaratError:
-    what = "the two systems were evaluated against different ground truths"
-    return KaratError(what, where=f"query {query}", hint="Evaluate both against the same.")
 
 
 def _same_golds(before: Evidence, position: int, after: Evidence, other_position: int) -> Ints | None:

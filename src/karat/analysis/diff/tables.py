@@ -107,6 +107,7 @@ def _notes(diff: Diff) -> tuple[str, ...]:
         lines.append(f"note: {plural(nulls, 'query')} left out (no value in {before} or {after}).")
     if not shown:
         lines.append("no query became worse" if diff.losses else "no query changed")
+    lines += [f"note: {note}" for note in diff.notes]
     if diff.limitation is not None:
         lines.append(f"note: {diff.limitation}")
     elif any(query_diff.moves for query_diff in diff.queries):
@@ -144,6 +145,7 @@ def _moves(diff: Diff, query_diff: QueryDiff, head: str) -> Table:
         notes.append(f"note: {diff.limitation}")
     elif lines:
         notes.append(_legend(diff))
+    notes += [f"note: {note}" for note in diff.notes]
     notes += [move.label for move in query_diff.moves if len(move.label) > _FULL_WIDTH]
     return Table(_COLUMNS, tuple(_cells(*line) for line in lines), tuple(notes), labels=3)
 
@@ -156,7 +158,8 @@ def _answers(diff: Diff, query_diff: QueryDiff, head: str) -> Table:
     predicted = zip(diff.names, query_diff.answers or (), (query_diff.before, query_diff.after), strict=False)
     rows = [_cells(name, "(none)" if text is None else text, f"{value:.4f}") for name, text, value in predicted]
     rows += [_cells("gold", gold, "") for gold in golds]
-    return Table(("", "answer", diff.measure), tuple(rows), (head,), labels=2)
+    notes = (head, *(f"note: {note}" for note in diff.notes))
+    return Table(("", "answer", diff.measure), tuple(rows), notes, labels=2)
 
 
 def _side_by_side(names: tuple[str, str], evidence: Sequence[Evidence], query: str, depth: int) -> Table:

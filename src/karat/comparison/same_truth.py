@@ -1,0 +1,61 @@
+"""Whether systems can be compared: they were evaluated against the same ground truth, with the same options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from karat.errors import KaratError, enumeration
+from karat.registry import meanings
+from karat.scores import Scores
+from karat.scores.fingerprint import Fingerprint
+
+_HINT = (
+    "Evaluate both against the same ground truth with the same options, or compare them anyway: force=True (--force)."
+)
+
+
+def check_same_truth(systems: Mapping[str, Scores], force: bool) -> list[str]:
+    """Refuse systems that were evaluated differently; with `force`, the differences are notes.
+
+    Other notes are about systems without a fingerprint and about different versions of karat. The systems have the
+    same queries and measures.
+    """
+    first = next(iter(systems.values()))
+    known = {name: scores.fingerprint for name, scores in systems.items() if scores.fingerprint is not None}
+    takes = [{measure.definition.takes for measure in meanings(name)} for name in first.measures]
+    kinds: set[str] = set().union(*takes)
+    # A measure that is not registered here may have read any of the data.
+    checked = kinds if all(takes) else {kind for fingerprint in known.values() for kind in fingerprint.truths}
+    notes = []
+    for name, fingerprint in list(known.items())[1:]:
+        reference, other = next(iter(known.items()))
+        if differences := other.differences(fingerprint, first.queries, checked):
+            what = f"{reference} and {name} were evaluated {'; '.join(differences)}"
+            if not force:
+                raise KaratError(what, hint=_HINT)
+            notes.append(f"{what}; compared anyway.")
+    # Scores of unregistered measures, such as a latency, may not depend on any ground truth.
+    unknown = [name for name in systems if name not in known] if kinds else []
+    return notes + _without_fingerprint(unknown, len(systems)) + _different_versions(known)
+
+
+def _without_fingerprint(names: list[str], systems: int) -> list[str]:
+    """A note on systems without a fingerprint, if there are any."""
+    if not names:
+        return []
+    if len(names) == systems:
+        what = "the systems may have been evaluated against different ground truths"
+    else:
+        what = f"{enumeration(names, 'and')} may have been evaluated against another ground truth"
+    return [f"{what}: {'its' if len(names) == 1 else 'their'} scores have no fingerprint (CSV files have none)."]
+
+
+def _different_versions(known: Mapping[str, Fingerprint]) -> list[str]:
+    """A note on systems that were evaluated with different versions of karat, if they were."""
+    versions: dict[str, list[str]] = {}
+    for name, fingerprint in known.items():
+        versions.setdefault(fingerprint.version, []).append(name)
+    if len(versions) < 2:
+        return []
+    evaluated = "; ".join(f"{enumeration(names, 'and')} with {version}" for version, names in versions.items())
+    return [f"evaluated with different versions of karat: {evaluated}."]

@@ -1,0 +1,107 @@
+"""Fingerprint: what scores were evaluated against, saved with them, and how two of them differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from karat import __version__
+from karat.errors import plural, require, shown
+
+# The kinds of data that measures read: how the gold data of each is called, and what it is given for.
+_GOLD = {"judged": ("ground truth", "query"), "answers": ("gold answers", "question"), "spans": ("gold spans", "query")}
+# The options that change the values of queries, and for which kinds. `missing` and `duplicates` only decide which
+# queries and runs are accepted, and `rel` is in the names of the measures.
+_CHANGES_VALUES = {"ties": {"judged"}, "ignore_identical_ids": {"judged", "spans"}}
+_SHOWN_QUERIES = 3
+_DIGEST = re.compile("[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What scores were evaluated against.
+
+    `truths` contains a digest of each query's ground truth, for each kind of data that the measures read: `judged`
+    documents, gold `answers`, gold `spans`. `match` is None if only answers were evaluated. `version` is that of karat.
+
+    >>> from karat import evaluate
+    >>> fingerprint = evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR").fingerprint
+    >>> fingerprint.match, fingerprint.truths["judged"]["q"]
+    ('id', 'c018efb3f1a328ac')
+    """
+
+    truths: Mapping[str, Mapping[str, str]]
+    match: str | None = None
+    options: Mapping[str, str | bool] = field(default_factory=dict)
+    version: str = __version__
+
+    def computed(self) -> Fingerprint:
+        """The fingerprint with all digests computed, so that it does not need the ground truth anymore."""
+        return replace(self, truths={kind: dict(digests) for kind, digests in self.truths.items()})
+
+    def differences(self, other: Fingerprint, queries: Sequence[str], kinds: Collection[str]) -> list[str]:
+        """What differs from another fingerprint for these queries and measures of these kinds of data, in words."""
+        same_match = "judged" not in kinds or None in (self.match, other.match) or self.match == other.match
+        # Digests of judged documents are made from the keys that are matched, so they are the same only if these are.
+        comparable = [kind for kind in _GOLD if kind in kinds and (same_match or kind != "judged")]
+        texts = [text for kind in comparable if (text := self._changed_truths(other, queries, kind))]
+        if not same_match:
+            texts.append(f"with match {shown(self.match)} and {shown(other.match)}")
+        for option, concerned in _CHANGES_VALUES.items():
+            values = [each.options[option] for each in (self, other) if option in each.options]
+            if concerned & set(kinds) and len(values) == 2 and values[0] != values[1]:
+                texts.append(f"with {option}={shown(values[0])} and {shown(values[1])}")
+        return texts
+
+    def _changed_truths(self, other: Fingerprint, queries: Sequence[str], kind: str) -> str:
+        mine, theirs = self.truths.get(kind, {}), other.truths.get(kind, {})
+        if mine is theirs:
+            return ""
+        changed = [each for each in queries if each in mine and each in theirs and mine[each] != theirs[each]]
+        if not changed:
+            return ""
+        gold, noun = _GOLD[kind]
+        more = len(changed) - _SHOWN_QUERIES
+        some = ", ".join(changed[:_SHOWN_QUERIES]) + (f" and {more:,} more" if more > 0 else "")
+        return f"against different {gold} for {len(changed):,} of {plural(len(queries), noun)} ({some})"
+
+    def to_dict(self, queries: Iterable[str]) -> dict[str, Any]:
+        """`{"karat": version, "match", "options", "truths": {kind: {query: digest}}}`, for these queries."""
+        names = list(queries)
+        truths = {
+            kind: {query: digests[query] for query in names if query in digests}
+            for kind, digests in self.truths.items()
+        }
+        return {"karat": self.version, "match": self.match, "options": dict(self.options), "truths": truths}
+
+    @classmethod
+    def from_dict(cls, data: Any, where: str) -> Fingerprint:
+        """The fingerprint from what `to_dict` returned; `where` is the file it is from, for errors."""
+        version, match, options, truths = (
+            data.get(name) if isinstance(data, dict) else None for name in ("karat", "match", "options", "truths")
+        )
+        valid = isinstance(version, str) and isinstance(match, str | None)
+        valid = valid and isinstance(options, dict) and all(isinstance(each, str | bool) for each in options.values())
+        valid = valid and isinstance(truths, dict) and all(map(_are_digests, truths.values()))
+        require(valid, "its fingerprint is damaged", "Save the scores again.", where=where)
+        return cls(truths, match, options, version)  # type: ignore[arg-type]  # checked above
+
+
+def _are_digests(data: object) -> bool:
+    """Whether this is a mapping of queries to digests."""
+    digests = data.values() if isinstance(data, dict) else [None]
+    return all(isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in digests)
+
+
+def merged_fingerprint(parts: Sequence[Fingerprint | None]) -> Fingerprint | None:
+    """The fingerprint of scores of documents and of answers in one table; None if a part has none."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return Fingerprint(
+        {kind: digests for part in known for kind, digests in part.truths.items()},
+        next((part.match for part in known if part.match is not None), None),
+        {option: value for part in known for option, value in part.options.items()},
+    )

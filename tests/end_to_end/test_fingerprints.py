@@ -1,0 +1,100 @@
+"""compare, diff and gate refuse saved scores that were evaluated against another ground truth or in another way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.in_process import run_here
+
+QRELS = {"truth.qrels": "q 0 a 1\nr 0 b 1\ns 0 c 1\n", "changed.qrels": "s 0 c 1\nr 0 b 2\nq 0 a 1\n"}
+RUN = "q Q0 a 1 3 A\nr Q0 x 1 2 A\nr Q0 b 2 1 A\ns Q0 c 1 1 A\n"
+REFUSED = "were evaluated against different ground truth for 1 of 3 queries (r)"
+COMMANDS = {
+    "compare": ("compare", "changed.qrels", "run.trec"),
+    "diff": ("diff", "changed.qrels", "run.trec", "-m", "RR"),
+    "gate": ("gate", "changed.qrels", "run.trec", "--max-drop", "RR=0.5"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {**QRELS, "run.trec": RUN}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def save(folder: Path, file: str, *options: str) -> None:
+    per_query = ["--per-query"] if file.endswith(".csv") else []
+    words = ("evaluate", "truth.qrels", "run.trec", "-m", "RR", "-o", file, *per_query, *options)
+    assert run_here(folder, *words).returncode == 0
+
+
+def words(command: str, saved: str, *options: str) -> list[str]:
+    return [*COMMANDS[command], *(["--baseline"] if command == "gate" else []), saved, *options]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("suffix", ["json", "parquet"])
+def test_saved_scores_of_another_ground_truth_are_refused_unless_forced(
+    folder: Path, command: str, suffix: str
+) -> None:
+    save(folder, f"saved.{suffix}")
+    refused = run_here(folder, *words(command, f"saved.{suffix}"))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    names = "baseline and run" if command == "gate" else "run and saved"
+    assert refused.stderr.startswith(f"karat: {names} {REFUSED}. Evaluate both against the same ground truth")
+    assert refused.stderr.count("\n") == 1
+    forced = run_here(folder, *words(command, f"saved.{suffix}", "--force"))
+    assert forced.returncode == 0, forced.stderr
+    assert f"note: {names} {REFUSED}; compared anyway." in forced.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_without_a_fingerprint_is_compared_with_one_note(folder: Path, command: str) -> None:
+    save(folder, "saved.csv")
+    done = run_here(folder, *words(command, "saved.csv"))
+    assert done.returncode == 0, done.stderr
+    name = "baseline" if command == "gate" else "saved"
+    assert done.stdout.count("fingerprint") == 1
+    assert f"note: {name} may have been evaluated against another ground truth: its scores have no" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_saved_scores_of_the_same_ground_truth_are_compared_without_a_note(folder: Path, command: str) -> None:
+    save(folder, "saved.parquet")
+    (folder / "changed.qrels").write_text("\n".join(reversed(QRELS["truth.qrels"].split("\n"))) + "\n")
+    done = run_here(folder, *words(command, "saved.parquet"))
+    assert done.returncode == 0, done.stderr
+    assert "ground truth" not in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_other_matching_and_options_are_refused_and_named(folder: Path, command: str) -> None:
+    (folder / "changed.qrels").write_text(QRELS["truth.qrels"])
+    save(folder, "saved.json", "--match", "prefix", "--ties", "input")
+    refused = run_here(folder, *words(command, "saved.json"))
+    assert refused.returncode == 2
+    both = (
+        ("'prefix' and 'id'", "'input' and 'trec'")
+        if command == "gate"
+        else ("'id' and 'prefix'", "'trec' and 'input'")
+    )
+    assert f"were evaluated with match {both[0]}; with ties={both[1]}. " in refused.stderr
+
+
+def test_a_damaged_fingerprint_is_one_line_that_names_the_file(folder: Path) -> None:
+    save(folder, "saved.json")
+    path = folder / "saved.json"
+    path.write_text(path.read_text().replace('"truths": {', '"truths": {"judged\\u001b[2J": 5, '))
+    done = run_here(folder, *words("compare", "saved.json"))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("karat: saved.json: its fingerprint is damaged. Save the scores again.")
+
+
+def test_karat_toml_cannot_force(folder: Path) -> None:
+    (folder / "karat.toml").write_text('[gate]\nforce = true\n[gate.min]\n"RR" = 0.1\n')
+    done = run_here(folder, "gate", "truth.qrels", "run.trec")
+    assert done.returncode == 2
+    assert "karat.toml: gate.force: unknown key" in done.stderr
