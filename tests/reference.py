@@ -27,7 +27,15 @@ def reference(name: str, query: Query, **parameters: object) -> float:
     >>> reference("P", Query(ranks=[[0], [], [1]], grades=[1, 0]), k=2)
     0.5
     """
+    if parameters.pop("judged_only", False):
+        query = without_unjudged(query)
     return MEASURES[name](query, **parameters)
+
+
+def without_unjudged(query: Query) -> Query:
+    """The query without ranks that have no judged document; a negative grade is not a judgment."""
+    judged = [[gold for gold in golds if query.grades[gold] >= 0] for golds in query.ranks]
+    return Query([golds for golds in judged if golds], query.grades)
 
 
 # The three views. Raw is `query.ranks` itself; the other two have one grade (or None) for each rank.
@@ -136,7 +144,9 @@ def recall_all(query: Query, k: int | None = None, rel: float = 1) -> float:
     return 1.0 if relevant > 0 and num_rel_ret(query, k, rel) == relevant else 0.0
 
 
-def set_precision(query: Query, rel: float = 1) -> float:
+def set_precision(query: Query, rel: float = 1, relative: bool = False) -> float:
+    if relative:
+        return share(count_relevant(by_gold(query), rel), min(len(query.ranks), num_rel(query, rel)))
     return precision(query, len(query.ranks), rel)
 
 
@@ -276,6 +286,13 @@ def gain_of(grade: float | None, gain: str, rel: float) -> float:
     raise ValueError(f"gain {gain!r}")
 
 
+def with_gains(query: Query, gains: dict[float, float], rel: float) -> tuple[Query, float]:
+    """The query with gains as its grades, and the lowest grade that then has a gain."""
+    if not gains:
+        return query, rel
+    return Query(query.ranks, [gains.get(grade, grade) if grade >= rel else 0 for grade in query.grades]), 0
+
+
 def discount_at(rank: int, discount: str) -> float:
     if discount == "log2":
         return 1 / math.log2(rank + 1)
@@ -295,9 +312,11 @@ def dcg(
     discount: str = "log2",
     credit: str = "gold",
     rel: float = 0,
+    gains: tuple[tuple[float, float], ...] = (),
 ) -> float:
-    gains = [gain_of(grade, gain, rel) for grade in view_of(query, credit)]
-    return discounted(gains[:k], discount)
+    query, rel = with_gains(query, dict(gains), rel)
+    values = [gain_of(grade, gain, rel) for grade in view_of(query, credit)]
+    return discounted(values[:k], discount)
 
 
 def ndcg(
@@ -308,7 +327,9 @@ def ndcg(
     ideal: str = "truth",
     credit: str = "gold",
     rel: float = 0,
+    gains: tuple[tuple[float, float], ...] = (),
 ) -> float:
+    query, rel = with_gains(query, dict(gains), rel)
     if credit == "rank" and ideal != "retrieved":
         raise ValueError("credit=rank needs ideal=retrieved")
     grades: list[float | None]

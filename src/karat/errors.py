@@ -46,10 +46,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
-    """The known names most similar to a wrong one, ignoring case, most similar first."""
+    """The known names most similar to a wrong one, ignoring case, most similar first; never the wrong one itself."""
     by_folded: dict[str, str] = {}
     for candidate in known:
-        by_folded.setdefault(candidate.casefold(), candidate)
+        if candidate != name:
+            by_folded.setdefault(candidate.casefold(), candidate)
     close = difflib.get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
     return [by_folded[folded] for folded in close]
 

@@ -141,6 +141,21 @@ class Judged:
             query, grade = query[order], grade[order]
         return View(len(self.queries), query, place_in_query(query), grade)
 
+    @cached_property
+    def judged_only(self) -> Judged:
+        """The same run without its unjudged documents: those below move up. A negative grade is not a judgment."""
+        known = self.hit_grade >= 0
+        query, rank = self.hit_query[known], self.hit_rank[known]
+        first = np.r_[True, (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])][: len(query)]
+        return replace(
+            self,
+            retrieved=self._per_query(query[first]),
+            hit_query=query,
+            hit_rank=place_in_query(query[first])[np.cumsum(first) - 1],
+            hit_grade=self.hit_grade[known],
+            hit_gold=self.hit_gold[known],
+        )
+
     def regraded(self, grades: Floats) -> Judged:
         """The same judged documents with other grades."""
         return replace(self, gold_grade=grades, hit_grade=grades[self.hit_gold])

@@ -419,7 +419,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "an unknown measure like SAS": (["gold.json", "good.json", "-m", "SASS"], "Did you mean SAS?"),
     "an unknown parameter": (["gold.json", "good.json", "-m", "SAS(modle=wordllama)"], "Did you mean model?"),
     "a cut-off": (["gold.json", "good.json", "-m", "EM@3"], "EM takes no cut-off"),
-    "no measure": (["gold.json", "good.json", "-m", ""], "no measures were given"),
+    "no measure": (["gold.json", "good.json", "-m", ""], "'' is not a measure"),
     "an unknown question": (["gold.json", "good.json", "--explain", "towers"], "Did you mean tower?"),
     "an explanation as csv": (["gold.json", "good.json", "--explain", "tower", "--format", "csv"], "written as csv"),
     "an explanation of all": (["gold.json", "good.json", "--explain", "tower", "--per-query"], "shows one query"),

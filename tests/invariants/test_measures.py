@@ -24,15 +24,18 @@ NAMES = """
     AP(norm=found,credit=rank)@3 GMAP GMAP@3
     nDCG nDCG@1 nDCG@3 nDCG(gain=exp)@5 nDCG(discount=jk) nDCG(discount=jk,gain=exp)@4 nDCG(rel=2)
     nDCG(ideal=retrieved)@3 nDCG(ideal=retrieved,credit=rank) nDCG(ideal=retrieved,credit=rank,discount=jk)@2
+    nDCG(gains={1:3,2:1})@3 nDCG(gains={0:0.5,2:0,3:-1},rel=0.5) DCG(gains={0:2,1:5})
     DCG DCG@3 DCG(gain=exp) DCG(discount=jk)@4 DCG(credit=rank) DCG(rel=1.5)
     Rprec Rprec(rel=2) relative_P@3 relative_P(rel=2)@1 Bpref Bpref(rel=2) infAP infAP(rel=2) infAP(rel=-1)
     IPrec@0 IPrec@0.25 IPrec@0.5 IPrec@1 IPrec(rel=2)@0.1
     RBP RBP(p=0.5)@3 RBP(rel=1) RBP(p=0.95,rel=2) RBPResidual RBPResidual(p=0.5)
     ERR ERR@2 ERR(max_grade=5)
-    SetP SetP(rel=2) SetR SetR(rel=0) SetF SetF(beta=0.5) SetAP SetAP(rel=2)
+    SetP SetP(rel=2) SetP(relative=true) SetR SetR(rel=0) SetF SetF(beta=0.5) SetAP SetAP(rel=2)
     Judged Judged@3 Unjudged@3 Unjudged@20 NumRet NumRel NumRel(rel=2) NumRelRet NumRelRet@2 Hits Hits@3 NumQ
+    P(judged_only=true)@3 AP(judged_only=true) nDCG(judged_only=true)@3 RBP(judged_only=true) SetP(judged_only=true)
+    F(judged_only=true)@2 NumRet(judged_only=true) AP(norm=found,credit=rank,judged_only=true)
 """.split()
-MEASURES = [parse(name) for name in dict.fromkeys(name.replace(",", ", ") for name in NAMES)]
+MEASURES = [parse(name) for name in dict.fromkeys(NAMES)]
 
 # For one query, Hits is NumRelRet.
 REFERENCE_NAMES = {"Hits": "NumRelRet"}

@@ -21,7 +21,9 @@ Truth = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
 
 
-def trec_eval(qrels: Truth, run: Run, measures: set[str], relevance_level: int = 1) -> dict[str, dict[str, float]]:
+def trec_eval(
+    qrels: Truth, run: Run, measures: set[str], relevance_level: int = 1, *, judged_only: bool = False
+) -> dict[str, dict[str, float]]:
     """Values by query and measure of trec_eval 9, through pytrec-eval-terrier.
 
     Measures are named as in trec_eval, with nicknames (`all_trec`) and parameters (`P_3`, `ndcg_cut.5,10`).
@@ -40,7 +42,13 @@ def trec_eval(qrels: Truth, run: Run, measures: set[str], relevance_level: int =
     if max((grade for grades in qrels.values() for grade in grades.values()), default=0) > 10_000:
         raise ValueError("trec_eval's time grows with the square of the largest grade: keep it to 10,000")
     judged = {query: _without_crash(grades) for query, grades in qrels.items() if grades}
-    request = {"qrels": judged, "run": run, "measures": sorted(measures), "relevance_level": relevance_level}
+    request = {
+        "qrels": judged,
+        "run": run,
+        "measures": sorted(measures),
+        "relevance_level": relevance_level,
+        "judged_only": judged_only,
+    }
     return _request_trec_eval(json.dumps(request))
 
 

@@ -15,7 +15,7 @@ from tests.parity.peers import Run, Truth, trec_eval
 CUTS = (1, 2, 3, 5, 10, 100)
 CUT_MEASURES = ("P", "recall", "ndcg_cut", "map_cut", "success", "relative_P")
 PLAIN = ("map", "ndcg", "recip_rank", "Rprec", "bpref", "infAP", "set_P", "set_recall", "set_F", "set_map",
-         "num_ret", "num_rel", "num_rel_ret")  # fmt: skip
+         "set_relative_P", "num_ret", "num_rel", "num_rel_ret")  # fmt: skip
 NAMES = [*PLAIN, *(f"{name}_{k}" for name in CUT_MEASURES for k in CUTS)]
 RECALL_POINTS = (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
 
@@ -52,6 +52,34 @@ def test_every_measure_agrees_query_by_query(collection: tuple[Truth, Run], leve
     for query, values in theirs.items():
         for name in NAMES:
             assert ours[query][with_level(name, level)] == pytest.approx(values[name], rel=0, abs=1e-9), (query, name)
+
+
+@settings(max_examples=100)
+@given(collection=collections(), level=st.integers(1, 3))
+def test_every_measure_agrees_if_unjudged_documents_are_removed(collection: tuple[Truth, Run], level: int) -> None:
+    truth, run = collection
+    names = {*PLAIN, *(f"{name}.{','.join(map(str, CUTS))}" for name in CUT_MEASURES)} - {"infAP"}
+    theirs = trec_eval(truth, run, names, level, judged_only=True)
+    measures = [parse(with_level(name, level))(judged_only=True) for name in NAMES if name != "infAP"]
+    ours = evaluate(truth, run, measures).per_query
+    for query, values in theirs.items():
+        for name, measure in zip((name for name in NAMES if name != "infAP"), measures, strict=True):
+            assert ours[query][str(measure)] == pytest.approx(values[name], rel=0, abs=1e-9), (query, name)
+
+
+@settings(max_examples=50)
+@given(collection=collections(), gains=st.dictionaries(st.integers(0, 4), st.integers(0, 20)))
+def test_ndcg_with_gains_is_that_of_trec_eval_with_the_gains_as_grades(
+    collection: tuple[Truth, Run], gains: dict[int, int]
+) -> None:
+    truth, run = collection
+    mapped = {query: {doc: gains.get(grade, grade) for doc, grade in of.items()} for query, of in truth.items()}
+    theirs = trec_eval(mapped, run, {"ndcg", "ndcg_cut.1,5"})
+    measure = parse("nDCG")(gains=gains)
+    ours = evaluate(truth, run, [measure, measure @ 1, measure @ 5])
+    for query, values in theirs.items():
+        of_query = [column[ours.queries.index(query)] for column in ours.values.values()]
+        assert of_query == pytest.approx([values["ndcg"], values["ndcg_cut_1"], values["ndcg_cut_5"]], rel=0, abs=1e-9)
 
 
 @settings(max_examples=50)

@@ -4,8 +4,8 @@ It runs in a process of its own because trec_eval corrupts its memory on some ne
 hang. With --fork, each request is evaluated in a fork, so the damage ends with the request; under qemu, a fork takes a
 second. Imports only the standard library and pytrec-eval-terrier: the emulated Python has nothing else.
 
-A request is {"qrels", "run", "measures", "relevance_level"}; an answer is {"scores"} or {"error"}. JSON escapes all
-characters beyond ASCII, so ids survive any encoding of the pipe.
+A request is {"qrels", "run", "measures", "relevance_level", "judged_only"}; an answer is {"scores"} or {"error"}. JSON
+escapes all characters beyond ASCII, so ids survive any encoding of the pipe.
 """
 
 import importlib
@@ -47,7 +47,10 @@ def answer(pytrec_eval: Any, line: str) -> str:
     request = json.loads(line)
     try:
         evaluator = pytrec_eval.RelevanceEvaluator(
-            request["qrels"], set(request["measures"]), relevance_level=request["relevance_level"]
+            request["qrels"],
+            set(request["measures"]),
+            relevance_level=request["relevance_level"],
+            judged_docs_only_flag=request["judged_only"],
         )
         return json.dumps({"scores": evaluator.evaluate(request["run"])})
     except Exception as error:  # peers.py raises it again

@@ -374,7 +374,7 @@ def test_names_given_for_answers_mean_answer_measures(name: str) -> None:
 
 
 def test_names_given_for_documents_mean_document_measures() -> None:
-    assert "P needs a cut-off" in error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, "precision").what
+    assert evaluate({"q": ["a"]}, {"q": ["a", "b"]}, "precision").means == {"SetP": 0.5}
     assert "no parameter 'normalize'" in error_of(evaluate, {"q": ["a"]}, {"q": ["a"]}, "F1(normalize=false)").what
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, Scores
 from karat.gating import Gate, Outcome, Rule, gate, outputs
-from karat.gating.rules import merge_rules, parse_rule, rules_from_limits
+from karat.gating.rules import merge_rules, parse_rules, rules_from_limits
 from karat.scores import Finding
 
 HOSTILE = 'q"<&>%\r\n::error title=x::hacked\x1b[2J ##[add-mask]é\ud800\ufffe]]>'
@@ -270,13 +270,19 @@ def test_a_rule_may_name_a_column_that_is_not_a_registered_measure() -> None:
 )
 def test_an_invalid_rule_on_the_command_line_is_an_error_that_names_its_option(text: str, message: str) -> None:
     with pytest.raises(KaratError) as caught:
-        parse_rule("min", text)
+        parse_rules("min", text)
     assert str(caught.value).startswith(f"--min {text!r}: ")
     assert message in str(caught.value)
 
 
 def test_a_measure_name_may_contain_an_equals_sign() -> None:
-    assert parse_rule("max", " RBP(p=0.5)@10 = 0.25 ").measure == "RBP(p=0.5)@10"
+    assert [rule.measure for rule in parse_rules("max", " RBP(p=0.5)@10 = 0.25 ")] == ["RBP(p=0.5)@10"]
+
+
+def test_a_rule_for_a_list_of_cutoffs_is_one_rule_for_each() -> None:
+    for rules in (parse_rules("min", "nDCG@1,5=0.3"), rules_from_limits(min={"nDCG@1,5": 0.3})):
+        assert [(rule.measure, rule.limit) for rule in rules] == [("nDCG@1", 0.3), ("nDCG@5", 0.3)]
+    assert [rule.measure for rule in rules_from_limits(min={"my score, v2": 0.3})] == ["my score, v2"]
 
 
 def test_limits_that_are_not_a_mapping_are_rejected() -> None:

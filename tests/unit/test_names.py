@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,12 +14,18 @@ from karat.errors import nearest
 from karat.measures import AP, Measure, definitions, nDCG, parse
 from karat.registry.names import ParsedName, parse_name, split_names
 from karat.registry.parameters import Parameter
+from karat.registry.selection import select_measures
 
 
 def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
     """Any valid value of a parameter."""
     if parameter.choices:
         return st.sampled_from(parameter.choices)
+    if parameter.kind is bool:
+        return st.booleans()
+    if parameter.kind is tuple:
+        numbers = st.floats(allow_nan=False, allow_infinity=False)
+        return st.dictionaries(numbers, numbers, max_size=4)
     low, high = parameter.help.low, parameter.help.high
     if parameter.kind is int:
         return st.integers(int(low or 0), 10**9)
@@ -91,9 +98,101 @@ def test_measures_built_in_python_equal_those_parsed_from_names() -> None:
     assert {nDCG @ 10: 1}[parse("ndcg_cut_10")] == 1
 
 
+@given(st.lists(measures()), st.sampled_from([",", ", ", " ", " , "]))
+def test_names_joined_to_one_text_are_split_into_the_same_names(listed: list[Measure], separator: str) -> None:
+    names = list(map(str, listed))
+    assert split_names(separator.join(names)) == names
+
+
+@given(st.text(max_size=40) | st.text(" ,@()_.{}:='\"15nDCGAPrel", max_size=30))
+def test_any_text_selects_measures_or_is_a_clear_error(text: str) -> None:
+    with suppress(KaratError):
+        for measure, names in select_measures(text).items():
+            assert parse(str(measure)) == measure
+            assert [parse(name) for name in names] == [measure] * len(names)
+
+
 def test_names_in_one_string_are_split_outside_of_parentheses() -> None:
     assert split_names("AP(rel=2, norm=found) nDCG@10,RR\tP@5") == ["AP(rel=2, norm=found)", "nDCG@10", "RR", "P@5"]
     assert split_names("") == []
+    assert split_names("AP (rel=2) nDCG @ 10, P@5") == ["AP (rel=2)", "nDCG @ 10", "P@5"]
+    assert split_names("(AP )x") == ["(AP", ")x"]
+
+
+LISTS = {
+    "nDCG@1,5,10": ["nDCG@1", "nDCG@5", "nDCG@10"],
+    "nDCG@1, 5 AP": ["nDCG@1", "nDCG@5", "AP"],
+    "nDCG@1,5,AP": ["nDCG@1", "nDCG@5", "AP"],
+    "P_5,10": ["P@5", "P@10"],
+    "P.5,10,AP": ["P@5", "P@10", "AP"],
+    "ndcg_cut.5,10": ["nDCG@5", "nDCG@10"],
+    "ndcg_at_1,3": ["nDCG@1", "nDCG@3"],
+    "AP(rel=2)@10,100": ["AP(rel=2)@10", "AP(rel=2)@100"],
+    "nDCG(gains={1:2,3:4})@1,5": ["nDCG(gains={1:2,3:4})@1", "nDCG(gains={1:2,3:4})@5"],
+    "rbp.80,95": ["RBP", "RBP(p=0.95)"],
+    "iprec_at_recall_0.10,0.20": ["IPrec@0.1", "IPrec@0.2"],
+    "iprec_at_recall..10,.20": ["IPrec@0.1", "IPrec@0.2"],
+}
+
+
+@pytest.mark.parametrize(("text", "selected"), LISTS.items())
+def test_a_list_of_cutoffs_is_several_measures_in_every_spelling_and_collection(text: str, selected: list[str]) -> None:
+    collections: list[Any] = [text, [text], (text,), {text}, iter([text]), (each for each in [text]), {text: 1}]
+    for given_measures in collections:
+        assert list(map(str, select_measures(given_measures))) == selected
+    assert list(map(str, select_measures([text, "RR", nDCG @ 7]))) == [*selected, "RR", "nDCG@7"]
+
+
+def test_the_names_that_trec_eval_uses_for_several_cutoffs_are_those_measures() -> None:
+    cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+    assert list(select_measures("ndcg_cut")) == [nDCG @ k for k in cutoffs]
+    assert list(select_measures({"map_cut"})) == [AP @ k for k in cutoffs]
+    assert list(select_measures("map_cut(rel=2)")) == [AP(rel=2) @ k for k in cutoffs]
+    assert list(select_measures("map_cut", rel=2)) == [AP(rel=2) @ k for k in cutoffs]
+    assert [str(measure) for measure in select_measures("iprec_at_recall")][:3] == ["IPrec@0", "IPrec@0.1", "IPrec@0.2"]
+    official = list(map(str, select_measures("official")))
+    assert official[:9] == ["NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "GMAP", "Rprec", "Bpref", "RR"]
+    assert official[9:] == [f"IPrec@{k / 10:g}" for k in range(11)] + [f"P@{k}" for k in cutoffs]
+
+
+@pytest.mark.parametrize(("text", "number"), [("nDCG@1,5", 2), ("ndcg_cut", 9), ("AP RR", 2)])
+def test_several_measures_where_one_is_needed_are_an_error_that_names_one_of_them(text: str, number: int) -> None:
+    with pytest.raises(
+        KaratError, match=rf"stands for {number} measures, but one is needed\. Name one of them, such as"
+    ):
+        parse(text)
+
+
+@pytest.mark.parametrize("measures", [[""], ["AP", ""], [" , "], ("",)])
+def test_an_empty_name_is_an_error(measures: Any) -> None:
+    with pytest.raises(KaratError, match="is not a measure"):
+        select_measures(measures)
+
+
+def test_gains_are_a_mapping_in_a_name_and_in_python() -> None:
+    measure = nDCG(gains={2: 3, 0: 0, 1: 0.5}) @ 10
+    assert str(measure) == "nDCG(gains={1:0.5,2:3})@10"
+    for text in (
+        "nDCG(gains={0:0,1:0.5,2:3})@10",
+        "nDCG( gains = { 2 : 3, 1: .5 } )@10",
+        "ndcg(gains='{1:0.5,2:3}')@10",
+    ):
+        assert parse(text) == measure
+    assert parse("nDCG(gains={1:1,2:2})") == parse("nDCG(gains={})") == nDCG
+    for wrong in ("{1}", "{1:a}", "{1:2,1:3}", "{1:nan}", "1:2", "{1:2:3}", "{,}", "{1:2", "2"):
+        with pytest.raises(KaratError, match=r"a mapping of numbers, such as \{1:1,2:3\}|not a valid|parameter=value"):
+            parse(f"nDCG(gains={wrong})@10")
+    with pytest.raises(KaratError, match="leave one of them out"):
+        parse("nDCG(gain=exp, gains={1:2})")
+
+
+def test_the_cutoff_after_the_at_sign_counts_if_there_is_another_one() -> None:
+    assert parse("P(cutoff=5)@10") == parse("P(k=5)@10") == parse("P@5")(k=10) == parse("P@10")
+
+
+def test_a_hint_never_proposes_the_name_that_was_refused() -> None:
+    assert nearest("nDCG", ["nDCG", "ndcg", "DCG"]) == ["ndcg", "DCG"]
+    assert nearest("nDCG", ["nDCG"]) == []
 
 
 def test_similar_names_are_found_ignoring_case() -> None:

@@ -140,15 +140,15 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
 def _effect(measure: Measure) -> Effect:
     """How unjudged documents affect a measure; an error if its definition does not say."""
     definition = measure.definition
-    effect = definition.unjudged(measure)
+    effect = measure.unjudged
     if effect is not None:
         return effect
-    if "rel" in definition.parameters and definition.unjudged(measure(rel=1)):
+    if "rel" in definition.parameters and measure(rel=1).unjudged:
         raise KaratError(
             f"{measure} has no bounds: every judged document reaches this threshold",
             hint="Use a rel above 0.",
         )
-    names = [known.name for known in definitions() if known.unjudged(Measure(known.name, definition=known))]
+    names = [known.name for known in definitions() if Measure(known.name, definition=known).unjudged]
     if definition.takes == "answers":
         raise KaratError("answer measures have no bounds", hint=f"Measures with bounds: {', '.join(names)}.")
     raise KaratError(

@@ -67,23 +67,21 @@ def command(
     from karat.cli.systems import parse_fields, run_names
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
-    from karat.registry.names import split_names
+    from karat.registry.selection import listed_measures
     from karat.sources.answers import read_gold_answers
 
     if not predictions:
         hint = "Add a file of predicted answers. Results that contain both are evaluated by `karat evaluate`."
         raise KaratError("gold answers without predicted answers cannot be evaluated", where=truth, hint=hint)
-    names, findings = with_static_model(
-        [name for text in measures or DEFAULT_ANSWER_MEASURES for name in split_names(text)]
-    )
-    chosen = select_measures(names, subjects=("answers",))
+    names, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
+    select_measures(names, subjects=("answers",))
     output = Output(format, file, per_query, 0.95 if ci else None, explain)
     check_output(output)
     field_names = parse_fields(fields)
     golds = read_gold_answers(truth, field_names)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))
     scores = {
-        name: evaluate_answers(golds, path, chosen, missing=missing, fields=field_names, name=name)
+        name: evaluate_answers(golds, path, names, missing=missing, fields=field_names, name=name)
         for name, path in by_name.items()
     }
     print_scores(with_findings(scores, findings), output)

@@ -93,10 +93,10 @@ def command(
     from karat.cli.systems import Evaluation
     from karat.gating.config import find_config, read_config
     from karat.gating.outputs import step_summary
-    from karat.gating.rules import KINDS, parse_rule
+    from karat.gating.rules import KINDS, parse_rules
 
     in_file = read_config(config) if config is not None else find_config()
-    rules = [parse_rule(kind, text) for kind in KINDS for text in options.pop(kind.replace("-", "_"))]
+    rules = [rule for kind in KINDS for text in options.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
     strict = any(_is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
     field_option = "--field"
     if in_file is not None:

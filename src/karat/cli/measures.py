@@ -76,8 +76,7 @@ def explanation(definition: Definition) -> Iterator[str]:
         "gold answers": "if there are several, the best score counts" if definition.takes == "answers" else "",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
                         "geometric": "the geometric mean over queries"}[definition.combine],
-        "also known as": ", ".join(alias.replace("_(p=?)", ".p").rstrip("_") + ("_k" if alias.endswith("_") else "")
-                                   for alias in definition.aliases)
+        "also known as": ", ".join(map(_alias, definition.aliases))
                          + (" (for answers)" if definition.takes == "answers" else ""),
     }  # fmt: skip
     for fact, text in facts.items():
@@ -92,6 +91,12 @@ def explanation(definition: Definition) -> Iterator[str]:
         yield ""
         yield f"  >>> from karat import evaluate{'_answers' if definition.takes == 'answers' else ''}"
         yield from (f"  {line}" for line in definition.example.splitlines())
+
+
+def _alias(alias: str) -> str:
+    """An alias as it is used: `P_k` and `rbp.p` for those that are declared as `P_` and `rbp_(p=?)`."""
+    text = alias.replace("_(p=?)", ".p").replace("(p=?)", "")
+    return f"{text}k" if text.endswith("_") else text
 
 
 def _wrapped(text: str, lead: str = "  ") -> list[str]:

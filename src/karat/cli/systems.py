@@ -14,7 +14,7 @@ from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS
 from karat.output.progress import progress_bar
-from karat.registry.names import split_names
+from karat.registry.selection import listed_measures
 from karat.scores import Scores
 from karat.sources.results import is_results
 from karat.sources.text_file import TextFile
@@ -38,7 +38,7 @@ class Evaluation:
     @property
     def measure_names(self) -> list[str]:
         """The measures, one by one."""
-        return [name for text in self.measures for name in split_names(text)]
+        return [str(name) for name in listed_measures(self.measures)]
 
 
 def system_name(systems: Sequence[str], given: str) -> str:

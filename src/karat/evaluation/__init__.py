@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -86,7 +86,7 @@ def evaluate(
 def _evaluate(
     truth: Any,
     run: Any,
-    measures: Sequence[Measure],
+    measures: Collection[Measure],
     settings: Mapping[str, Any],
     truth_columns: Mapping[str, str] | None = None,
     run_columns: Mapping[str, str] | None = None,
@@ -132,7 +132,7 @@ def _evaluate(
         else:
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
 
-    found = findings(judged, observations, measures, settings["missing"], matcher)
+    found = findings(judged, observations, list(measures), settings["missing"], matcher)
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
     fingerprint = Fingerprint(truths, str(matcher), recorded)
     return Scores(judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint)
@@ -241,7 +241,7 @@ def evaluate_results(
     return replace(scores, findings=(*scores.findings, *unscored, *empty_results(read.empty)))
 
 
-def _evaluate_documents(read: Results, measures: Sequence[Measure], settings: Mapping[str, Any], name: str) -> Scores:
+def _evaluate_documents(read: Results, measures: Collection[Measure], settings: Mapping[str, Any], name: str) -> Scores:
     """Evaluate the documents of results; errors name the results as their place."""
     try:
         return _evaluate(read.truth, read.run, measures, settings, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, get_args
 
 from karat.answers import Answers
@@ -57,7 +57,7 @@ def evaluate_answers(
 def score_answers(
     golds: Mapping[str, Sequence[str] | None],
     predicted: Mapping[str, str | None],
-    measures: Sequence[Measure],
+    measures: Collection[Measure],
     missing: Missing,
     name: str,
     where: str,

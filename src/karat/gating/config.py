@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 
 from karat.comparison import choose_method
 from karat.errors import KaratError, did_you_mean, require, shown
-from karat.gating.rules import KINDS, Kind, Rule, check_unique
+from karat.gating.rules import KINDS, Kind, Rule, check_unique, rules_of
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Queries, Test, find_choice
 from karat.sources.records import field_names
@@ -159,7 +159,7 @@ def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterab
     for measure, limit in data.items():
         where = _where(path, (*keys, measure))
         require(not isinstance(limit, dict), "this is a table, not a limit", _QUOTES_HINT, where=where)
-        yield Rule(kind, measure, limit, where)
+        yield from rules_of(kind, measure, limit, where)
 
 
 def _check_option(name: str, value: object, where: str) -> None:

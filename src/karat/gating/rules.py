@@ -12,6 +12,7 @@ from karat.errors import KaratError, require, shown
 from karat.measures import meanings, parse
 from karat.registry import Measure
 from karat.registry.names import format_value
+from karat.registry.registry import several_measures
 from karat.registry.selection import select_measures
 
 Kind = Literal["min", "max", "max-drop"]
@@ -77,15 +78,26 @@ def rules_from_limits(
         if limits is not None and not isinstance(limits, Mapping):
             hint = f'Write {name}={{"nDCG@10": 0.6}}.'
             raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", where=name, hint=hint)
-        rules += [Rule(kind, str(each), limit, f"{name}[{str(each)!r}]") for each, limit in (limits or {}).items()]
+        for each, limit in (limits or {}).items():
+            rules += rules_of(kind, str(each), limit, f"{name}[{str(each)!r}]")
     return tuple(rules)
 
 
-def parse_rule(kind: Kind, text: str) -> Rule:
-    """A rule as it is written on the command line.
+def rules_of(kind: Kind, measure: str, limit: float, where: str) -> list[Rule]:
+    """The rule for a measure, or one for each measure of a list of cut-offs.
 
-    >>> parse_rule("max-drop", "AP(rel=2)=0.01")
-    Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, where="--max-drop 'AP(rel=2)=0.01'")
+    >>> [rule.measure for rule in rules_of("min", "nDCG@1,5", 0.3, "")]
+    ['nDCG@1', 'nDCG@5']
+    """
+    names = several_measures(measure) if isinstance(measure, str) else []
+    return [Rule(kind, name, limit, where) for name in names or [measure]]
+
+
+def parse_rules(kind: Kind, text: str) -> list[Rule]:
+    """A rule as it is written on the command line, or several for a list of cut-offs.
+
+    >>> parse_rules("max-drop", "AP(rel=2)=0.01")
+    [Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, where="--max-drop 'AP(rel=2)=0.01'")]
     """
     where = f"--{kind} {shown(text)}"
     hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10=0.6."
@@ -95,7 +107,7 @@ def parse_rule(kind: Kind, text: str) -> Rule:
         limit = float(number)
     except ValueError:
         raise KaratError(f"{shown(number)} is not a number", where=where, hint=hint) from None
-    return Rule(kind, measure, limit, where)
+    return rules_of(kind, measure, limit, where)
 
 
 def merge_rules(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...]:

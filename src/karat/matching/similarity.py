@@ -48,7 +48,7 @@ def partial_ratio(one: str, other: str) -> float:
 def check_percentage(name: str, given: object) -> float:
     """The threshold as a number from 0 to 100; an error if it is not one, or if rapidfuzz is not installed."""
     number = Parameter("threshold", float, None, help=Help("", low=0, high=100)).value(given, name)
-    threshold = float(number or 0)
+    threshold = number if isinstance(number, float) else 0.0
     if 0 < threshold <= 1:
         raise KaratError(
             f"{name}: a threshold of {threshold:g} would match nearly everything",

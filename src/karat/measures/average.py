@@ -28,7 +28,7 @@ def _rank_credit_needs_found(measure: Measure) -> str | None:
 @register(
     formula="AP = (1/R) Σ P@i over the ranks i of relevant documents, R the number of relevant documents",
     reference="Buckley and Voorhees (2000), Evaluating Evaluation Measure Stability, SIGIR",
-    aliases=("map", "MAP", "ap", "map_cut", "map_cut_", "average_precision"),
+    aliases=("map", "MAP", "ap", "map_cut@k", "map_cut_", "average_precision"),
     conflict=_rank_credit_needs_found,
     unjudged=normalized,
 )

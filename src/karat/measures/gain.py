@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from karat.errors import KaratError
 from karat.judged import Floats, Ints, Judged, View, share
 from karat.measures.settings import Credit, K
-from karat.registry import Help, Measure, register
+from karat.registry import Effect, Help, Measure, register
+from karat.registry.names import Pairs
 
 Gain = Annotated[Literal["linear", "exp"], Help("the gain of a grade g: g, or 2^g − 1")]
 Discount = Annotated[
@@ -19,14 +21,28 @@ Ideal = Annotated[
     Literal["truth", "retrieved"],
     Help("the ideal ranking: the best order of all judged documents, or of those retrieved"),
 ]
+Gains = Annotated[
+    Pairs, Help("the gain of each grade, as in {1:1,2:3}; the gain of a grade that is not listed is the grade")
+]
 Floor = Annotated[float, Help("the lowest grade that has a gain; grades of 0 or less never do")]
 _DCG_EXP = {"dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")}}
 
 
-def _rank_credit_needs_retrieved(measure: Measure) -> str | None:
+def _two_gains(measure: Measure) -> str | None:
+    if measure.get("gains") and measure.get("gain") != "linear":
+        return "gains= and gain= both set the gain of a grade, leave one of them out"
+    return None
+
+
+def _conflict(measure: Measure) -> str | None:
     if measure.get("credit") == "rank" and measure.get("ideal") != "retrieved":
         return "credit=rank counts repeated documents and therefore needs ideal=retrieved"
-    return None
+    return _two_gains(measure)
+
+
+def _unless_gains(measure: Measure, effect: Effect) -> Effect | None:
+    """With `gains=`, a document of grade 0 may have a gain, and a relevant one none."""
+    return None if measure.get("gains") else effect
 
 
 @register(
@@ -36,7 +52,8 @@ def _rank_credit_needs_retrieved(measure: Measure) -> str | None:
     aliases=("dcg", "dcg_burges(gain=exp)"),
     graded=True,
     synonyms=_DCG_EXP,
-    unjudged=lambda _: "monotone",
+    conflict=_two_gains,
+    unjudged=lambda measure: _unless_gains(measure, "monotone"),
 )
 def DCG(
     judged: Judged,
@@ -46,23 +63,26 @@ def DCG(
     discount: Discount = "log2",
     credit: Credit = "gold",
     rel: Floor = 0,
+    gains: Gains = (),
 ) -> Floats:
     """Discounted cumulative gain: the sum of the retrieved grades, each discounted by its rank.
 
     >>> evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]}, ["DCG"])["DCG"]
     2.0
     """
+    if gains:
+        judged, rel = _with_gains(judged, dict(gains), rel), 0
     return _discounted(judged.view(credit), k, gain, discount, rel)
 
 
 @register(
     formula="nDCG@k = DCG@k / DCG@k of the ideal ranking",
     reference="Järvelin and Kekäläinen (2002), Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4)",
-    aliases=("ndcg", "NDCG", "ndcg_cut", "ndcg_cut_", "ndcg_burges(gain=exp)"),
+    aliases=("ndcg", "NDCG", "ndcg_cut@k", "ndcg_cut_", "ndcg_burges(gain=exp)"),
     graded=True,
     synonyms=_DCG_EXP,
-    conflict=_rank_credit_needs_retrieved,
-    unjudged=lambda _: "normalized",
+    conflict=_conflict,
+    unjudged=lambda measure: _unless_gains(measure, "normalized"),
 )
 def nDCG(
     judged: Judged,
@@ -73,6 +93,7 @@ def nDCG(
     ideal: Ideal = "truth",
     credit: Credit = "gold",
     rel: Floor = 0,
+    gains: Gains = (),
 ) -> Floats:
     """Normalized discounted cumulative gain: DCG divided by the DCG of a perfect ranking.
 
@@ -82,9 +103,18 @@ def nDCG(
     >>> evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]}, ["nDCG@10"])["nDCG@10"]
     0.7601875334318685
     """
+    if gains:
+        judged, rel = _with_gains(judged, dict(gains), rel), 0
     found = judged.view(credit)
     best = judged.ideal if ideal == "truth" else _best_first(found)
     return share(_discounted(found, k, gain, discount, rel), _discounted(best, k, gain, discount, rel))
+
+
+def _with_gains(judged: Judged, gains: Mapping[float, float], rel: float) -> Judged:
+    """The gains in place of the grades; grades below `rel` have none."""
+    values, place = np.unique(judged.gold_grade, return_inverse=True)
+    of_value = [gains.get(grade, grade) if grade >= rel else 0.0 for grade in values.tolist()]
+    return judged.regraded(np.asarray(of_value, np.float64)[place])
 
 
 def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float) -> Floats:

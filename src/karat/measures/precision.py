@@ -14,7 +14,7 @@ from karat.registry import Help, register
 @register(
     formula="P@k = relevant in the top k / k",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
-    aliases=("precision", "Precision", "Prec", "p", "P_", "precision_"),
+    aliases=("precision@k", "Precision", "Prec", "p", "P_", "precision_"),
     unjudged=monotone,
 )
 def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
@@ -64,7 +64,7 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     at="recall",
     formula="IPrec@r = the highest P@i over the ranks i with at least lround(r·R) relevant documents found; 0 if none",
     reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as in trec_eval 10",
-    aliases=("iprec", "iprec_at_recall", "iprec_at_recall_", "interpolated_precision_at_recall"),
+    aliases=("iprec", "iprec_at_recall@r", "iprec_at_recall_", "interpolated_precision_at_recall"),
     example_at="0.1",
     unjudged=normalized,
 )

@@ -10,7 +10,7 @@ from karat.registry import register
 @register(
     formula="R@k = distinct relevant documents in the top k / R, R the number of relevant documents",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
-    aliases=("recall", "Recall", "recall_"),
+    aliases=("recall", "Recall", "recall_", "recall_multi_hit"),
     unjudged=normalized_with_cutoff,
 )
 def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
@@ -25,7 +25,20 @@ def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 @register(
     formula="Success@k = 1 if any relevant document is in the top k, else 0",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
-    aliases=("success", "success_", "hit_rate", "hit_rate_", "top_k_accuracy", "top_k_acc", "accuracy", "acc"),
+    aliases=(
+        "success",
+        "success_",
+        "hit_rate",
+        "hit_rate_",
+        "HitRate",
+        "hit_ratio",
+        "top_k_accuracy",
+        "top_k_acc",
+        "accuracy",
+        "acc",
+        "cv_recall",
+        "recall_single_hit",
+    ),
     unjudged=monotone,
 )
 def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import numpy as np
+
 from karat.judged import Floats, Judged, share
 from karat.measures.recall import F, R
 from karat.measures.settings import TREC_EVAL, Beta, Rel, monotone
-from karat.registry import register
+from karat.registry import Help, register
 
 
 @register(
-    formula="SetP = relevant retrieved / retrieved",
+    formula="SetP = relevant retrieved / retrieved, or / min(retrieved, R) with relative=true",
     reference=TREC_EVAL,
-    aliases=("set_P",),
+    aliases=("set_P", "precision", "set_relative_P(relative=true)", "SetRelP(relative=true)"),
     unjudged=monotone,
 )
-def SetP(judged: Judged, *, rel: Rel = 1) -> Floats:
+def SetP(
+    judged: Judged,
+    *,
+    rel: Rel = 1,
+    relative: Annotated[bool, Help("whether to divide by the highest set precision possible")] = False,
+) -> Floats:
     """Set precision: the share of the retrieved documents that are relevant.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetP"])["SetP"]
     0.25
     """
+    if relative:
+        return share(judged.by_gold.graded(rel).count(), np.minimum(judged.retrieved, judged.relevant(rel)))
     return share(judged.by_rank.graded(rel).count(), judged.retrieved)
 
 

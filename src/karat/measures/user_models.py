@@ -74,7 +74,7 @@ def _normalized_unless_binary(measure: Measure) -> Effect | None:
     formula="RBP = (1 − p) Σ gain(i) · p^(i−1), gain = grade / max(1, the highest grade of the query)",
     reference="Moffat and Zobel (2008), Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 27(1)",
     graded=True,
-    aliases=("rbp(p=0.9)", "rbp_(p=?)"),
+    aliases=("rbp(p=0.9)", "rbp_(p=?)", "rbp(p=?)@p"),
     unjudged=_normalized_unless_binary,
 )
 def RBP(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.registry.names import Value, format_name
-from karat.registry.parameters import REQUIRED, Parameter
+from karat.registry.parameters import JUDGED_ONLY, REQUIRED, Parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,6 +130,11 @@ class Measure:
         default = None if known is None or known.default is REQUIRED else known.default
         return dict(self.settings).get(parameter, default)
 
+    @property
+    def unjudged(self) -> Effect | None:
+        """How the value changes if an unjudged document is relevant; None if that is not certain."""
+        return None if self.get(JUDGED_ONLY.name) else self.definition.unjudged(self)
+
     def check(self) -> Measure:
         """This measure, or an error if a required parameter is missing or parameters conflict."""
         for parameter in self.definition.parameters.values():
@@ -147,7 +152,10 @@ class Measure:
 
         takes = self.definition.takes
         require(takes == data.kind, f"{self.name} reads {_INPUT[takes]}, but was given {_INPUT[data.kind]}")
-        values = np.asarray(self.check().definition.function(data, **dict(self.settings)), np.float64)
+        settings: dict[str, Any] = dict(self.check().settings)
+        if self.definition.parameters.get(JUDGED_ONLY.name) is JUDGED_ONLY and settings.pop(JUDGED_ONLY.name, False):
+            data = data.judged_only  # type: ignore[attr-defined]  # only measures of a Judged have this parameter
+        values = np.asarray(self.definition.function(data, **settings), np.float64)
         require(
             values.shape == (len(data.queries),),
             f"{self} returned an array of shape {values.shape} for {plural(len(data.queries), 'query')}",

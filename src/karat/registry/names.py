@@ -8,16 +8,24 @@ from typing import NamedTuple
 
 from karat.errors import KaratError, require, shown
 
-Value = str | int | float | bool | None
+Pairs = tuple[tuple[float, float], ...]
+"""A mapping of numbers to numbers as a parameter has it: sorted, without numbers that map to themselves."""
+Value = str | int | float | bool | Pairs | None
 
 _SHAPE = re.compile(
     r"\s*(?P<name>[^\s()@,=]+)\s*"
     r"""(?:\((?P<parameters>(?:[^()'"]|'[^']*'|"[^"]*")*)\))?\s*"""
     r"(?:@\s*(?P<cutoff>[^\s()@,=]+))?\s*"
 )
-_COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")
-_NAME = re.compile(r"""[^\s,(]+(?:\((?:[^)'"]|'[^']*'|"[^"]*"|['"])*\)?)?[^\s,]*""")
-_SPECIAL = re.compile(r"[\s(),=@'\"]")
+_COMMA = re.compile(r""",(?=(?:[^'"{}]|'[^']*'|"[^"]*"|\{[^{}]*\})*$)""")
+_NAME = re.compile(
+    r"""[^\s,(@]+(?:\s*\((?:[^)'"]|'[^']*'|"[^"]*"|['"])*\)?)?"""
+    r"(?:\s*@\s*[^\s,]*)?[^\s,]*|[^\s,]+"
+)
+_SPECIAL = re.compile(r"[\s(){},=@'\"]")
+NUMBER = r"\d*\.?\d+"
+# What a list of cut-offs has in common, before its first number: `nDCG@`, `AP(rel=2)@`, `P_`, `rbp.`, `ndcg_at_`.
+_BEFORE_NUMBER = re.compile(rf"(.*@|[^()@]+?[_.]){NUMBER}", re.DOTALL)
 _HINT = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
 
 
@@ -64,9 +72,11 @@ def format_name(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Valu
 def format_value(value: Value) -> str:
     """A parameter's value as text: whole numbers without a fraction, and quotes if the text needs them.
 
-    >>> format_value(90.0), format_value("::"), format_value(", ")
-    ('90', '::', '", "')
+    >>> format_value(90.0), format_value("::"), format_value(", "), format_value(((1.0, 3.0), (2.0, 7.0)))
+    ('90', '::', '", "', '{1:3,2:7}')
     """
+    if isinstance(value, tuple):
+        return f"{{{','.join(f'{format_value(key)}:{format_value(each)}' for key, each in value)}}}"
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -78,16 +88,15 @@ def format_value(value: Value) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """Several names in one string, separated by commas or spaces outside of parentheses.
+    """Several names in one text, separated by commas or spaces outside of parentheses; a list of cut-offs is several.
 
-    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P.5,10")
-    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P.5', 'P.10']
+    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P_5,10")
+    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P_5', 'P_10']
     """
     names: list[str] = []
     for name in _NAME.findall(text):
-        # trec_eval lists cut-offs after a dot: P.5,10 is P.5 and P.10.
-        stem = names[-1].rpartition(".")[0] if names else ""
-        names.append(f"{stem}.{name}" if stem and re.fullmatch(r"[\d.]+", name) else name)
+        before = _BEFORE_NUMBER.fullmatch(names[-1]) if names and re.fullmatch(NUMBER, name) else None
+        names.append(f"{before[1]}{name}" if before else name)
     return names
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from karat.errors import KaratError
-from karat.registry.names import Value, format_value
+from karat.registry.names import Pairs, Value, format_value
 
 REQUIRED: Any = inspect.Parameter.empty
 
@@ -54,6 +57,8 @@ class Parameter:
     def _convert(self, given: object) -> Value:
         if self.kind is bool:
             return {"true": True, "false": False}[str(given).lower()]
+        if self.kind is tuple:
+            return _pairs(given)
         if self.kind is str:
             if given is None:
                 raise ValueError
@@ -62,9 +67,7 @@ class Parameter:
             if not quotable or text == "none" or not text:
                 raise ValueError
             return text
-        if isinstance(given, bool) or (isinstance(given, str) and "_" in given):
-            raise ValueError
-        number = float(given)  # type: ignore[arg-type]  # the caller handles what float cannot convert
+        number = _number(given)
         if self.kind is int:
             if not number.is_integer():
                 raise ValueError
@@ -86,6 +89,8 @@ class Parameter:
             return "true or false"
         if self.kind is str:
             return "a non-empty text without spaces at either end and without both kinds of quotes"
+        if self.kind is tuple:
+            return "a mapping of numbers, such as {1:1,2:3}"
         noun = "a whole number" if self.kind is int else "a number"
         low, high = self.help.low, self.help.high
         if low is not None and high is not None:
@@ -94,6 +99,32 @@ class Parameter:
         if low is not None:
             return f"{noun} {'above' if self.help.exclusive else 'of at least'} {format_value(low)}"
         return noun
+
+
+def _number(given: object) -> float:
+    if isinstance(given, bool) or (isinstance(given, str) and "_" in given):
+        raise ValueError
+    return float(given)  # type: ignore[arg-type]  # the caller handles what float cannot convert
+
+
+def _pairs(given: object) -> Pairs:
+    """A mapping of numbers, from a text such as `{1:1, 2:3}`, a mapping, or pairs."""
+    if isinstance(given, str):
+        inside = re.fullmatch(r"\{(.*)\}", given.strip(), re.DOTALL)
+        listed = inside[1].split(",") if inside and inside[1].strip() else []
+        pairs: Any = [each.split(":") for each in listed] if inside else None
+    else:
+        pairs = given.items() if isinstance(given, Mapping) else given
+    numbers = [(_number(key), _number(value)) for key, value in pairs]
+    if len(dict(numbers)) < len(numbers) or not all(map(math.isfinite, chain.from_iterable(numbers))):
+        raise ValueError
+    return tuple(sorted((key, value) for key, value in numbers if key != value))
+
+
+# Every measure of judged documents has it; `Measure.compute` applies it, so that no measure has to.
+JUDGED_ONLY = Parameter(
+    "judged_only", bool, False, help=Help("whether unjudged documents are first removed from the run")
+)
 
 
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
@@ -122,4 +153,4 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
             break
     if get_origin(hint) is Literal:
         return Parameter(name, str, default, get_args(hint), optional, help_)
-    return Parameter(name, hint, default, (), optional, help_)
+    return Parameter(name, get_origin(hint) or hint, default, (), optional, help_)

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Literal, TypedDict, Unpack, overload
+from typing import Literal, NamedTuple, TypedDict, Unpack, overload
 
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.registry.measure import Combine, Definition, Effect, Function, Measure, Takes, build_measure
-from karat.registry.names import Value, parse_name
-from karat.registry.parameters import parameters_of
+from karat.registry.names import NUMBER, Value, parse_name
+from karat.registry.parameters import JUDGED_ONLY, parameters_of
+from karat.registry.peers import NAMES_OF_SEVERAL, expand_names, not_in_karat
 
 _definitions: dict[str, Definition] = {}
 # Some names mean different measures for documents and for answers: F1 is F or TokenF1.
 Subject = Literal["documents", "answers"]
 _aliases: dict[Subject, dict[str, tuple[str, Mapping[str, str]]]] = {"documents": {}, "answers": {}}
-
-# Measures of other libraries that karat does not have: the error names the library instead of a similar name.
-_NOT_IN_KARAT = {
-    "ir_measures": (
-        "alpha_nDCG α-nDCG α_nDCG alpha-nDCG alpha_DCG α_DCG Compat ERR_IA nERR_IA NERR8 NERR9 NERR10 NERR11 NRBP nNRBP"
-        " AP_IA MAP_IA P_IA StRecall INST INSQ BPM SDCG Accuracy SetRelP"
-    ).split(),
-    "trec_eval": (
-        "11pt_avg Rprec_mult utility binG G ndcg_rel Rndcg relstring gm_bpref set_relative_P num_nonrel_judged_ret"
-        " yaap prefs_simp prefs_pair prefs_avgjg prefs_simp_ret prefs_pair_ret prefs_num_prefs_poss qrels_jg"
-        " map_avgjg P_avgjg Rprec_mult_avgjg runid"
-    ).split(),
-}
 
 
 class Metadata(TypedDict, total=False):
@@ -51,7 +39,8 @@ class Metadata(TypedDict, total=False):
     """the data it reads: `judged` documents, `spans` or `answers`"""
     aliases: tuple[str, ...]
     """other names. An alias may set parameters (`rbp(p=0.9)`). An alias that ends in `_` is followed by a number: the
-    cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`)"""
+    cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`). An alias
+    with an `@` is used only with a cut-off (`precision@k`), which may also be a parameter (`rbp(p=?)@p`)"""
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]]
     """parameters of other libraries: maps each of their values to a parameter and its value here"""
     example_at: str
@@ -90,6 +79,8 @@ def register(
             raise KaratError(f"{function} is already a measure", hint="Register a function.")
         parameters = parameters_of(function)
         complete = metadata.copy()
+        if complete.get("takes", "judged") == "judged":
+            parameters = {**parameters, JUDGED_ONLY.name: parameters.get(JUDGED_ONLY.name, JUDGED_ONLY)}
         complete.setdefault("name", function.__name__)
         if "k" in parameters:
             complete.setdefault("at", "k")
@@ -111,10 +102,20 @@ def parse(text: str, subject: Subject = "documents") -> Measure:
     A few names mean one measure for documents and another for answers; `subject` selects one of them. The error for an
     unknown name suggests similar ones.
     """
+    names = several_measures(text)
+    if names:
+        hint = f"Name one of them, such as {names[0]}."
+        raise KaratError(f"{shown(text)} stands for {len(names)} measures, but one is needed", hint=hint)
     found = _parse(text, subject)
     if found is None:
         raise _unknown(parse_name(text).name)
     return found
+
+
+def several_measures(text: str) -> list[str]:
+    """The names of the measures, if a text stands for several: `nDCG@1,5`, `ndcg_cut`; otherwise none."""
+    names = expand_names(text)
+    return names if len(names) > 1 and all(map(meanings, names)) else []
 
 
 def meanings(text: str) -> list[Measure]:
@@ -138,14 +139,23 @@ def _parse(text: str, subject: Subject) -> Measure | None:
     found = _find(name, cutoff, subject)
     if found is None:
         return None
-    definition, preset = found
+    definition, preset, number, separator = found
     settings: dict[str, object] = {**preset, **given}
-    if cutoff is not None:
-        if definition.at is None:
+    if number:
+        slot = next((key for key in preset if settings[key] == "?"), definition.at)
+        if slot is None:
             raise KaratError(f"{definition.name} takes no cut-off, but {shown(text)} has one")
-        require(not {definition.at, "cutoff"} & given.keys(), f"{shown(text)} sets its cut-off twice")
-        settings[definition.at] = cutoff
+        if slot == definition.at:  # as in ir_measures, and in Python: in P(cutoff=5) @ 10, the second one counts
+            settings.pop("cutoff", None)
+        if separator == "." or (separator == "@" and slot != definition.at):
+            number = _fraction(number) if definition.parameters[slot].kind is float else number
+        settings[slot] = number
     return build_measure(definition, settings).check()
+
+
+def _fraction(number: str) -> str:
+    """The 95 of rbp.95 and rbp@95 means 0.95."""
+    return number if "." in number else f"0.{number}"
 
 
 def unpickle_measure(name: str, settings: tuple[tuple[str, Value], ...], module: str) -> Measure:
@@ -157,51 +167,70 @@ def unpickle_measure(name: str, settings: tuple[tuple[str, Value], ...], module:
 def definitions_of(text: str) -> list[Definition]:
     """The definitions that a name stands for, ignoring its parameters: one, or one per subject."""
     name, _, cutoff = parse_name(text)
-    found = [match[0] for subject in _aliases if (match := _find(name, cutoff, subject))]
+    found = [match.definition for subject in _aliases if (match := _find(name, cutoff, subject))]
     if not found:
         raise _unknown(name)
     return list({definition.name: definition for definition in found}.values())
 
 
-def _find(name: str, cutoff: str | None, subject: Subject) -> tuple[Definition, dict[str, object]] | None:
-    """The definition with this name, alias or alias with a number, and the parameters that the alias sets."""
+class _Found(NamedTuple):
+    """What a name stands for: a definition, the parameters that an alias sets, and the number written in the name."""
+
+    definition: Definition
+    preset: Mapping[str, str]
+    number: str = ""
+    separator: str = ""
+
+
+def _find(name: str, cutoff: str | None, subject: Subject) -> _Found | None:
+    """What a name stands for; its number follows the `@` or ends the name: P_5, ndcg_cut.10, rbp.95, ndcg_at_10."""
+    if cutoff is not None:
+        found = _look_up(name, subject, f"{name}@")
+        return found and found._replace(number=cutoff, separator="@")
+    found = _look_up(name, subject)
+    suffix = re.fullmatch(rf"(.+?)(_at_|[_.])({NUMBER})", name)
+    if found or not suffix:
+        return found
+    stem, separator, number = suffix.groups()
+    if separator == "_at_":
+        return _find(stem, number, subject)
+    found = _look_up(f"{stem}_", subject)
+    return found and found._replace(number=number, separator=separator)
+
+
+def _look_up(name: str, subject: Subject, with_cutoff: str = "") -> _Found | None:
+    """What exactly this name or alias stands for, or an alias that is used only with a cut-off."""
     if name in _definitions:
-        return _definitions[name], {}
+        return _Found(_definitions[name], {})
     for aliases in (_aliases[subject], *_aliases.values()):
-        if name in aliases:
-            target, settings = aliases[name]
-            return _definitions[target], dict(settings)
-    return _with_suffix(name) if cutoff is None else None
-
-
-def _with_suffix(name: str) -> tuple[Definition, dict[str, object]] | None:
-    """The same for names of trec_eval and ranx that end in a number: P_5, ndcg_cut.10, rbp.95."""
-    suffix = re.fullmatch(r"(.+?)([_.])(\d*\.?\d+)", name)
-    if suffix is None or suffix[1] + "_" not in _aliases["documents"]:
-        return None
-    target, preset = _aliases["documents"][suffix[1] + "_"]
-    definition, number = _definitions[target], suffix[3]
-    slot = next((key for key, value in preset.items() if value == "?"), definition.at) or ""
-    if definition.parameters[slot].kind is float and suffix[2] == "." and "." not in number:
-        number = f"0.{number}"
-    return definition, {**preset, slot: number}
+        if known := aliases.get(with_cutoff, aliases.get(name)):
+            target, settings = known
+            return _Found(_definitions[target], settings)
+    return None
 
 
 def _unknown(name: str) -> KaratError:
-    stem = re.sub(r"[_.]\d*\.?\d+$", "", name)
-    for peer, names in _NOT_IN_KARAT.items():
-        if name in names or stem in names:
-            return KaratError(
-                f"karat does not have the measure {name} of {peer}",
-                hint="`karat measures` lists all measures, and `karat.register` adds your own.",
-            )
-    near = did_you_mean(name, [*_definitions, *(alias.rstrip("_") for known in _aliases.values() for alias in known)])
+    elsewhere = not_in_karat(name)
+    if elsewhere is not None:
+        return KaratError(elsewhere[0], hint=elsewhere[1])
+    near = did_you_mean(name, [*_definitions, *NAMES_OF_SEVERAL, *_aliases_to_suggest()])
     return KaratError(f"unknown measure {shown(name)}", hint=f"{near} `karat measures` lists all measures.".strip())
+
+
+def _aliases_to_suggest() -> Iterator[str]:
+    """The aliases, those that need a number with one."""
+    for aliases in _aliases.values():
+        for alias, (target, preset) in aliases.items():
+            if not alias.endswith(("_", "@")):
+                yield alias
+            elif "?" not in preset.values():
+                yield f"{alias}{_definitions[target].example_at}"
 
 
 def _add(definition: Definition) -> None:
     name, rename = definition.name, "Register yours with another name=."
-    valid = re.fullmatch(r"\w[\w.+-]*", name) and name != "query"
+    valid = re.fullmatch(r"\w[\w.+-]*", name) and not re.fullmatch(NUMBER, name)
+    valid = valid and name not in {"query", *NAMES_OF_SEVERAL}
     require(valid, f"{shown(name)} cannot be the name of a measure")
     known = _definitions.get(name)
     redefined = known is not None and _same_place(known.function, definition.function)
@@ -209,7 +238,8 @@ def _add(definition: Definition) -> None:
     own_aliases = _aliases["answers" if definition.takes == "answers" else "documents"]
     aliases = {}
     for text in definition.aliases:
-        alias, settings, _ = parse_name(text)
+        alias, settings, cutoff = parse_name(text)
+        alias += "" if cutoff is None else "@"
         owner = alias if alias in _definitions else own_aliases.get(alias, (name,))[0]
         require(owner == name, f"{name}: the alias {alias} belongs to {owner}")
         aliases[alias] = (name, settings)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from karat.errors import KaratError, require, shown
 from karat.registry.measure import Measure
-from karat.registry.names import parse_name, split_names
+from karat.registry.names import parse_name
+from karat.registry.peers import expand_names
 from karat.registry.registry import Subject, meanings, parse
 
 Measures = str | Measure | Iterable[str | Measure]
+Selection = Mapping[Measure, Sequence[str]]
+"""The measures to compute, each with the names by which it was asked for, in this order."""
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 DEFAULT_ANSWER_MEASURES = ("EM(normalize=true)", "TokenF1", "RougeL", "Contains")
 
+_HINT = "Measures are named like nDCG@10 or TokenF1."
 _USE_INSTEAD = {
     "answers": "Use evaluate_answers (`karat answers`), or evaluate results that contain answers.",
     "documents": "Use evaluate (`karat evaluate`).",
@@ -22,26 +26,38 @@ _USE_INSTEAD = {
 
 def select_measures(
     measures: Measures, rel: float | None = None, subjects: Sequence[Subject] = ("documents",)
-) -> list[Measure]:
-    """The measures with these names, without repetitions, with `rel` set for those whose name does not set it.
+) -> Selection:
+    """The measures with these names, with `rel` set for those whose name does not set it.
 
     `subjects` lists what there is to evaluate: documents, answers, or both.
     """
-    selected = [_select(measure, rel, subjects) for measure in listed_measures(measures)]
+    selected: dict[Measure, tuple[str, ...]] = {}
+    for named in listed_measures(measures):
+        measure = _select(named, rel, subjects)
+        selected[measure] = tuple(dict.fromkeys((*selected.get(measure, ()), str(named))))
     example = DEFAULT_ANSWER_MEASURES[1] if subjects == ("answers",) else DEFAULT_MEASURES[0]
     require(selected, "no measures were given", f"Name at least one, for example {example}.")
-    return list(dict.fromkeys(selected))
+    return selected
 
 
 def listed_measures(measures: Measures) -> list[str | Measure]:
-    """Measures as a list, whether given as a list, a single measure, or a text with several names."""
+    """Measures one by one. Each of those given may be a measure, or a text with the names of several.
+
+    >>> listed_measures(["nDCG@1,5", "AP"])
+    ['nDCG@1', 'nDCG@5', 'AP']
+    """
     if isinstance(measures, Measure):
         return [measures]
     if isinstance(measures, str):
-        return list(split_names(measures))
+        return list(expand_names(measures))
     if not isinstance(measures, Iterable):
-        raise KaratError(f"{shown(measures)} is not a measure", hint="Measures are names, such as nDCG@10.")
-    return list(measures)
+        raise KaratError(f"{shown(measures)} is not a measure", hint=_HINT)
+    listed: list[str | Measure] = []
+    for each in measures:
+        names = [each] if isinstance(each, Measure) else expand_names(str(each))
+        require(names, f"{shown(each)} is not a measure", _HINT)
+        listed += names
+    return listed
 
 
 def subject_of(measure: Measure) -> Subject:

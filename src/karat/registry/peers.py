@@ -1,0 +1,110 @@
+"""Names of other libraries that are not one measure of karat: several measures, or none."""
+
+from __future__ import annotations
+
+import re
+
+from karat.registry.names import NUMBER, parse_name, split_names
+
+_CUTOFFS = tuple("5 10 15 20 30 100 200 500 1000".split())
+_STANDARD_CUTOFFS = {
+    "map_cut": _CUTOFFS,
+    "ndcg_cut": _CUTOFFS,
+    "iprec_at_recall": tuple("0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00".split()),
+}
+"""The cut-offs that trec_eval computes if it is given none."""
+
+_SETS = {
+    "official": "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P_"
+    + ",".join(_CUTOFFS)
+}
+"""Names of trec_eval for several measures. Of `official`, `runid` is missing: it is the name of the run."""
+
+NAMES_OF_SEVERAL = frozenset([*_STANDARD_CUTOFFS, *_SETS])
+
+_NOT_IN_KARAT = {
+    "ir_measures": (
+        "alpha_nDCG α-nDCG α_nDCG alpha-nDCG alpha_DCG α_DCG Compat ERR_IA nERR_IA NERR8 NERR9 NERR10 NERR11 NRBP nNRBP"
+        " AP_IA MAP_IA P_IA StRecall INST INSQ BPM SDCG Accuracy"
+    ).split(),
+    "trec_eval": (
+        "11pt_avg Rprec_mult utility binG G ndcg_rel Rndcg relstring gm_bpref num_nonrel_judged_ret yaap prefs_simp"
+        " prefs_pair prefs_avgjg prefs_simp_ret prefs_pair_ret prefs_simp_imp prefs_pair_imp prefs_avgjg_imp"
+        " prefs_avgjg_ret prefs_avgjg_Rnonrel prefs_avgjg_Rnonrel_ret prefs_num_prefs_poss prefs_num_prefs_ful"
+        " prefs_num_prefs_ful_ret map_avgjg P_avgjg Rprec_mult_avgjg runid"
+    ).split(),
+    "MTEB": "main_score p-MRR robustness paired_accuracy".split(),
+}
+_SETS_NOT_IN_KARAT = "all_trec set prefs all_prefs qrels_jg".split()
+
+_JUDGED_BY_A_MODEL = (
+    "karat does not call a language model. If another tool has computed it for each query, karat compare, diff and gate"
+    " read it from a CSV, JSON or Parquet file."
+)
+_PASSAGES = "If the relevant passages are known,"
+_INSTEAD = {
+    f"{_PASSAGES} AP(norm=found, credit=rank) is the mean precision at the relevant ones, and SetP their share.": (
+        "context_precision contextual_precision llm_context_precision llm_context_precision_with_reference"
+        " llm_context_precision_without_reference non_llm_context_precision_with_reference context_utilization"
+        " id_based_context_precision"
+    ),
+    f"{_PASSAGES} R is the share of them that was retrieved, and RecallAll whether all were.": (
+        "context_recall contextual_recall llm_context_recall non_llm_context_recall id_based_context_recall"
+        " context_entity_recall context_entities_recall"
+    ),
+    f"{_PASSAGES} P@k and SetP are the share of retrieved passages that are relevant.": (
+        "context_relevance context_relevancy contextual_relevancy contextual_relevance"
+    ),
+    "TokenF1 and Contains compare the words of an answer with those of the gold answer, and SAS their meaning.": (
+        "answer_correctness factual_correctness answer_accuracy answer_similarity semantic_similarity bertscore"
+        " bert_score non_llm_string_similarity string_presence string_present correctness"
+    ),
+    "RougeL and TokenF1 compare the words of an answer with those of the gold answer.": (
+        "bleu bleu_score sacrebleu rouge rouge_score rouge1 rouge2 rouge_1 rouge_2 rouge_lsum chrf chrf_score meteor"
+    ),
+    _JUDGED_BY_A_MODEL: (
+        "faithfulness answer_relevancy answer_relevance response_relevancy groundedness response_groundedness"
+        " hallucination noise_sensitivity aspect_critic summarization_score g_eval geval bias toxicity"
+    ),
+}
+
+
+def expand_names(text: str) -> list[str]:
+    """The names of measures in a text, each of one measure.
+
+    >>> expand_names("nDCG@1,5 AP"), expand_names("ndcg_cut")[:3], expand_names("map_cut(rel=2)")[:1]
+    (['nDCG@1', 'nDCG@5', 'AP'], ['ndcg_cut_5', 'ndcg_cut_10', 'ndcg_cut_15'], ['map_cut(rel=2)@5'])
+    """
+    names: list[str] = []
+    for name in split_names(text):
+        stem, parenthesis, _ = name.partition("(")
+        if name in _SETS:
+            names += expand_names(_SETS[name])
+        elif stem.strip() in _STANDARD_CUTOFFS and parse_name(name).cutoff is None:
+            between = "@" if parenthesis else "_"
+            names += [f"{name}{between}{cutoff}" for cutoff in _STANDARD_CUTOFFS[stem.strip()]]
+        else:
+            names.append(name)
+    return names
+
+
+def not_in_karat(name: str) -> tuple[str, str] | None:
+    """What to say, and what to use instead, about a name of another library that karat does not have."""
+    stem = re.sub(rf"(_at)?[_.]{NUMBER}$", "", name)
+    if name in _SETS_NOT_IN_KARAT:
+        hint = "Write official for its default set, or name the measures."
+        return f"karat does not have all measures of trec_eval's set {name}", hint
+    for library, names in _NOT_IN_KARAT.items():
+        if name in names or stem in names or (library == "MTEB" and name.startswith("nauc_")):
+            hint = "`karat measures` lists all measures, and `karat.register` adds your own."
+            return f"karat does not have the measure {name} of {library}", hint
+    folded = _folded(stem)
+    for hint, similar in _INSTEAD.items():
+        if folded in map(_folded, similar.split()):
+            return f"karat does not have the measure {name}", hint
+    return None
+
+
+def _folded(name: str) -> str:
+    """`context_precision`, `ContextPrecision` and `context-precision` as the same text."""
+    return re.sub(r"[\W_]", "", name).casefold()
