@@ -30,6 +30,10 @@ class KaratError(ValueError):
         return printable(f"{place}{self.what}{stop} {self.hint}")
 
 
+class KaratTypeError(KaratError, TypeError):
+    """A KaratError in a place where Haystack raises a TypeError, so that programs written for Haystack catch it."""
+
+
 def require(condition: object, what: str, hint: str | None = None, *, where: str | None = None) -> None:
     """Raise a KaratError unless the condition holds.
 

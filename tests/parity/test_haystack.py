@@ -10,8 +10,10 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any
 from unittest.mock import patch
 
 import haystack.components.evaluators
+import haystack.dataclasses
 import pytest
 from haystack.components.joiners import ListJoiner
 from haystack.components.preprocessors import document_cleaner
@@ -28,6 +31,7 @@ from hypothesis import strategies as st
 
 import karat.components.evaluators
 import karat.components.evaluators.document_recall
+import karat.dataclasses
 import karat.integrations.haystack
 from karat import Document
 from karat.components.preprocessors import DocumentCleaner
@@ -245,12 +249,77 @@ def test_the_cleaner_agrees_on_headers_and_footers(content: str, parameters: Spe
     check_cleaner({"content": content}, {**parameters, "remove_repeated_substrings": True})
 
 
+@dataclass
+class Labelled(haystack.Document):
+    """A document with a field of its own."""
+
+    label: str = ""
+
+
+@pytest.mark.parametrize("keep_id", [True, False])
+def test_the_cleaner_keeps_the_class_and_all_fields_of_haystacks_documents(keep_id: bool) -> None:
+    fields: Spec = {
+        "meta": {"page": [7]},
+        "score": 0.5,
+        "blob": haystack.dataclasses.ByteStream(b"gold", mime_type="text/plain"),
+        "embedding": [0.5, 1.0],
+        "sparse_embedding": haystack.dataclasses.SparseEmbedding([0, 7], [0.5, 1.0]),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the constructor of a subclass of Haystack's Document warns
+        plain, labelled = haystack.Document(content="a  b", **fields), Labelled(content="a  b", **fields, label="x")
+        before = copy.deepcopy([plain, labelled])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Haystack's documents warn if they are changed
+        cleaned, again = DocumentCleaner(keep_id=keep_id).run([plain, labelled])["documents"]
+    assert [plain, labelled] == before
+    assert [cleaned] == document_cleaner.DocumentCleaner(keep_id=keep_id).run([plain])["documents"]
+    assert type(again) is Labelled
+    assert again.label == "x"
+    assert {**vars(again), "label": ""} == {**vars(cleaned), "label": ""}
+    assert cleaned.meta["page"] is not plain.meta["page"]
+
+
+attached = st.fixed_dictionaries(
+    {},
+    optional={
+        "blob": st.tuples(st.binary(max_size=4), st.sampled_from([None, "text/plain"])),
+        "embedding": st.lists(st.floats(allow_nan=False), max_size=3),
+        "sparse_embedding": st.lists(st.tuples(st.integers(0), st.floats(allow_nan=False)), max_size=3),
+    },
+)
+
+
+@given(spec=any_spec(), attachments=attached, flatten=st.booleans())
+def test_documents_with_blobs_and_embeddings_agree(spec: Spec, attachments: Spec, flatten: bool) -> None:
+    ours, theirs = (
+        module.Document(**spec, **made(module, attachments)) for module in (karat.dataclasses, haystack.dataclasses)
+    )
+    assert ours.id == theirs.id
+    fields = theirs.to_dict(flatten=flatten)
+    assert Document.from_dict(fields) == ours
+    assert haystack.Document.from_dict(ours.to_dict(flatten=flatten)) == theirs
+
+
+def made(module: Any, attachments: Spec) -> Spec:
+    """A blob and embeddings of a library."""
+    made = dict(attachments)
+    if "blob" in made:
+        made["blob"] = module.ByteStream(made["blob"][0], mime_type=made["blob"][1])
+    if "sparse_embedding" in made:
+        indices, values = [[pair[at] for pair in made["sparse_embedding"]] for at in (0, 1)]
+        made["sparse_embedding"] = module.SparseEmbedding(indices, values)
+    return made
+
+
 def check_cleaner(spec: Spec, parameters: Spec) -> None:
     ours = DocumentCleaner(**parameters)
     result = list(map(parts, ours.run(documents=[Document(**spec)])["documents"]))
     theirs = haystack.Document(**spec)
     assert any(list(map(parts, cleaned)) == result for cleaned in cleanings(parameters, theirs))
-    assert list(map(parts, ours.run(documents=[theirs])["documents"])) == result
+    (*cleaned,) = ours.run(documents=[theirs])["documents"]
+    assert list(map(parts, cleaned)) == result
+    assert all(type(each) is haystack.Document for each in cleaned)
 
 
 def cleanings(parameters: Spec, document: haystack.Document) -> Iterator[list[haystack.Document]]:

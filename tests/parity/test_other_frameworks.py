@@ -22,6 +22,7 @@ from karat.components.evaluators import (
     DocumentNDCGEvaluator,
     DocumentRecallEvaluator,
 )
+from karat.components.preprocessors import DocumentCleaner
 
 Make = Callable[[str, str, str], Any]
 """Makes a document from its content, its id, and the source in its metadata."""
@@ -125,6 +126,23 @@ def test_the_score_of_a_gold_node_is_its_grade(inside: Any) -> None:
     assert evaluator.run(graded, retrieved) == expected
     ungraded = [[NodeWithScore(node=inside), NodeWithScore(node=TextNode(text="b"))]]
     assert evaluator.run(ungraded, retrieved)["score"] == 1.0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "dictionary" not in kind])
+def test_a_cleaned_document_has_its_class_and_its_other_fields(kind: str) -> None:
+    document = KINDS[kind]("a  b", "1", "x")
+    inside = document.node if isinstance(document, NodeWithScore) else document
+    if not isinstance(inside, LangChainDocument):
+        inside.embedding = [0.5]
+    before = document.model_dump()
+    (clean,) = DocumentCleaner().run([document])["documents"]
+    assert document.model_dump() == before
+    assert type(clean) is type(document)
+    expected = KINDS[kind]("a b", "1", "x")
+    inside = expected.node if isinstance(expected, NodeWithScore) else expected
+    if not isinstance(inside, LangChainDocument):
+        inside.embedding = [0.5]
+    assert clean.model_dump() == expected.model_dump()
 
 
 @pytest.mark.parametrize("module", ["karat.components.evaluators", "karat.components.preprocessors"])

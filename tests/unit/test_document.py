@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import datetime
+import json
 import pickle
 import uuid
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,16 +20,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import Document, KaratError
+from karat.dataclasses import ByteStream, SparseEmbedding
 from karat.documents.fields import check_field, document_key, document_keys, document_scores
 
 NAMES = st.text() | st.sampled_from("content id meta score text page_content metadata id_ doc_id blob".split())
 META = st.dictionaries(NAMES, st.integers() | st.text() | st.none() | st.lists(st.text()), max_size=3)
+BLOBS = st.builds(ByteStream, st.binary(max_size=5), st.dictionaries(st.text(), st.integers(), max_size=2))
+SPARSE = st.lists(st.tuples(st.integers(0), st.floats(allow_nan=False)), max_size=3).map(
+    lambda pairs: SparseEmbedding([index for index, _ in pairs], [value for _, value in pairs])
+)
 DOCUMENTS = st.builds(
     Document,
     content=st.none() | st.text(),
     id=st.just("") | st.text(),
     meta=st.none() | META,
     score=st.none() | st.floats(allow_nan=False),
+    blob=st.none() | BLOBS,
+    embedding=st.none() | st.lists(st.floats(allow_nan=False), max_size=3),
+    sparse_embedding=st.none() | SPARSE,
 )
 
 
@@ -70,6 +80,10 @@ def test_meta_that_contains_itself_cannot_have_a_derived_id() -> None:
         ({"meta": "x"}, "the meta of a document must be a dictionary, not 'x'"),
         ({"score": "0.5"}, "the score of a document must be a number, not '0.5'"),
         ({"score": np.array([1.0, 2.0])}, "the score of a document must be a number"),
+        ({"blob": b"x"}, "the blob of a document must be a ByteStream, not b'x'"),
+        ({"embedding": "0.5"}, "the embedding of a document must be a list of numbers, not '0.5'"),
+        ({"embedding": 0.5}, "the embedding of a document must be a list of numbers, not 0.5"),
+        ({"sparse_embedding": [1]}, r"the sparse_embedding of a document must be a SparseEmbedding, not \[1\]"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_rejected(fields: dict[str, Any], match: str) -> None:
@@ -98,6 +112,32 @@ def test_documents_do_not_share_metadata() -> None:
     one.meta["page"] = 1
     assert other.meta == {}
     assert one != other
+
+
+def test_a_blob_or_an_embedding_makes_a_document_different() -> None:
+    others = {
+        "blob": ByteStream(b"x"),
+        "embedding": [0.5],
+        "sparse_embedding": SparseEmbedding([1], [0.5]),
+    }
+    documents = [Document("a"), *(Document("a", **{name: value}) for name, value in others.items())]  # type: ignore[arg-type]  # each of its type
+    assert len({document.id for document in documents}) == 4
+    for at, document in enumerate(documents):
+        assert [document == other for other in documents] == [at == each for each in range(4)]
+    assert repr(documents[2]) == "Document(content='a', embedding=[0.5])"
+
+
+def test_an_array_becomes_a_list() -> None:
+    assert Document("a", embedding=np.array([0.5, 1.0])).embedding == [0.5, 1.0]  # type: ignore[arg-type]
+    assert Document.from_dict({"content": "a", "embedding": np.array([0.5])}) == Document("a", embedding=[0.5])
+
+
+@pytest.mark.parametrize("value", ["x", {"data": "x"}, {"data": [999]}, {"wrong": 1}, 5])
+def test_something_else_that_is_named_like_a_blob_or_an_embedding_is_metadata(value: object) -> None:
+    for name in ("blob", "sparse_embedding"):
+        document = Document.from_dict({"content": "a", name: value})
+        assert document == Document("a", meta={name: value})
+        assert Document.from_dict(document.to_dict(flatten=True)) == document
 
 
 def test_documents_are_equal_if_all_four_fields_are() -> None:
@@ -213,9 +253,33 @@ def test_documents_cannot_be_matched_by_a_value_that_is_neither_text_nor_a_numbe
 
 
 def test_document_can_be_imported_as_in_haystack() -> None:
-    from karat.dataclasses import Document as Same
+    import karat.dataclasses
 
-    assert Same is Document
+    assert karat.dataclasses.Document is Document
+
+
+@given(stream=BLOBS, sparse=SPARSE)
+def test_byte_streams_and_sparse_embeddings_survive_a_round_trip_through_json(
+    stream: ByteStream, sparse: SparseEmbedding
+) -> None:
+    assert ByteStream.from_dict(json.loads(json.dumps(stream.to_dict()))) == stream
+    assert SparseEmbedding.from_dict(json.loads(json.dumps(sparse.to_dict()))) == sparse
+
+
+def test_a_byte_stream_is_read_from_texts_and_files_and_written_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "gold.html"
+    stream = ByteStream.from_string("gøld", encoding="latin-1", mime_type="text/html", meta={"page": 7})
+    stream.to_file(path)
+    assert path.read_bytes() == b"g\xf8ld" == stream.data
+    assert stream.to_string("latin-1") == "gøld"
+    assert ByteStream.from_file_path(path, meta={"page": 7}, guess_mime_type=True) == stream
+    assert ByteStream.from_file_path(path).mime_type is None
+    assert len(repr(ByteStream(b"x" * 10_000))) < 200
+
+
+def test_a_sparse_embedding_has_a_value_for_each_index() -> None:
+    with pytest.raises(ValueError, match=r"Length of indices \(2\) and values \(1\) must be the same"):
+        SparseEmbedding([1, 2], [0.5])
 
 
 def test_metadata_named_like_a_field_of_another_framework_stays_metadata() -> None:

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from karat import Document, KaratError, Pipeline
 from karat.components.evaluators import DocumentRecallEvaluator
 from karat.components.preprocessors import DocumentCleaner
+from karat.dataclasses import ByteStream, SparseEmbedding
 from karat.documents.document import as_document
 
 NOTHING = {"remove_empty_lines": False, "remove_extra_whitespaces": False}
@@ -182,8 +184,20 @@ def test_documents_without_content_are_returned_unchanged_and_reported_once(capl
     result = DocumentCleaner(min_content_length=1).run([[empty, {"id": 7}], ["a"]])
     assert result == {"documents": [[empty, Document(id="7")], [Document("a")]]}
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "karat: returned 2 of 3 documents unchanged because they have no content")
+        (
+            "WARNING",
+            "karat: DocumentCleaner only cleans text documents but document.content for document IDs e and 7 is None.",
+        )
     ]
+
+
+def test_of_many_documents_without_content_the_warning_names_a_few(caplog: pytest.LogCaptureFixture) -> None:
+    DocumentCleaner().run([Document(id=f"d{at}") for at in range(2000)])
+    assert caplog.messages[0].endswith("for document IDs d0, d1, d2, d3, d4 and 1995 others is None.")
+    meta: dict[str, Any] = {}
+    meta["again"] = meta  # no id can be derived from it
+    DocumentCleaner().run([["a"], [Document(meta=meta)]])
+    assert caplog.messages[1].endswith("for document ID documents[1][0] is None.")
 
 
 def test_nothing_is_logged_if_all_documents_have_content_and_none_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
@@ -211,25 +225,122 @@ def test_meta_is_copied_deeply_and_the_score_is_kept() -> None:
 # --- which inputs are accepted
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        "a  b",
-        Document("a  b"),
-        {"content": "a  b"},
-        SimpleNamespace(page_content="a  b", metadata={}, id=None),
-        SimpleNamespace(get_content=lambda: "a  b", id_=None),
-        SimpleNamespace(text="a  b"),
-    ],
-    ids=["text", "karat", "mapping", "langchain", "llama_index", "any"],
-)
-def test_documents_of_any_framework_are_accepted(document: object) -> None:
+@pytest.mark.parametrize("document", ["a  b", {"content": "a  b"}, {"page_content": "a  b"}])
+def test_a_text_or_a_mapping_becomes_a_document(document: object) -> None:
     assert DocumentCleaner().run([document]) == {"documents": [Document("a b")]}
 
 
-def test_a_named_tuple_is_a_document_and_not_a_list() -> None:
-    result = DocumentCleaner(keep_id=True).run([Passage("p1", "a  b")])
-    assert result == {"documents": [Document("a b", id="p1")]}
+class Labelled(Document):
+    """A document of karat with a field of its own."""
+
+    def __init__(self, content: str, label: str) -> None:
+        super().__init__(content, id="d1", meta={"page": [7]}, embedding=[0.5])
+        self.label = label
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A document that cannot be changed, with a field that its constructor does not take."""
+
+    content: str
+    id: str
+    meta: dict[str, Any]
+    source: str = field(default="", init=False)
+
+
+class Node:
+    """A document like those of LlamaIndex."""
+
+    def __init__(self, text: str) -> None:
+        self.resource, self.id_, self.metadata, self.embedding = [text], "n1", {"page": [7]}, [0.5]
+
+    def get_content(self) -> str:
+        return self.resource[0]
+
+    def set_content(self, value: str) -> None:
+        self.resource = [value]
+
+
+def frozen(source: str) -> Frozen:
+    document = Frozen("a  b", "d1", {"page": [7]})
+    object.__setattr__(document, "source", source)
+    return document
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        frozen("web"),
+        SimpleNamespace(page_content="a  b", metadata={"page": [7]}, id="d1", type="Document"),
+        SimpleNamespace(text="a  b", doc_id="d1", other=1),
+        Passage("d1", "a  b"),
+        Node("a  b"),
+        Labelled("a  b", "x"),
+    ],
+    ids=["frozen dataclass", "langchain", "any", "named tuple", "node", "subclass"],
+)
+@pytest.mark.parametrize("keep_id", [True, False])
+def test_a_cleaned_document_has_the_class_and_all_fields_of_the_document(document: Any, keep_id: bool) -> None:
+    before = deepcopy(fields_of(document))
+    (clean,) = DocumentCleaner(keep_id=keep_id).run([document])["documents"]
+    assert type(clean) is type(document)
+    assert fields_of(document) == before
+    after = fields_of(clean)
+    assert after.keys() == before.keys()
+    texts = {"content": "a b", "page_content": "a b", "text": "a b", "resource": ["a b"]}
+    derived = {"_id"} if isinstance(document, Document) and not keep_id else set()
+    assert {name for name in before if after[name] != before[name]} == before.keys() & texts.keys() | derived
+    assert all(after[name] == text for name, text in texts.items() if name in after)
+    for name in before.keys() & {"meta", "_meta", "metadata"}:
+        after[name]["page"].append(8)
+    assert fields_of(document) == before
+
+
+def test_the_node_of_a_node_with_a_score_is_cleaned() -> None:
+    document = SimpleNamespace(node=Node("a  b"), score=0.5, get_content=lambda: "a  b")
+    (clean,) = DocumentCleaner().run([document])["documents"]
+    assert (clean.node.get_content(), clean.node.embedding, clean.score) == ("a b", [0.5], 0.5)
+    assert document.node.get_content() == "a  b"
+
+
+def fields_of(document: Any) -> dict[str, Any]:
+    """All fields of a document, in slots, in a named tuple, or in its dictionary."""
+    if isinstance(document, tuple):
+        return document._asdict()  # type: ignore[attr-defined,no-any-return]  # a named tuple
+    slots = {
+        name: getattr(document, name)
+        for cls in type(document).__mro__
+        for name in getattr(cls, "__slots__", ())
+        if hasattr(document, name)
+    }
+    return {**slots, **getattr(document, "__dict__", {})}
+
+
+class ReadOnly:
+    """A document whose text cannot be replaced."""
+
+    content = property(lambda _: "a  b")
+
+
+@pytest.mark.parametrize("document", [ReadOnly(), SimpleNamespace(get_content=lambda: "a  b", id="d1")])
+def test_a_document_whose_text_cannot_be_replaced_is_an_error(document: object) -> None:
+    with pytest.raises(
+        KaratError, match=r"^documents\[1\]: the text of a \w+ cannot be replaced: .* karat\.Document\.$"
+    ):
+        DocumentCleaner().run(["a", document])
+
+
+def test_blobs_and_embeddings_are_kept_and_the_new_id_is_derived_from_them() -> None:
+    fields: dict[str, Any] = {
+        "meta": {"page": 7},
+        "score": 0.5,
+        "blob": ByteStream(b"gold", {"a": 1}, "text/plain"),
+        "embedding": [0.5, 1.0],
+        "sparse_embedding": SparseEmbedding([0, 7], [0.5, 1.0]),
+    }
+    (clean,) = DocumentCleaner().run([Document("a  b", **fields)])["documents"]
+    assert clean == Document("a b", **fields)
+    assert clean.id == Document("a b", **fields).id != Document("a b").id
 
 
 @pytest.mark.parametrize("empty", [[], (), [[]], [[], []]])
@@ -251,10 +362,10 @@ def test_tuples_are_accepted_as_lists(given_as: Any) -> None:
         ),
         ([["a"], ["b"], "c"], "documents[2]: 'c' is not a list, unlike the elements before it. Pass"),
         ([["a"], None], "documents[1]: None is not a list, unlike"),
-        ("a", "documents: 'a' is not a list. Pass"),
-        (None, "documents: None is not a list. Pass"),
-        ({"content": "a"}, "documents: {'content': 'a'} is not a list. Pass"),
-        (Document("a"), "documents: Document(content='a') is not a list. Pass"),
+        ("a", "DocumentCleaner expects a List of Documents as input, not 'a'. Pass"),
+        (None, "DocumentCleaner expects a List of Documents as input, not None. Pass"),
+        ({"content": "a"}, "DocumentCleaner expects a List of Documents as input, not {'content': 'a'}. Pass"),
+        (Document("a"), "DocumentCleaner expects a List of Documents as input, not Document(content='a'). Pass"),
         (["a", None], "documents[1]: None is not a document. A document is a text, or"),
         ([["a"], ["b", 7]], "documents[1][1]: 7 is not a document. A document is"),
         ([{"d1": 0.5}], "documents[0]: {'d1': 0.5} is not a document. A document is"),
@@ -266,6 +377,11 @@ def test_tuples_are_accepted_as_lists(given_as: Any) -> None:
 def test_an_input_that_is_not_a_list_of_documents_is_rejected_with_its_place(mixed: Any, message: str) -> None:
     with pytest.raises(KaratError, match=re.escape(message)):
         DocumentCleaner().run(mixed)
+
+
+def test_an_input_that_is_not_a_list_is_a_type_error_too_as_in_haystack() -> None:
+    with pytest.raises(TypeError, match="expects a List of Documents"):
+        DocumentCleaner().run(Document("a"))  # type: ignore[arg-type]
 
 
 # --- as_document

@@ -158,14 +158,17 @@ def test_the_repr_shows_name_rows_and_scores(run: EvaluationRunResult) -> None:
 @pytest.mark.parametrize(
     ("inputs", "complaint"),
     [
-        ({}, "there are no inputs"),
+        ({}, "No inputs provided"),
         (None, "None is not a mapping"),
         ([["a"]], "is not a mapping"),
         ({"q": "ab"}, "input 'q' is not a list: 'ab'"),
         ({"q": None}, "not a list: None"),
         ({"q": {"a": 1}}, "not a list"),
         ({1: ["a"]}, "the input name 1 is not a string"),
-        ({"q": ["a", "b"], "docs": ["c"]}, "different lengths: 'q' has 2 rows, 'docs' has 1 row"),
+        (
+            {"q": ["a", "b"], "docs": ["c"]},
+            "Lengths of the inputs should be the same: 'q' has 2 rows, 'docs' has 1 row",
+        ),
     ],
 )
 def test_inputs_that_are_not_lists_of_the_same_length_are_an_error(inputs: Any, complaint: str) -> None:
@@ -180,10 +183,16 @@ def test_inputs_that_are_not_lists_of_the_same_length_are_an_error(inputs: Any, 
     [
         (0.5, "0.5 is not a result"),
         (None, "None is not a result"),
-        ({"individual_scores": [1, 0]}, "no score"),
-        ({"score": 0.5}, "no individual_scores"),
-        ({"score": 0.5, "individual_scores": [1]}, "1 individual_scores for 2 rows"),
-        ({"score": 0.5, "individual_scores": [1, 0, 1]}, "3 individual_scores for 2 rows"),
+        ({"individual_scores": [1, 0]}, "Aggregate score missing"),
+        ({"score": 0.5}, "Individual scores missing"),
+        (
+            {"score": 0.5, "individual_scores": [1]},
+            r"Length of individual scores \(1\) should be the same as the inputs \(2 rows\)",
+        ),
+        (
+            {"score": 0.5, "individual_scores": [1, 0, 1]},
+            r"Length of individual scores \(3\) should be the same as the inputs \(2 rows\)",
+        ),
         ({"score": 0.5, "individual_scores": "10"}, "not a list: '10'"),
         ({"score": 0.5, "individual_scores": None}, "not a list: None"),
         ({"score": 0.5, "individual_scores": [1, "0"]}, r"individual_scores\[1\] is '0'"),
@@ -517,7 +526,7 @@ def test_only_runs_with_different_names_can_be_compared(run: EvaluationRunResult
     with pytest.raises(KaratError, match="both runs are named 'mine'"):
         compare(run, EvaluationRunResult("mine", INPUTS, RESULTS))
     for other in (None, {"run_name": "x"}, run.scores()):
-        with pytest.raises(KaratError, match="is not an EvaluationRunResult"):
+        with pytest.raises(TypeError, match="is not an EvaluationRunResult"):
             compare(run, other)
 
 

@@ -1,13 +1,14 @@
-"""Document: a text with its id, metadata and score."""
+"""Document: a text with its id, metadata, score, blob and embeddings."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+from karat.documents.byte_stream import ByteStream
 from karat.documents.fields import (
     ALIASES,
     FIELD_NAMES,
@@ -19,19 +20,22 @@ from karat.documents.fields import (
     is_document,
     is_from_haystack,
 )
+from karat.documents.sparse_embedding import SparseEmbedding
 from karat.errors import KaratError, shown
 
-# Fields of Haystack's Document that karat's lacks. They are dropped if they are None, as they nearly always are.
-_HAYSTACK_ONLY = frozenset({"blob", "embedding", "sparse_embedding", "dataframe"})
+# Fields that most documents lack. In a mapping they are often None, and then they are not metadata either.
+_ATTACHMENTS = ("blob", "embedding", "sparse_embedding")
 # Fields of older Haystack versions. Haystack ignores them when it reads a flattened document.
-_HAYSTACK_LEGACY = frozenset({"content_type", "id_hash_keys"})
+_LEGACY = frozenset({"content_type", "id_hash_keys", "dataframe"})
+_OFTEN_NONE = frozenset({*_ATTACHMENTS, "dataframe"})
 
 
 class Document:
     """A text with its id, metadata and score. The score of a gold document is its grade.
 
-    Without an id, `id` is derived from the current content and meta, in the same way as in Haystack. Documents are
-    equal if all four fields are equal.
+    A document can also have a `blob` (a ByteStream), an `embedding` and a `sparse_embedding`. Evaluation does not use
+    them, but keeps them. Without an id, `id` is derived from all other fields but the score, in the same way as in
+    Haystack. Documents are equal if all their fields are equal.
 
     >>> Document(content="Paris", meta={"page": 7})
     Document(content='Paris', meta={'page': 7})
@@ -39,7 +43,7 @@ class Document:
     ('438e9f68', 'p1')
     """
 
-    __slots__ = ("_id", "_meta", "content", "score")
+    __slots__ = ("_id", "_meta", "blob", "content", "embedding", "score", "sparse_embedding")
     __hash__ = None  # type: ignore[assignment]  # documents are mutable, so they cannot be hashed
 
     def __init__(
@@ -49,18 +53,25 @@ class Document:
         id: str | None = None,  # noqa: A002  # the field has this name in every framework
         meta: dict[str, Any] | None = None,
         score: float | None = None,
+        blob: ByteStream | None = None,
+        embedding: Sequence[float] | None = None,
+        sparse_embedding: SparseEmbedding | None = None,
     ) -> None:
         self.content = content
         self.score = score
+        self.blob, self.embedding, self.sparse_embedding = blob, embedding, sparse_embedding
         # Most documents are only a text: nothing to check, and nothing else to store.
-        if not (id is meta is score is None and content.__class__ is str):  # type: ignore[comparison-overlap]  # None
+        only_text = id is meta is score is blob is embedding is sparse_embedding is None  # type: ignore[comparison-overlap]  # None
+        if not (only_text and content.__class__ is str):
+            self.embedding = _listed(embedding)
             _check(content, id, meta, score)
+            _check_attachments(self)
             self._id, self._meta = id, meta
 
     @property
     def id(self) -> str:
-        """The id given, or the id derived from content and meta."""
-        return self.given_id or _derived_id(self.content, getattr(self, "_meta", None))
+        """The id given, or the id derived from the other fields."""
+        return self.given_id or _derived_id(self, getattr(self, "_meta", None))
 
     @id.setter  # noqa: A003  # the field has this name in every framework
     def id(self, value: str | None) -> None:
@@ -84,14 +95,14 @@ class Document:
         self._meta = value
 
     def to_dict(self, flatten: bool = False) -> dict[str, Any]:
-        """A dictionary with `id`, `content`, `meta` and `score`.
+        """A dictionary with `id`, `content`, `meta` and `score`, and the blob and embeddings that the document has.
 
         With `flatten`, the metadata is at the top level, as in Haystack. Metadata named like a field stays in `meta`.
         """
-        fields = {"id": self.id, "content": self.content, "score": self.score}
+        fields = {"id": self.id, "content": self.content, "score": self.score, **self.attachments()}
         if not flatten:
             return {**fields, "meta": dict(self.meta)}
-        reserved = {*FIELD_NAMES, *_HAYSTACK_ONLY, *_HAYSTACK_LEGACY}
+        reserved = {*FIELD_NAMES, *_ATTACHMENTS, *_LEGACY}
         top_level = {name: value for name, value in self.meta.items() if name not in reserved}
         nested = {name: value for name, value in self.meta.items() if name in reserved}
         return {**top_level, **fields, **({"meta": nested} if nested else {})}
@@ -103,15 +114,22 @@ class Document:
             raise KaratError(f"{shown(data)} is not a document", hint='A document is written {"content": "..."}.')
         return as_document(data, "document")
 
+    def attachments(self) -> dict[str, Any]:
+        """The blob and the embeddings that the document has, as they are written as JSON."""
+        given = {name: value for name in _ATTACHMENTS if (value := getattr(self, name)) is not None}
+        return {name: value.to_dict() if hasattr(value, "to_dict") else list(value) for name, value in given.items()}
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Document):
             return NotImplemented
         same = self.content == other.content and self.meta == other.meta and self.score == other.score
+        same = same and self.attachments() == other.attachments()
         # Derived ids of documents with equal fields are equal: no need to derive them.
         return same and (self.given_id == other.given_id or self.id == other.id)
 
     def __repr__(self) -> str:
         given = {"content": self.content, "id": self.given_id, "meta": self.meta, "score": self.score}
+        given |= {name: getattr(self, name) for name in self.attachments()}
         inside = (f"{name}={shown(value, 100)}" for name, value in given.items() if value not in (None, "", {}))
         return f"{type(self).__name__}({', '.join(inside)})"
 
@@ -129,13 +147,40 @@ def _check(content: object, given_id: object, meta: object, score: object) -> No
             )
 
 
-def _derived_id(content: str | None, meta: Mapping[str, Any] | None) -> str:
+def _check_attachments(document: Document) -> None:
+    for name, expected in (
+        ("blob", "a ByteStream"),
+        ("embedding", "a list of numbers"),
+        ("sparse_embedding", "a SparseEmbedding"),
+    ):
+        value = getattr(document, name)
+        if value is not None and not _fits(name, value):
+            raise KaratError(
+                f"the {name} of a document must be {expected}, not {shown(value)}", hint="Convert it, or leave it out."
+            )
+
+
+def _listed(embedding: Any) -> Any:
+    """An array as a list; any other value unchanged."""
+    return embedding.tolist() if hasattr(embedding, "tolist") else embedding
+
+
+def _fits(name: str, value: object) -> bool:
+    """Whether a value can be a blob or an embedding. The classes of Haystack have the same attributes as karat's."""
+    if name == "embedding":
+        return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return all(hasattr(value, each) for each in (("data", "mime_type") if name == "blob" else ("indices", "values")))
+
+
+def _derived_id(document: Document, meta: Mapping[str, Any] | None) -> str:
     try:
         fields = json.dumps(meta, sort_keys=True, default=str) if meta else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise KaratError(f"no id can be derived from meta {shown(meta)}: {error}", hint="Pass an id.") from None
-    # Haystack hashes a data frame, a blob, its type and an embedding too; here they are always None.
-    text = f"{content or None}NoneNoneNone{fields}None"
+    data, kind = (None, None) if document.blob is None else (document.blob.data, document.blob.mime_type)
+    sparse = "" if document.sparse_embedding is None else document.sparse_embedding.to_dict()
+    # The first None is a data frame, a field of older Haystack versions.
+    text = f"{document.content or None}None{data!r}{kind}{fields}{document.embedding}{sparse}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -159,18 +204,34 @@ def as_document(document: DocumentLike, where: str) -> Document:
         raise KaratError(f"the content of a document must be text, not {shown(content)}", where=where)
     if meta is not None and not isinstance(meta, Mapping):
         raise KaratError(f"the meta of a document must be a mapping, not {shown(meta)}", where=where)
+    attached = {name: value for name in _ATTACHMENTS if (value := _attachment(document, name)) is not None}
+    extra = _extra_keys(document, attached) if isinstance(document, Mapping) else {}
     return Document(
         content,
         id=None if id_ is None else as_text(id_, "id", where),
-        meta={**(meta or {}), **(_extra_keys(document) if isinstance(document, Mapping) else {})} or None,
+        meta={**(meta or {}), **extra} or None,
         score=document_scores([document], where)[0],
+        **attached,
     )
 
 
-def _extra_keys(document: Mapping[str, Any]) -> dict[str, Any]:
+def _attachment(document: object, name: str) -> Any:
+    """The blob or an embedding of a mapping or an object; None if it has none, or something else of this name."""
+    value = document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+    if isinstance(value, Mapping):
+        kinds: dict[str, Any] = {"blob": ByteStream, "sparse_embedding": SparseEmbedding}
+        try:
+            value = kinds[name].from_dict(value)
+        except (KeyError, TypeError, ValueError):
+            return None
+    value = _listed(value)
+    return value if value is not None and _fits(name, value) else None
+
+
+def _extra_keys(document: Mapping[str, Any], attached: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a mapping that were not read as fields."""
-    fields = {field_name(document, field) for field in ALIASES}
-    dropped_if_none = _HAYSTACK_ONLY if is_from_haystack(document) else _HAYSTACK_ONLY | FIELD_NAMES
+    fields = {*(field_name(document, field) for field in ALIASES), *attached}
+    dropped_if_none = _OFTEN_NONE if is_from_haystack(document) else _OFTEN_NONE | FIELD_NAMES
     return {
         name: value
         for name, value in document.items()

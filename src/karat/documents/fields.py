@@ -90,7 +90,14 @@ def document_scores(documents: Collection[DocumentLike], where: str) -> list[flo
 
 def is_document(value: object) -> bool:
     """Whether a mapping or an object has any field of a document."""
-    return any(name in value if isinstance(value, Mapping) else hasattr(value, name) for name in FIELD_NAMES)
+    return any(name in value if isinstance(value, Mapping) else _has(value, name) for name in FIELD_NAMES)
+
+
+def _has(value: object, name: str) -> bool:
+    try:
+        return hasattr(value, name)
+    except Exception:  # a property that raises another error, as `text` of some of LlamaIndex's nodes does
+        return True
 
 
 def document_field(document: object, field: str) -> object:

@@ -16,7 +16,7 @@ import numpy as np
 
 from karat.documents.document import Document
 from karat.documents.ids import identifier
-from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.errors import KaratError, KaratTypeError, did_you_mean, plural, require, shown
 from karat.evaluation.row_alignment import align_rows, check_columns
 from karat.output.files import write_text
 from karat.output.tables import delimited
@@ -96,7 +96,8 @@ class EvaluationRunResult:
           `keep_columns`. Rows with equal values in these columns are paired in order.
         """
         if not isinstance(other, EvaluationRunResult):
-            raise KaratError(f"{shown(other)} is not an EvaluationRunResult", hint="Compare with the result of a run.")
+            what = f"{shown(other)} is not an EvaluationRunResult"
+            raise KaratTypeError(what, hint="Compare with the result of a run.")
         require(
             self.run_name != other.run_name,
             f"both runs are named {shown(self.run_name)}",
@@ -166,7 +167,7 @@ def _checked_inputs(inputs: Mapping[str, Sequence[Any]], where: str) -> Columns:
     lengths = {name: len(values) for name, values in inputs.items()}
     if len(set(lengths.values())) != 1:
         texts = ", ".join(f"{shown(name)} has {plural(length, 'row')}" for name, length in lengths.items())
-        raise error(f"the inputs have different lengths: {texts}" if inputs else "there are no inputs")
+        raise error(f"Lengths of the inputs should be the same: {texts}" if inputs else "No inputs provided")
     return {name: list(values) for name, values in inputs.items()}
 
 
@@ -175,8 +176,8 @@ def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, whe
     require(metric not in inputs, "an input has the same name", "Rename the metric.", where=where)
     if not isinstance(result, Mapping):
         raise KaratError(f"{shown(result)} is not a result", where=where, hint=f"A result is {_RESULT}.")
-    for field in ("score", "individual_scores"):
-        require(field in result, f"the result has no {field}", f"A result is {_RESULT}.", where=where)
+    for field, what in (("score", "Aggregate score missing"), ("individual_scores", "Individual scores missing")):
+        require(field in result, what, f"A result is {_RESULT}.", where=where)
     scores = _checked_scores(result["individual_scores"], _row_count(inputs), where)
     score = result["score"]
     if _is_null(score) and all(map(_is_null, scores)):
@@ -193,7 +194,9 @@ def _checked_scores(scores: Any, rows: int, where: str) -> list[float | None]:
     if not _is_list(scores):
         raise error(f"individual_scores is not a list: {shown(scores)}")
     if len(scores) != rows:
-        raise error(f"there are {len(scores):,} individual_scores for {plural(rows, 'row')} of inputs")
+        raise error(
+            f"Length of individual scores ({len(scores):,}) should be the same as the inputs ({plural(rows, 'row')})"
+        )
     for row, score in enumerate(scores):
         if score is not None and not _is_number(score):
             raise error(f"individual_scores[{row}] is {shown(score)}, which is not a finite number")
@@ -278,7 +281,7 @@ def _jsonable(value: Any) -> Any:
     """A value as JSON: a document, of karat or Haystack, by its fields that are not None; unknown objects as text."""
     if isinstance(value, Document):
         given = {"id": value.given_id, "content": value.content, "meta": value.meta or None, "score": value.score}
-        value = {name: each for name, each in given.items() if each is not None}
+        value = {name: each for name, each in given.items() if each is not None} | value.attachments()
     elif is_dataclass(value) and not isinstance(value, type):
         value = {field.name: each for field in fields(value) if (each := getattr(value, field.name)) is not None}
     if isinstance(value, Mapping):

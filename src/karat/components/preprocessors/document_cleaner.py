@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from functools import partial
 from typing import Any, Literal, get_args
 from unicodedata import normalize
@@ -13,14 +12,16 @@ from unicodedata import normalize
 from karat.components.component import component
 from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import SerializableComponent
+from karat.documents.content import with_content
 from karat.documents.document import Document, as_document
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, KaratTypeError, did_you_mean, enumeration, require, shown
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Step = Callable[[str], str]
 
 _log = logging.getLogger(__name__)
+_NAMED = 5
 
 
 @component
@@ -31,7 +32,11 @@ class DocumentCleaner(SerializableComponent):
     (two or more white-space characters become one space), `remove_empty_lines`, `remove_substrings`, `remove_regex`,
     `replace_regexes` (pattern to replacement), `remove_repeated_substrings` (headers and footers), `strip_whitespaces`.
     Form feeds separate pages, and are kept. Documents whose cleaned text is shorter than `min_content_length` are
-    dropped. The id of a cleaned document is derived from its new text; with `keep_id` it stays the same.
+    dropped.
+
+    A cleaned document has the class and the other fields of the document it was made from; a text or a dictionary
+    becomes a Document. The ids of karat's and Haystack's documents are derived from the new text; with `keep_id`, and
+    in documents of other frameworks, ids stay the same.
 
     >>> cleaner = DocumentCleaner(remove_substrings=["(draft)"], strip_whitespaces=True)
     >>> cleaner.run(["Paris  is \n\n the capital. (draft)"])
@@ -71,25 +76,28 @@ class DocumentCleaner(SerializableComponent):
         self.replace_regexes = replace_regexes and dict(replace_regexes)
         self.min_content_length = min_content_length
 
-    @component.output_types(documents=list[Document] | list[list[Document]])
-    def run(
-        self, documents: Sequence[DocumentLike] | Sequence[Sequence[DocumentLike]]
-    ) -> dict[str, list[Document] | list[list[Document]]]:
+    @component.output_types(documents=list[DocumentLike] | list[list[DocumentLike]])
+    def run(self, documents: Sequence[DocumentLike] | Sequence[Sequence[DocumentLike]]) -> dict[str, list[Any]]:
         """The cleaned documents, in the shape of the input: a list of documents, or one list per question.
 
         The input is not modified. A document without content is returned unchanged.
         """
         nested = _is_nested(documents)
         places = [f"documents[{question}]" for question in range(len(documents))] if nested else ["documents"]
-        lists = [
-            [as_document(each, f"{place}[{at}]") for at, each in enumerate(listed)]
+        steps = self._steps()
+        without_content: list[str] = []
+        cleaned = [
+            [
+                new
+                for at, each in enumerate(listed)
+                if (new := self._cleaned(each, steps, f"{place}[{at}]", without_content)) is not None
+            ]
             for place, listed in zip(places, documents if nested else [documents], strict=True)
         ]
-        steps = self._steps()
-        cleaned = [[new for each in listed if (new := self._cleaned(each, steps)) is not None] for listed in lists]
-        given, left = sum(map(len, lists)), sum(map(len, cleaned))
-        if empty := sum(each.content is None for listed in lists for each in listed):
-            _log.warning("karat: returned %d of %d documents unchanged because they have no content", empty, given)
+        if without_content:
+            _log.warning("karat: %s", _nothing_to_clean(without_content))
+        given = sum(map(len, documents)) if nested else len(documents)
+        left = sum(map(len, cleaned))
         if given > left:
             _log.info("karat: dropped %d of %d documents that are shorter than min_content_length", given - left, given)
         return {"documents": cleaned if nested else cleaned[0]}
@@ -111,17 +119,39 @@ class DocumentCleaner(SerializableComponent):
         ]
         return [step for wanted, step in steps if wanted]
 
-    def _cleaned(self, document: Document, steps: Sequence[Step]) -> Document | None:
-        """The cleaned document, or None if its text is too short."""
+    def _cleaned(
+        self, given: DocumentLike, steps: Sequence[Step], where: str, without_content: list[str]
+    ) -> DocumentLike | None:
+        """The cleaned document, or None if its text is too short. The id of one without a text is added to the list."""
+        document = as_document(given, where)
+        if isinstance(given, str | Mapping):
+            given = document
         text = document.content
         if text is None:
-            return document
+            without_content.append(_id(document, where))
+            return given
         for step in steps:
             text = step(text)
         if len(text.strip()) < self.min_content_length:
             return None
-        new_id, meta = document.id if self.keep_id else None, deepcopy(document.meta) or None
-        return Document(text, id=new_id, meta=meta, score=document.score)
+        return with_content(given, text, keep_id=self.keep_id, where=where)
+
+
+def _id(document: Document, where: str) -> str:
+    try:
+        return document.id
+    except KaratError:  # no id can be derived from its metadata
+        return where
+
+
+def _nothing_to_clean(ids: Sequence[str]) -> str:
+    """A warning about documents without content, which names the first few of them."""
+    named = [*ids[:_NAMED], f"{len(ids) - _NAMED} others"] if len(ids) > _NAMED + 1 else ids
+    noun = "ID" if len(ids) == 1 else "IDs"
+    return (
+        f"DocumentCleaner only cleans text documents but document.content for document {noun} "
+        f"{enumeration(named, 'and')} is None."
+    )
 
 
 def _on_each_page(step: Step) -> Step:
@@ -162,7 +192,7 @@ def _is_nested(documents: Sequence[Any]) -> bool:
     """Whether there is one list per question; a mixture of lists and documents is an error."""
     hint = "Pass a list of documents, or one list of documents per question."
     if not _is_list(documents):
-        raise KaratError(f"{shown(documents)} is not a list", where="documents", hint=hint)
+        raise KaratTypeError(f"DocumentCleaner expects a List of Documents as input, not {shown(documents)}", hint=hint)
     nested = bool(documents) and _is_list(documents[0])
     for at, each in enumerate(documents):
         if _is_list(each) != nested:

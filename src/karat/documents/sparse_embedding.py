@@ -1,0 +1,30 @@
+"""SparseEmbedding: a vector that is mostly zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from karat.errors import require
+
+
+@dataclass
+class SparseEmbedding:
+    """The indices and the values of the elements that are not zero, like Haystack's SparseEmbedding."""
+
+    indices: list[int]
+    values: list[float]
+
+    def __post_init__(self) -> None:
+        indices, values = len(self.indices), len(self.values)
+        require(indices == values, f"Length of indices ({indices}) and values ({values}) must be the same")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary of `indices` and `values`."""
+        return {"indices": list(self.indices), "values": list(self.values)}
+
+    @classmethod
+    def from_dict(cls, sparse_embedding_dict: Mapping[str, Any]) -> Self:
+        """The SparseEmbedding from the dictionary that `to_dict` returned, here or in Haystack."""
+        return cls(**sparse_embedding_dict)
