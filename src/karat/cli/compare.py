@@ -15,7 +15,11 @@ from karat.options import Correction, Family, Queries, Test
 @click.command("compare", cls=Command)
 @opt.truth_or_system
 @opt.file_argument(
-    "runs", "RUN...", "The systems: TREC runs, results, or saved scores (.parquet, .json, .csv).", several=True
+    "runs",
+    "RUN...",
+    "The systems: TREC runs, results, or saved scores (.parquet, .json, .csv) of one or several systems;"
+    " runs.json:bm25 is one of several.",
+    several=True,
 )
 @opt.measures
 @click.option(
@@ -74,7 +78,7 @@ def command(
     from dataclasses import asdict
 
     from karat.cli.output import Output, check_output, print_report
-    from karat.cli.systems import Evaluation, load_systems, system_name
+    from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison import choose_method, compare_with
     from karat.errors import KaratError
 
@@ -85,9 +89,10 @@ def command(
         test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
     )
     evaluation = Evaluation(measures, options, fields, accepts_saved=True)
-    systems = {name: scores.without_evidence() for name, scores in load_systems(paths, evaluation, baseline).items()}
+    files = SystemFiles(paths, evaluation)
     if baseline is not None:
-        baseline = system_name(paths[-len(systems) :], baseline)  # the systems come last, possibly after ground truth
+        baseline = files.name(baseline)
+    systems = {name: scores.without_evidence() for name, scores in files.load().items()}
     if len(systems) < 2:
         raise KaratError(
             "a comparison needs at least two systems", hint="Add another one: karat compare TRUTH RUN RUN."

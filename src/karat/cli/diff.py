@@ -13,7 +13,12 @@ from karat.options import Queries
 
 @click.command("diff", cls=Command)
 @opt.truth_or_system
-@opt.file_argument("runs", "RUN...", "Two systems: TREC runs, results, or saved scores.", several=True)
+@opt.file_argument(
+    "runs",
+    "RUN...",
+    "Two systems: TREC runs, results, or saved scores. runs.json:bm25 is one of several in a file.",
+    several=True,
+)
 @opt.measures
 @click.option(
     "--query", metavar="QUERY", help="Show one query in full: every document that moved, and both result lists."
@@ -58,12 +63,12 @@ def command(
     output = Output(format, file, is_scores=False)
     check_output(output)
     evaluation = Evaluation(measures or ("nDCG@10",), options, fields, accepts_saved=True)
-    names = evaluation.measure_names
+    systems = load_systems(paths, evaluation)
+    names = next(iter(systems.values())).measures
     if len(names) > 1:
         raise KaratError("a diff shows one measure at a time", hint=f"Use -m {names[0]} or -m {names[1]}.")
-    systems = load_systems(paths, evaluation)
     if len(systems) != 2:
-        hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10."
+        hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10, or karat diff runs.json:A runs.json:B."
         raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)
     aligned = align_systems(systems, None, queries, force)
     (first, before), (second, after) = aligned.systems.items()

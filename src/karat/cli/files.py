@@ -30,7 +30,10 @@ class FileType(StringParamType):
 
 
 class InputFile(FileType):
-    """A parameter that names a file to read; `-` is standard input."""
+    """A parameter that names a file to read, or a system in it, as in `runs.json:bm25`; `-` is standard input."""
+
+    def paths(self, value: str) -> list[str]:
+        return [split_system(value)[0]]
 
 
 class OutputFile(FileType):
@@ -55,6 +58,16 @@ def split_column(text: str) -> tuple[str, str]:
     splits = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(len(parts) - 1, 0, -1)]
     existing = [split for split in splits if os.path.exists(split[0])]
     return next(iter(existing or splits), ("", text))
+
+
+def split_system(text: str) -> tuple[str, str | None]:
+    """The file and the system of `FILE:NAME`, where the file exists; otherwise the whole text is a file.
+
+    >>> split_system("runs.json:bm25")
+    ('runs.json:bm25', None)
+    """
+    file, name = split_column(text)
+    return (file, name) if os.path.isfile(file) and not os.path.exists(text) else (text, None)
 
 
 def check_files(

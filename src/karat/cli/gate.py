@@ -42,7 +42,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     " standard input.",
     required=True,
 )
-@opt.file_argument("run", "RUN", "A TREC run, or its saved scores.")
+@opt.file_argument("run", "RUN", "A TREC run, or its saved scores; runs.json:bm25 is one of several in a file.")
 @_rule_option("--min", "The lowest score that passes, such as nDCG@10=0.6.")
 @_rule_option("--max", "The highest score that passes, such as Unjudged@10=0.2.")
 @_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")
@@ -147,12 +147,11 @@ def _checked(
 ) -> Gate:
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
     from karat.cli.models import with_findings, with_static_model
-    from karat.cli.systems import is_saved_scores, load_systems
+    from karat.cli.systems import SystemFiles, is_saved_scores, saved_system
     from karat.comparison import choose_method
     from karat.gating.gate import gate
     from karat.gating.rules import check_measures, check_rules, merge_rules, with_relevance_threshold
     from karat.matching.matchers import matcher_of
-    from karat.scores import Scores
 
     rel = evaluation.options["rel"]
     rules = merge_rules(
@@ -169,11 +168,13 @@ def _checked(
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
     # A saved baseline needs to have only the measures of the max-drop rules, so it is not loaded with the others.
-    saved = Scores.load(before) if before is not None and is_saved_scores(before) else None
+    saved = saved_system(before) if before is not None and is_saved_scores(before) else None
     evaluated = [] if before is None or saved is not None else [before]
     # The names of the measures already contain the threshold.
     evaluation = replace(evaluation, measures=names, options={**evaluation.options, "rel": None})
-    systems = load_systems([*paths, *evaluated], evaluation)
+    files = SystemFiles([*paths, *evaluated], evaluation)
+    files.require_one_per_file()
+    systems = files.load()
     run, *others = (scores.without_evidence() for scores in with_findings(systems, findings).values())
     _check_inputs(paths, len(others), len(evaluated))
     outcome = gate(run, rules, next(iter(others), None) if saved is None else saved, **test_options)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from karat.answers.models import STATIC
 from karat.answers.similarity import SAS
-from karat.measures import meanings, parse
+from karat.measures import meanings
 from karat.registry.names import parse_name
 from karat.scores import Finding, Scores
 
@@ -31,7 +31,8 @@ def with_static_model(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
 
 
 def _needs_model(name: str) -> bool:
-    return (meanings(name) or [parse(name)])[0].name == SAS.name and "model" not in parse_name(name).parameters
+    known = meanings(name)  # none if it is a column of saved scores, or misspelled, which is reported later
+    return bool(known) and known[0].name == SAS.name and "model" not in parse_name(name).parameters
 
 
 def with_findings(scores: Mapping[str, Scores], findings: Sequence[Finding]) -> dict[str, Scores]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
+from karat.cli.files import split_system
 from karat.cli.models import with_findings, with_static_model
 from karat.comparison.alignment import check_system
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.matching.matchers import matcher_of
+from karat.measures import meanings, parse
 from karat.options import EVALUATION_OPTIONS
 from karat.output.progress import progress_bar
 from karat.registry.selection import listed_measures
 from karat.scores import Scores
+from karat.scores.loading import SUFFIXES, read_scores
+from karat.scores.score_table import query_column
+from karat.sources.records import ALIASES
 from karat.sources.results import is_results
 from karat.sources.text_file import TextFile
 
@@ -35,58 +42,135 @@ class Evaluation:
     field_option: str = "--field"
     """where the fields are given, for messages"""
 
-    @property
-    def measure_names(self) -> list[str]:
-        """The measures, one by one."""
-        return [str(name) for name in listed_measures(self.measures)]
+    def names(self, columns: Collection[str] = ()) -> list[str]:
+        """The measures one by one: a text that is a column of saved scores names that column, whatever it contains."""
+        listed = ([text] if text in columns else listed_measures([text]) for text in self.measures)
+        return [str(name) for names in listed for name in names]
 
 
-def system_name(systems: Sequence[str], given: str) -> str:
-    """The name of a system that is given by this name or by its file."""
-    names = run_names(systems)
-    for path, name in zip(systems, names, strict=True):
-        if systems.count(path) == 1 and given in (path, PurePath(path).name) and given not in names:
-            return name
-    return check_system(names, given, "--baseline")
+@dataclass(frozen=True)
+class System:
+    """A system on a command line: its name, its file, and its scores if they are saved."""
+
+    name: str
+    path: str
+    saved: Scores | None = None
 
 
-def load_systems(paths: Sequence[str], evaluation: Evaluation, baseline: str | None = None) -> dict[str, Scores]:
-    """The scores of each system, by the name of its file.
+class SystemFiles:
+    """The systems in the files of a command line. Saved scores are read at once; runs are evaluated by `load`.
 
-    If the first file is ground truth, the others are runs; otherwise each file is a system. An unknown baseline is
-    reported before anything is evaluated.
+    If the first file is ground truth, the others are runs; otherwise each file is a system, or contains several.
     """
-    names, findings = with_static_model(evaluation.measure_names)
-    options: Any = {**evaluation.options, "match": matcher_of(evaluation.options["match"])}
-    fields = parse_fields(evaluation.fields)
-    first = TextFile(paths[0])
-    if not evaluation.accepts_saved and contains_scores(first.path):
-        hint = "Saved scores are read by karat compare, diff and gate."
-        raise KaratError("these are saved scores, not ground truth or results", where=first.name, hint=hint)
-    saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
-    without_truth = paths[0] in saved or is_results(first)
-    systems = paths if without_truth else paths[1:]
-    hint = "Add a run after it, or name a results file (one JSON object per line)."
-    require(systems, "this file is read as ground truth, but no run was given", hint, where=first.name)
-    if baseline is not None:
-        system_name(systems, baseline)
-    if all(path in saved for path in systems):
-        _reject_unused_options(evaluation)
-    by_name = dict(zip(run_names(systems), systems, strict=True))
-    scores = {name: _load_saved(path, names) for name, path in by_name.items() if path in saved}
-    new = {name: path for name, path in by_name.items() if path not in saved}
-    if without_truth:
-        for name, path in new.items():
-            results = first if name == next(iter(by_name)) else TextFile(path)
-            scores[name] = _evaluate_results(results, names, fields=fields, name=name, **options)
-        return with_findings({name: scores[name] for name in by_name}, findings)
-    option = evaluation.field_option
-    require(not fields, f"{option} applies to results, one JSON object per line", "Leave it out.", where=first.name)
-    if new:
-        with progress_bar("bytes") as progress:
-            evaluated = evaluate_runs(first, new, names or DEFAULT_MEASURES, progress=progress, **options)
-        scores |= with_findings(evaluated, findings)
-    return {name: scores[name] for name in by_name}
+
+    def __init__(self, paths: Sequence[str], evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.options: Any = {**evaluation.options, "match": matcher_of(evaluation.options["match"])}
+        self.fields = parse_fields(evaluation.fields)
+        if not (evaluation.accepts_saved and any(PurePath(path).suffix.lower() in SUFFIXES for path in paths)):
+            for name in evaluation.names():
+                meanings(name) or parse(name)  # an unknown measure is an error before anything is read
+        self.first = TextFile(split_system(paths[0])[0])
+        if not evaluation.accepts_saved and contains_scores(self.first.path):
+            hint = "Saved scores are read by karat compare, diff and gate."
+            raise KaratError("these are saved scores, not ground truth or results", where=self.first.name, hint=hint)
+        saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
+        self.without_truth = paths[0] in saved or is_results(self.first)
+        self.files = paths if self.without_truth else paths[1:]
+        hint = "Add a run after it, or name a results file (one JSON object per line)."
+        require(self.files, "this file is read as ground truth, but no run was given", hint, where=self.first.name)
+        if len(saved) == len(self.files):
+            _reject_unused_options(evaluation)
+        self.systems = _named_systems(self.files, saved)
+
+    def name(self, given: str) -> str:
+        """The name of a system that is given by this name or by its file."""
+        names = [system.name for system in self.systems]
+        of_file = [each.name for each in self.systems if given in (each.path, PurePath(each.path).name)]
+        if given not in names and len(of_file) == 1:
+            return of_file[0]
+        return check_system(names, given, "--baseline")
+
+    def require_one_per_file(self) -> None:
+        """Reject a file with several systems."""
+        for path in self.files:
+            names = [system.name for system in self.systems if system.path == path]
+            if len(names) > self.files.count(path):
+                raise _several_systems(names, path)
+
+    def load(self) -> dict[str, Scores]:
+        """The scores of each system, reduced to the measures of the command line if it names any."""
+        columns = {name for system in self.systems if system.saved is not None for name in system.saved.measures}
+        names, findings = with_static_model(self.evaluation.names(columns))
+        scores = {each.name: _only(each.saved, names, each.path) for each in self.systems if each.saved is not None}
+        new = {system.name: system.path for system in self.systems if system.saved is None}
+        if self.without_truth:
+            for name, path in new.items():
+                results = self.first if path == self.first.path else TextFile(path)
+                scores[name] = _evaluate_results(results, names, fields=self.fields, name=name, **self.options)
+            scores = with_findings(scores, findings)
+        else:
+            option = self.evaluation.field_option
+            what = f"{option} applies to results, one JSON object per line"
+            require(not self.fields, what, "Leave it out.", where=self.first.name)
+            if new:
+                with progress_bar("bytes") as progress:
+                    evaluated = evaluate_runs(
+                        self.first, new, names or DEFAULT_MEASURES, progress=progress, **self.options
+                    )
+                scores |= with_findings(evaluated, findings)
+        return {system.name: scores[system.name] for system in self.systems}
+
+
+def load_systems(paths: Sequence[str], evaluation: Evaluation) -> dict[str, Scores]:
+    """The scores of each system in these files."""
+    return SystemFiles(paths, evaluation).load()
+
+
+def _named_systems(files: Sequence[str], saved: Collection[str]) -> list[System]:
+    """The systems in files. A file with several systems names them; otherwise a system is named after its file."""
+    labels = iter(run_names([file for file in files if split_system(file)[1] is None] or [""]))
+    systems: list[tuple[str, System]] = []
+    for path in files:
+        file, chosen = split_system(path)
+        label = next(labels) if chosen is None else _without_suffix(file)
+        content = _read_saved(path) if path in saved else {"": None}
+        for name, scores in content.items():
+            systems.append((label, System(label if len(content) == 1 and chosen is None else name, path, scores)))
+    times = Counter(system.name for _, system in systems)
+    named = [
+        replace(each, name=f"{label}:{each.name}") if times[each.name] > 1 and each.name != label else each
+        for label, each in systems
+    ]
+    repeated = {name for name, count in Counter(each.name for each in named).items() if count > 1}
+    return [
+        replace(each, name=f"{each.name} ({at})") if each.name in repeated else each for at, each in enumerate(named, 1)
+    ]
+
+
+def saved_system(path: str) -> Scores:
+    """The only system in a file of saved scores, or one of them if the file is given as `FILE:NAME`."""
+    systems = _read_saved(path)
+    if len(systems) > 1:
+        raise _several_systems(list(systems), path)
+    return next(iter(systems.values()))
+
+
+def _several_systems(names: Sequence[str], path: str) -> KaratError:
+    what = f"one system is needed, and this file contains {enumeration(names, 'and')}"
+    return KaratError(what, where=path, hint=f"Write {path}:{names[0]} for one of them.")
+
+
+def _read_saved(path: str) -> Mapping[str, Scores]:
+    """The saved scores of each system in `FILE`, or of one of them, `FILE:NAME`."""
+    file, name = split_system(path)
+    systems = read_scores(file)
+    if name is None:
+        return systems
+    near = did_you_mean(name, systems)
+    hint = f"{near} The systems are {enumeration(list(systems), 'and')}.".strip()
+    require(name in systems, f"no system is called {shown(name)}", hint, where=file)
+    return {name: systems[name]}
 
 
 def _reject_unused_options(evaluation: Evaluation) -> None:
@@ -99,12 +183,37 @@ def _reject_unused_options(evaluation: Evaluation) -> None:
         raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
 
 
+_DOCUMENT_COLUMNS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id"}
+_RESULTS_FIELDS = {name for field, names in ALIASES.items() if field != "query" for name in (field, *names)}
+
+
 def is_saved_scores(path: str) -> bool:
-    """Whether a file seems to contain saved scores, judging by its name and its first line."""
-    if PurePath(path).suffix.lower() == ".json" and not contains_scores(path):
-        # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
-        return _first_line(path)[:1] in (b"", b"[")
-    return PurePath(path).suffix.lower() == ".csv" or contains_scores(path)
+    """Whether a file, or `FILE:NAME`, seems to contain saved scores, judging by its name and its first line."""
+    path = split_system(path)[0]
+    suffix = PurePath(path).suffix.lower()
+    if suffix == ".csv" or contains_scores(path):
+        return True
+    if suffix == ".tsv":
+        header = [name.decode(errors="replace") for name in _first_line(path).split(b"\t")]
+        return query_column(header) is not None and not _DOCUMENT_COLUMNS.intersection(header)
+    first = _first_line(path) if suffix in (".json", ".jsonl", ".ndjson") else b"{"
+    # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
+    return first[:1] in (b"", b"[") or (first != b"{" and _is_record_of_scores(first))
+
+
+def _is_record_of_scores(line: bytes) -> bool:
+    """Whether a line is a JSON object with numbers, and without the fields of results; or with an object per query."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(record, dict) or not record:
+        return False
+    others = {name: value for name, value in record.items() if name != query_column(record)}
+    numbers = {name for name, value in others.items() if isinstance(value, int | float)}
+    return all(isinstance(value, dict) for value in record.values()) or bool(
+        len(others) < len(record) and numbers and not _RESULTS_FIELDS.intersection(others.keys() - numbers)
+    )
 
 
 def contains_scores(path: str) -> bool:
@@ -136,13 +245,10 @@ def _evaluate_results(results: TextFile, names: Sequence[str], **options: Any) -
     return evaluate_results(results, names or None, **options)
 
 
-def _load_saved(path: str, names: Sequence[str]) -> Scores:
+def _only(scores: Scores, names: Sequence[str], path: str) -> Scores:
     """Saved scores, reduced to these measures if any are named."""
-    scores = Scores.load(path)
-    if not names:
-        return scores
     try:
-        return scores.only(names)
+        return scores.only(names) if names else scores
     except KaratError as error:
         raise KaratError(error.what, where=path, hint=error.hint) from None
 

@@ -15,6 +15,8 @@ from karat.scores.exports import METADATA
 from karat.scores.score_table import ScoreTable
 from karat.scores.scores import Scores
 
+SUFFIXES = (".json", ".csv", ".parquet", ".tsv", ".jsonl", ".ndjson")
+"""of the files that scores are read from"""
 _HINT = "Scores are a table with a column of query ids and a column of numbers for each measure."
 
 
@@ -35,17 +37,14 @@ def load_systems(path: str | os.PathLike[str]) -> dict[str, Scores]:
 def read_scores(path: str | os.PathLike[str]) -> dict[str, Scores]:
     """The scores of each system in a file, by its name there, which may be empty."""
     where = os.fspath(path)
-    readers: dict[str, Callable[[str], dict[str, Scores]]] = {
-        ".json": _from_json,
-        ".jsonl": _from_json_lines,
-        ".ndjson": _from_json_lines,
-        ".csv": _from_csv,
-        ".tsv": _from_csv,
-        ".parquet": _from_parquet,
-    }
+    readers: dict[str, Callable[[str], dict[str, Scores]]] = dict(
+        zip(
+            SUFFIXES, (_from_json, _from_csv, _from_parquet, _from_csv, _from_json_lines, _from_json_lines), strict=True
+        )
+    )
     reader = readers.get(Path(where).suffix.lower())
     if reader is None:
-        hint = f"Scores are read from {enumeration(list(readers), 'and')} files."
+        hint = f"Scores are read from {enumeration(SUFFIXES, 'and')} files."
         raise KaratError("the format is not known by the file's name", where=where, hint=hint)
     try:
         return reader(where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -19,8 +19,8 @@ from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
 from karat.scores.scores import Scores
 
-QUERY_COLUMNS = ("query", "query_id", "qid", "question_id", "question", "id", "user_input")
-"""the names that a column of query ids may have; the first one that a file has is read"""
+# The names that a column of query ids may have; the first one that a file has is read.
+_QUERY_COLUMNS = ("query", "query_id", "qid", "question_id", "id", "question", "user_input", "input", "prompt")
 _RUN_COLUMNS = ("run", "system")
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how pandas writes the row numbers of a data frame
 _NULLS = ("", "nan", "na", "n/a", "null", "none")
@@ -38,7 +38,8 @@ class ScoreTable:
 
     def systems(self) -> dict[str, Scores]:
         """The scores of each system by its name, which is empty if the file does not name it."""
-        query, run = self._label(QUERY_COLUMNS), self._label(_RUN_COLUMNS)
+        names = [name for name in self.columns if name not in self.saved_measures]
+        query, run = query_column(names), _first_of(_RUN_COLUMNS, names)
         if query is None:
             raise self._without_queries(run)
         queries = self._texts(query)
@@ -91,17 +92,8 @@ class ScoreTable:
             hint = "Save the values of every query: with --per-query on the command line, with `save` in Python."
             return KaratError("this is a table of means, without a column of query ids", where=self.where, hint=hint)
         names = ", ".join(map(shown, self.columns)) or "missing"
-        hint = f"Rename the column of query ids to query; {enumeration(QUERY_COLUMNS[1:], 'and')} are read too."
+        hint = f"Rename the column of query ids to query; {enumeration(_QUERY_COLUMNS[1:], 'and')} are read too."
         return KaratError(f"no column contains query ids: the columns are {names}", where=self.where, hint=hint)
-
-    def _label(self, names: Sequence[str]) -> str | None:
-        """The first of these columns that the file has, in any case, with hyphens or blanks for underscores."""
-        present = {
-            re.sub("[- ]", "_", name.strip().casefold()): name
-            for name in reversed(list(self.columns))
-            if name not in self.saved_measures
-        }
-        return next((present[name] for name in names if name in present), None)
 
     def _texts(self, name: str) -> list[str]:
         """A column of ids or names."""
@@ -134,6 +126,21 @@ class ScoreTable:
             hint = "Leave the cell empty if the query has no value."
             raise KaratError(f"{shown(values[at])} is not a finite number", where=self.place(at), hint=hint)
         return column
+
+
+def query_column(names: Iterable[str]) -> str | None:
+    """The column of query ids among these columns.
+
+    >>> query_column(["answer", "Query-ID", "latency"])
+    'Query-ID'
+    """
+    return _first_of(_QUERY_COLUMNS, names)
+
+
+def _first_of(wanted: Sequence[str], names: Iterable[str]) -> str | None:
+    """The column with the first of the wanted names, in any case, with hyphens or blanks for underscores."""
+    present = {re.sub("[- ]", "_", name.strip().casefold()): name for name in reversed(list(names))}
+    return next((present[name] for name in wanted if name in present), None)
 
 
 def _number(value: Any) -> float | None:
