@@ -393,3 +393,34 @@ def test_compressed_scores_and_unused_options_are_rejected(karat: Karat, folder:
     for words in (("old.json", "old.json"), ("truth.qrels", "old.json", "old.json")):
         assert "--missing has no effect on saved scores" in refused(karat(*words, "--missing", "skip"))
     assert "this file is read as ground truth" in refused(karat("truth.qrels", "--baseline", "x"))
+
+
+def test_groups_of_queries_are_compared_and_corrected_together(karat: Karat, folder: Path) -> None:
+    lines = [f"q{at:02},{'short' if at <= 25 else 'long'}" for at in range(1, 51)]
+    (folder / "queries.csv").write_text("\n".join(["query,kind", *lines]) + "\n")
+    out = good(karat(*PAIR, "--baseline", "bm25", "--by", "queries.csv:kind"))
+    assert "50 queries in 2 groups, with 95% confidence intervals" in out
+    assert "Holm-corrected over 2 comparisons" in out
+    assert " for kind=short" in out
+    done = karat(*PAIR, "--baseline", "bm25", "--by", "queries.csv:kind", "--format", "csv")
+    assert "50 queries in 2 groups" in done.err
+    rows = done.out.splitlines()
+    assert rows[0].startswith("group,queries,measure,system,baseline,mean,")
+    assert [row.split(",")[0] for row in rows[1:]] == ["short", "short", "long", "long", "all", "all"]
+    document = json.loads(good(karat(*PAIR, "--by", "queries.csv:kind", "--format", "json")))
+    assert (document["by"], [group["queries"] for group in document["groups"]]) == ("kind", [25, 25])
+    assert r"\begin{tabular}" in good(karat(*PAIR, "--by", "queries.csv:kind", "--format", "latex"))
+    assert "50 queries in 4 groups" in good(karat(*PAIR, "--by", "relevant"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--by", "length"), "Add the query texts, such as --texts queries.jsonl:text."),
+        (("--texts", "queries.csv:text"), "--texts is only used to group by length"),
+        (("--by", "relevant", "--test", "tukey"), "Tukey's test does not correct over groups of queries"),
+        (("--by", "no.csv:kind"), "no.csv: no such file"),
+    ],
+)
+def test_wrong_groups_are_refused(karat: Karat, words: tuple[str, ...], message: str) -> None:
+    assert message in refused(karat("truth.qrels", "bm25.trec", "bm25-rm3.trec", *words))

@@ -53,6 +53,8 @@ from karat.options import Correction, Family, Queries, Test
 )
 @opt.queries
 @opt.force
+@opt.by
+@opt.texts
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
@@ -69,15 +71,16 @@ def command(
     permutations: int | None,
     queries: Queries,
     force: bool,
+    by: str | None,
+    texts: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
     fields: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Compare systems query by query: differences, confidence intervals and significance tests."""
-    from dataclasses import asdict
-
     from karat.cli.output import Output, check_output, print_report
+    from karat.cli.slices import print_comparison, read_grouping
     from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison import choose_method, compare_with
     from karat.errors import KaratError
@@ -88,20 +91,26 @@ def command(
     method = choose_method(
         test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
     )
+    grouping = read_grouping(by, texts)
     evaluation = Evaluation(measures, options, fields, accepts_saved=True)
     files = SystemFiles(paths, evaluation)
     if baseline is not None:
         baseline = files.name(baseline)
-    systems = {name: scores.without_evidence() for name, scores in files.load().items()}
+    systems = files.load()
+    if by != "relevant":  # the number of relevant documents is part of the evidence
+        systems = {name: scores.without_evidence() for name, scores in systems.items()}
     if len(systems) < 2:
         raise KaratError(
             "a comparison needs at least two systems", hint="Add another one: karat compare TRUTH RUN RUN."
         )
     comparison = compare_with(method, systems, baseline)
-    print_report(
-        output,
-        [comparison.table()],
-        document=comparison.to_dict(),
-        rows=[asdict(row) for row in comparison.rows],
-        latex=comparison.to_latex,
-    )
+    if grouping is not None:
+        print_comparison(comparison, grouping, output)
+    else:
+        print_report(
+            output,
+            [comparison.table()],
+            document=comparison.to_dict(),
+            rows=comparison.records(),
+            latex=comparison.to_latex,
+        )

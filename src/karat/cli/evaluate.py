@@ -7,8 +7,6 @@ from typing import Any
 import click
 
 from karat.cli import options as opt
-from karat.cli.completion import complete_group
-from karat.cli.files import InputColumn
 from karat.cli.parser import Command
 
 
@@ -28,20 +26,8 @@ from karat.cli.parser import Command
 @click.option(
     "--bounds", is_flag=True, help="Show the lowest and highest possible scores if the unjudged documents were judged."
 )
-@click.option(
-    "--by",
-    type=InputColumn(),
-    metavar="GROUP",
-    help="Show the scores of groups of queries: by length, by relevant (the number of relevant documents), or by a"
-    " column of a file, such as queries.csv:language.",
-    shell_complete=complete_group,
-)
-@click.option(
-    "--texts",
-    type=InputColumn(),
-    metavar="FILE:COLUMN",
-    help="The query texts for --by length, such as queries.jsonl:text.",
-)
+@opt.by
+@opt.texts
 @opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every query")
 @opt.fields
 @opt.evaluation_options
@@ -77,9 +63,7 @@ def command(
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
     output = Output(format, file, per_query, 0.95 if ci else None, explain, is_scores=not (bounds or by))
     check_output(output)
-    if texts is not None and by != "length":
-        raise KaratError("--texts is only used to group by length", hint="Add --by length, or leave --texts out.")
-    grouping = None if by is None else read_grouping(by, texts)
+    grouping = read_grouping(by, texts)
     scores = load_systems(paths, Evaluation(measures, options, fields))
     if bounds:
         print_bounds(scores, output)

@@ -7,8 +7,8 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from karat.cli.completion import complete_match, complete_measure, complete_values
-from karat.cli.files import FileType, InputFile, OutputFile
+from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
+from karat.cli.files import FileType, InputColumn, InputFile, OutputFile
 from karat.cli.parser import Argument
 from karat.options import EVALUATION_OPTIONS, Correction, Format, Option, Queries, Test, check_choice
 
@@ -123,6 +123,20 @@ fields = click.option(
     help="Read NAME from this field of results files, such as retrieved=source_nodes. Repeatable.",
 )
 
+by = click.option(
+    "--by",
+    type=InputColumn(),
+    metavar="GROUP",
+    help="Show groups of queries: by length, by relevant (the number of relevant documents), or by a column of a file,"
+    " such as queries.csv:language.",
+    shell_complete=complete_group,
+)
+texts = click.option(
+    "--texts",
+    type=InputColumn(),
+    metavar="FILE:COLUMN",
+    help="The query texts for --by length, such as queries.jsonl:text.",
+)
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
 intervals = click.option("--ci", is_flag=True, help="Show 95% confidence intervals (bootstrap).")
 test = choice_option("test", get_args(Test), "randomization", "Significance test. Use tukey for many systems.")

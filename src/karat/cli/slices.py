@@ -1,16 +1,16 @@
-"""What `karat evaluate --by` prints: the scores of each group of queries."""
+"""What `karat evaluate --by` and `karat compare --by` print: scores and differences of each group of queries."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from karat.analysis.slices import Slices
 from karat.cli.files import split_column
 from karat.cli.output import Output, print_report
+from karat.comparison import Comparison
 from karat.errors import KaratError, shown
 from karat.scores import Scores
 from karat.sources.answer_rows import read_answer_rows
@@ -28,8 +28,12 @@ class Grouping:
     texts: dict[str, Any] | None
 
 
-def read_grouping(by: str, texts: str | None) -> Grouping:
-    """Read the files that `--by` and `--texts` name."""
+def read_grouping(by: str | None, texts: str | None) -> Grouping | None:
+    """Read the files that `--by` and `--texts` name; None without `--by`."""
+    if texts is not None and by != "length":
+        raise KaratError("--texts is only used to group by length", hint="Add --by length, or leave --texts out.")
+    if by is None:
+        return None
     values = by if by in _BUILT_IN else _read_column(by, "--by")
     return Grouping(split_column(by)[1], values, None if texts is None else _read_column(texts, "--texts"))
 
@@ -37,7 +41,9 @@ def read_grouping(by: str, texts: str | None) -> Grouping:
 def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
     """Print or write the scores of each group of queries."""
     several = len(runs) > 1
-    slices = {name: replace(_slices(scores, grouping), by=grouping.name) for name, scores in runs.items()}
+    with _hint_at_texts(grouping):
+        found = {name: scores.slices(grouping.by, texts=grouping.texts) for name, scores in runs.items()}
+    slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
     tables = [each.table() for each in slices.values()]
     if several:
         tables = [
@@ -56,9 +62,18 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
     print_report(output, tables, document=document, rows=rows)
 
 
-def _slices(scores: Scores, grouping: Grouping) -> Slices:
+def print_comparison(comparison: Comparison, grouping: Grouping, output: Output) -> None:
+    """Print or write a comparison within each group of queries."""
+    with _hint_at_texts(grouping):
+        slices = replace(comparison.slices(grouping.by, texts=grouping.texts), by=grouping.name)
+    print_report(output, [slices.table()], document=slices.to_dict(), rows=slices.records())
+
+
+@contextmanager
+def _hint_at_texts(grouping: Grouping) -> Iterator[None]:
+    """Name the option that an error on missing query texts is about."""
     try:
-        return scores.slices(grouping.by, texts=grouping.texts)
+        yield
     except KaratError as error:
         if grouping.by != "length" or grouping.texts is not None:
             raise

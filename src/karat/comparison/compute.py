@@ -31,16 +31,19 @@ def compare_with(
     with_intervals: bool = True,
 ) -> Comparison:
     """Compare systems as `compare` does, with its options in a Method; optionally without bootstrap intervals."""
-    (comparison,) = correct_together([_uncorrected(method, systems, baseline, measures, with_intervals)])
+    (comparison,) = correct_together(
+        [compare_uncorrected(method, systems, baseline, measures, with_intervals=with_intervals)]
+    )
     return comparison
 
 
-def _uncorrected(
+def compare_uncorrected(
     method: Method,
     systems: Mapping[str, Scores],
-    baseline: str | None,
-    measures: Measures | None,
-    with_intervals: bool,
+    baseline: str | None = None,
+    measures: Measures | None = None,
+    *,
+    with_intervals: bool = True,
 ) -> Comparison:
     """A comparison whose p-values are not corrected yet."""
     aligned = align_systems(systems, measures, method.queries, method.force)

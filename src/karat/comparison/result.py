@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from karat.comparison.alignment import check_system
+from karat.comparison.exports import ComparisonExports
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, plural
 from karat.output.files import write_text
-from karat.output.tables import Table, Tabular, delimited
+from karat.output.tables import Table
 from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.combining import higher_is_better
 
 if TYPE_CHECKING:
     from karat.analysis.diff import Diff
+    from karat.comparison.slices import ComparisonSlices
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Tabular):
+class Comparison(ComparisonExports):
     """The result of `compare`: print it, or read its rows. `systems` contains the scores of the compared queries."""
 
     rows: tuple[ComparisonRow, ...]
@@ -124,6 +125,24 @@ class Comparison(Tabular):
         notes = check_same_truth(compared, force=True)  # what differs was accepted when the systems were compared
         return diff(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses, tuple(notes))
 
+    def slices(
+        self, by: Any, bins: int | Sequence[float] | None = None, *, texts: Mapping[str, str] | None = None
+    ) -> ComparisonSlices:
+        """The same comparison within each group of queries, to see where a system is better or worse.
+
+        `by`, `bins` and `texts` define the groups as in `Scores.slices`. The p-values are corrected over all groups.
+
+        >>> from karat import compare, evaluate_runs
+        >>> runs = {"one": {f"q{i}": ["x", "a"] for i in range(9)}, "two": {f"q{i}": ["a", "x"] for i in range(9)}}
+        >>> comparison = compare(evaluate_runs({f"q{i}": {"a": 1} for i in range(9)}, runs, "RR"))
+        >>> slices = comparison.slices({"q0": "news", **{f"q{i}": "law" for i in range(1, 9)}})
+        >>> slices.groups["law"].row("RR").p
+        0.0078125
+        """
+        from karat.comparison.slices import compare_groups
+
+        return compare_groups(self, by, bins, texts)
+
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """The result of each comparison in words."""
@@ -151,7 +170,7 @@ class Comparison(Tabular):
             "correction": self.method.correction,
             "family": self.method.family,
             "level": self.method.level,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": self.records(),
             "power": [
                 dict(zip(("measure", "system", "baseline"), names, strict=True))
                 | {
@@ -166,18 +185,9 @@ class Comparison(Tabular):
             "notes": [*self.notes, *findings],
         }
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """`to_dict()` as JSON; also written to `path` if given."""
-        return write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
-
-    def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",") -> str:
-        """The rows as CSV, with all digits; also written to `path` if given."""
-        rows = [asdict(row) for row in self.rows]
-        return write_text(delimited(list(rows[0]), [list(row.values()) for row in rows], delimiter), path)
-
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The table in Markdown, followed by the sentences; also written to `path` if given."""
-        return write_text(self.table().markdown(), path)
+    def records(self) -> list[dict[str, Any]]:
+        """The fields of each row, by name."""
+        return [asdict(row) for row in self.rows]
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
         """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""

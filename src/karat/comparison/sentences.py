@@ -18,14 +18,14 @@ _ROUNDING = 1e-9
 _AT_POWER = f"at statistical power {POWER}"
 
 
-def sentence_for(comparison: Comparison, row: ComparisonRow) -> str:
-    """The result of one comparison.
+def sentence_for(comparison: Comparison, row: ComparisonRow, scope: str = "") -> str:
+    """The result of one comparison, on the queries that `scope` names, such as ` for language=de`.
 
     If the difference is not significant, a second sentence gives the minimum detectable difference. If `detect` was
     given, the last one gives the number of queries that it needs.
     """
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
-    parts = [_result(comparison, row, power)]
+    parts = [_result(comparison, row, power, scope)]
     if not comparison.significant(row) and power.nonzero:
         parts += _detectable(comparison, row.measure, power)
     if comparison.method.detect is not None:
@@ -40,8 +40,8 @@ def correction_text(method: Method, comparisons: int) -> str:
     return CORRECTED.get(method.correction, "") if comparisons > 1 else ""
 
 
-def _result(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
-    system, baseline, measure = row.system, row.baseline, row.measure
+def _result(comparison: Comparison, row: ComparisonRow, power: Power, scope: str) -> str:
+    system, baseline, measure = row.system, row.baseline, f"{row.measure}{scope}"
     if row.difference is None:
         where = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"
         return f"no query has a value for {measure} in {where}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from string import ascii_lowercase
 
+from karat.comparison.method import Method
+from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import CORRECTED, correction_text, p_text, without_rounding
 from karat.errors import enumeration, plural, printable
@@ -16,6 +19,8 @@ from karat.stats import MAX_EXACT
 _MAX_SENTENCES = 12
 # If the first measure has more than this, a table shows the number of significant differences instead.
 _MAX_OF_FIRST = 40
+
+COLUMNS = "effect: mean / standard deviation of the differences; +/=/−: queries better, equal, worse"
 
 _TESTS = {
     "randomization": "the paired randomization test",
@@ -31,11 +36,10 @@ def table(comparison: Comparison) -> Table:
     baselines = list(dict.fromkeys(row.baseline for row in comparison.rows if row.baseline is not None))
     all_pairs = len(baselines) > 1
     two_ps = any(row.p_corrected != row.p for row in comparison.rows)
-    correction = CORRECTED.get(comparison.method.correction, "").removesuffix("-corrected")
     header = (
         "measure", "run", *(["baseline"] if all_pairs else []), "mean",
         "difference" if all_pairs else f"difference from {baselines[0]}",
-        "p", *([f"p ({correction})"] if two_ps else []), "effect", "+/=/−",
+        "p", *([f"p ({correction_name(comparison.method)})"] if two_ps else []), "effect", "+/=/−",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     previous: tuple[str, str] | None = None
@@ -47,12 +51,12 @@ def table(comparison: Comparison) -> Table:
             *([row.baseline or ""] if all_pairs else []),
             "" if current == previous else interval_text(row.mean, (row.low, row.high), row.measure),
         ]
-        rows.append((*map(Cell, texts), *_difference_cells(comparison, row, two_ps)))
+        rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps)))
         previous = current
     return Table(header, tuple(rows), _notes(comparison), 3 if all_pairs else 2, _sentences(comparison))
 
 
-def _difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) -> list[Cell]:
+def difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) -> list[Cell]:
     """The cells of a difference; empty in the row of the baseline itself."""
     if row.baseline is None:
         return [Cell("")] * (5 if two_ps else 4)
@@ -87,24 +91,32 @@ def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
     """The number of queries, the test, what was left out, and the findings of the systems."""
+    powers = list(comparison.powers.values())
     return (
-        f"{_queries(comparison)}; p by {_test(comparison)}",
-        "effect: mean / standard deviation of the differences; +/=/−: queries better, equal, worse",
+        f"{_queries(comparison)}; p by {test_text(comparison.method, powers, len(comparison.measures))}",
+        COLUMNS,
         *(f"note: {note}" for note in comparison.notes),
         *notes(comparison.systems),
     )
 
 
+def correction_name(method: Method) -> str:
+    """The name of the correction, such as `Holm`."""
+    return CORRECTED.get(method.correction, "").removesuffix("-corrected")
+
+
 def _sentences(comparison: Comparison) -> tuple[str, ...]:
     """The results as sentences; if there are many, only those of the first measure, or a count."""
-    sentences = comparison.sentences
-    if len(sentences) <= _MAX_SENTENCES:
-        return sentences
     first = comparison.measures[0]
-    of_first = len(sentences) // len(comparison.measures)
+    of_first = len(comparison.sentences) // len(comparison.measures)
     if of_first > _MAX_OF_FIRST:
         return (_significant_count(comparison, first),)
-    if of_first == len(sentences):
+    return first_sentences(comparison.sentences, first, of_first)
+
+
+def first_sentences(sentences: tuple[str, ...], first: str, of_first: int) -> tuple[str, ...]:
+    """The sentences; if there are many, only those of the first measure."""
+    if len(sentences) <= _MAX_SENTENCES or of_first == len(sentences):
         return sentences
     return f"summary for {first}, the first measure:", *sentences[:of_first]
 
@@ -122,27 +134,26 @@ def _queries(comparison: Comparison) -> str:
     return f"{queries}, with {100 * comparison.method.level:g}% confidence intervals"
 
 
-def _test(comparison: Comparison) -> str:
-    method = comparison.method
-    name = f"{_TESTS[method.test]}{_random_draws(comparison)}"
-    sizes = sorted({power.comparisons for power in comparison.powers.values()})
+def test_text(method: Method, powers: Sequence[Power], measures: int) -> str:
+    """The test, how it was computed, and the correction."""
+    name = f"{_TESTS[method.test]}{_random_draws(method, powers)}"
+    sizes = sorted({power.comparisons for power in powers})
     correction = correction_text(method, sizes[-1])
     if method.test == "tukey" or not correction:
         return name
-    per_measure = " per measure" if method.family == "measure" and len(comparison.measures) > 1 else ""
+    per_measure = " per measure" if method.family == "measure" and measures > 1 else ""
     several = enumeration([f"{size:,}" for size in sizes], "or")
     return f"{name}, {correction} over {several} comparisons{per_measure}"
 
 
-def _random_draws(comparison: Comparison) -> str:
+def _random_draws(method: Method, powers: Sequence[Power]) -> str:
     """The number of random draws of the test, if any."""
-    method = comparison.method
     if method.test == "bootstrap":
         return f" ({plural(method.resamples, 'resample')})"
     if method.test not in ("randomization", "tukey"):
         return ""
     permutations = plural(method.permutations, "permutation")
-    exact = [power.nonzero <= MAX_EXACT for power in comparison.powers.values()]
+    exact = [power.nonzero <= MAX_EXACT for power in powers]
     if method.test == "tukey" or not any(exact):
         return f" ({permutations})"
     return " (exact)" if all(exact) else f" ({permutations}; exact if at most {MAX_EXACT} queries differ)"

@@ -1,0 +1,68 @@
+"""The formats that comparisons are converted to and saved in: the same for all queries as for groups of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from karat.output.files import write_text
+from karat.output.tables import Tabular, delimited
+from karat.scores.exports import Rows, to_pandas, to_polars
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+_TEXTS = ("group", "measure", "system", "baseline")
+_COUNTS = ("queries", "wins", "ties", "losses")
+
+
+class ComparisonExports(Tabular):
+    """A comparison as a table, and in files."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers and sentences, as data."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """A record per row, with the same keys in each."""
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """`to_dict()` as JSON; also written to `path` if given."""
+        return write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",") -> str:
+        """The rows as CSV, with all digits; also written to `path` if given."""
+        records = self.records()
+        return write_text(delimited(list(records[0]), [list(record.values()) for record in records], delimiter), path)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        import pyarrow as pa
+
+        records = self.records()
+        texts = tuple(name for name in records[0] if name in _TEXTS)
+        table = Rows(texts, tuple(name for name in records[0] if name not in _TEXTS), records).arrow()
+        table = table.select(list(records[0]))
+        fields = [field.with_type(pa.int64()) if field.name in _COUNTS else field for field in table.schema]
+        return table.cast(pa.schema(fields))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas data frame; what a row does not have, such as the p of a baseline, is NaN."""
+        return to_pandas(self.to_arrow())
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a polars data frame."""
+        return to_polars(self.to_arrow())
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The table in Markdown, followed by the sentences; also written to `path` if given."""
+        return write_text(self.table().markdown(), path)
+
+    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The table as a booktabs tabular; also written to `path` if given."""
+        return write_text(self.table().latex(), path)

@@ -1,0 +1,199 @@
+"""ComparisonSlices: systems compared within each group of queries, to see where one is better or worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from karat.comparison.compute import compare_uncorrected, correct_together
+from karat.comparison.exports import ComparisonExports
+from karat.comparison.result import Comparison, ComparisonRow
+from karat.comparison.sentences import sentence_for
+from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, test_text
+from karat.errors import enumeration, plural, require
+from karat.output.tables import Cell, Table
+from karat.scores.summary import cell_text, nonzero_text, notes
+
+_MIN_QUERIES = 5
+"""the queries that a difference is tested with; with fewer, it can never be significant at 0.05"""
+_MAX_LISTED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonSlices(ComparisonExports):
+    """A comparison within each group of queries, and of all queries.
+
+    The p-values of the groups are corrected over all of them. Differences on fewer than 5 queries are not tested:
+    their p and their interval are None.
+    """
+
+    by: str
+    groups: Mapping[str, Comparison]
+    whole: Comparison
+    valueless: int = 0
+    """how many queries have no value to group by; they are the group (none)"""
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The result of each comparison in words: on all queries, where it is significant, and where it is worse."""
+        return tuple(sentence for sentences in self._by_measure.values() for sentence in sentences)
+
+    @cached_property
+    def _by_measure(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for sentence, row in zip(self.whole.sentences, _differences(self.whole), strict=True):
+            found.setdefault(row.measure, []).extend([sentence, *self._in_groups(row)])
+        return found
+
+    def table(self) -> Table:
+        """A row for each measure, pair of systems and group, and one for all queries."""
+        baselines = list(dict.fromkeys(row.baseline for row in _differences(self.whole)))
+        all_pairs = len(baselines) > 1
+        two_ps = any(row.p != row.p_corrected for _, comparison in self._every() for row in comparison.rows)
+        header = (
+            "measure", "run", *(["baseline"] if all_pairs else []), self.by, "queries", "mean", "baseline mean",
+            "difference" if all_pairs else f"difference from {baselines[0]}", "p",
+            *([f"p ({correction_name(self.whole.method)})"] if two_ps else []), "effect", "+/=/−",
+        )  # fmt: skip
+        rows: list[tuple[Cell, ...]] = []
+        previous = ["", "", ""]
+        for pair in _differences(self.whole):
+            labels = [pair.measure, pair.system, pair.baseline or ""]
+            shown = ["" if labels[: at + 1] == previous[: at + 1] else label for at, label in enumerate(labels)]
+            for label, comparison in self._every():
+                row = _same(comparison, pair)
+                power = comparison.powers[row.measure, row.system, row.baseline or ""]
+                baseline = comparison.systems[row.baseline or ""].combined(row.measure)
+                texts = [
+                    *(shown if all_pairs else shown[:2]), label, f"{power.queries:,}",
+                    *(cell_text(mean, row.measure) for mean in (row.mean, baseline)),
+                ]  # fmt: skip
+                rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps)))
+                shown = ["", "", ""]
+            previous = labels
+        first = self.whole.measures[0]
+        sentences = first_sentences(self.sentences, first, len(self._by_measure[first]))
+        return Table(header, tuple(rows), self._notes, 4 if all_pairs else 3, sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"by", "groups": [{"group", "queries", "rows", "power"}], "all": {...}, "sentences", "notes"}`."""
+        groups = []
+        for label, comparison in self.groups.items():
+            found = comparison.to_dict()
+            groups.append({"group": label, **{name: found[name] for name in ("queries", "rows", "power")}})
+        return {
+            "by": self.by,
+            "groups": groups,
+            "all": self.whole.to_dict(),
+            "sentences": list(self.sentences),
+            "notes": [note.removeprefix("note: ") for note in self._notes],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """The fields of each row, with its group and the number of queries in it; the last group is all queries."""
+        return [
+            {"group": label, "queries": len(comparison.queries), **record}
+            for label, comparison in self._every()
+            for record in comparison.records()
+        ]
+
+    def __repr__(self) -> str:
+        groups = plural(len(self.groups), "group")
+        return f"<ComparisonSlices of {', '.join(self.whole.systems)} by {self.by}: {groups}>"
+
+    def _every(self) -> Iterator[tuple[str, Comparison]]:
+        yield from self.groups.items()
+        yield "all", self.whole
+
+    def _in_groups(self, pair: ComparisonRow) -> list[str]:
+        """A sentence per group with a significant difference, and one on the others, which says where it is worse."""
+        found, others, worse = [], [], []
+        for label, comparison in self.groups.items():
+            row = _same(comparison, pair)
+            if comparison.significant(row):
+                found.append(sentence_for(comparison, row, f" for {self.by}={label}"))
+            elif row.p is not None:
+                others.append(label)
+                if row.difference and not row.is_improvement:
+                    worse.append(f"{label} ({nonzero_text(row.difference, row.measure, '+')})")
+        if others:
+            between = f"{pair.system} and {pair.baseline} on {pair.measure} for {self.by}={_listed(others)}"
+            where_worse = f"; {pair.system} has the worse mean for {_listed(worse)}" if worse else ""
+            found.append(f"no significant difference between {between}{where_worse}")
+        return found
+
+    @cached_property
+    def _notes(self) -> tuple[str, ...]:
+        method, measures = self.whole.method, len(self.whole.measures)
+        powers = [power for comparison in self.groups.values() for power in comparison.powers.values()]
+        queries = f"{plural(len(self.whole.queries), 'query')} in {plural(len(self.groups), 'group')}"
+        corrected = max(power.comparisons for power in powers) > 1
+        lines = [
+            f"{queries}, with {100 * method.level:g}% confidence intervals; p by {test_text(method, powers, measures)}",
+            *(["p of all queries is not corrected over the groups"] if corrected else []),
+            COLUMNS,
+        ]
+        sizes = {label: len(comparison.queries) for label, comparison in self.groups.items()}
+        untested = [f"{label} ({plural(n, 'query')})" for label, n in sizes.items() if n < _MIN_QUERIES]
+        hopeless = [label for label, n in sizes.items() if n >= _MIN_QUERIES and _is_hopeless(self.groups[label])]
+        if untested:
+            lines.append(f"note: not tested, with fewer than {_MIN_QUERIES} queries: {self.by}={_listed(untested)}.")
+        if hopeless:
+            lines.append(f"note: too few queries differ for any significant result: {self.by}={_listed(hopeless)}.")
+        if self.valueless:
+            lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in (none).")
+        return (*lines, *(f"note: {note}" for note in self.whole.notes), *notes(self.whole.systems))
+
+
+def compare_groups(
+    whole: Comparison, by: Any, bins: int | Sequence[float] | None = None, texts: Any = None
+) -> ComparisonSlices:
+    """Compare systems within groups of queries, which `by`, `bins` and `texts` define as in `Scores.slices`."""
+    from karat.analysis.slices import slices
+
+    hint = "Use another test."
+    require(whole.method.test != "tukey", "Tukey's test does not correct over groups of queries", hint)
+    grouped = slices(next(iter(whole.systems.values())), by, bins, texts, None)
+    at = {query: row for row, query in enumerate(whole.queries)}
+    compared = []
+    for of_group in grouped.groups.values():
+        rows = [at[query] for query in of_group.queries]
+        # Findings concern all queries and are shown under the table.
+        systems = {name: replace(scores.take(rows), findings=()) for name, scores in whole.systems.items()}
+        compared.append(_tested_only(compare_uncorrected(whole.method, systems, whole.baseline)))
+    groups = dict(zip(grouped.groups, correct_together(compared), strict=True))
+    return ComparisonSlices(grouped.by, groups, whole, grouped.valueless)
+
+
+def _differences(comparison: Comparison) -> list[ComparisonRow]:
+    return [row for row in comparison.rows if row.baseline is not None]
+
+
+def _tested_only(comparison: Comparison) -> Comparison:
+    """The comparison without p and intervals of differences on very few queries."""
+    rows = []
+    for row in comparison.rows:
+        few = row.baseline is not None and (
+            comparison.powers[row.measure, row.system, row.baseline].queries < _MIN_QUERIES
+        )
+        untested: dict[str, Any] = dict.fromkeys(("p", "p_corrected", "difference_low", "difference_high"))
+        rows.append(replace(row, **untested) if few else row)
+    return replace(comparison, rows=tuple(rows))
+
+
+def _is_hopeless(comparison: Comparison) -> bool:
+    """Whether so few queries differ that no difference could be significant."""
+    return all(power.minimum_p >= power.p_threshold for power in comparison.powers.values())
+
+
+def _same(comparison: Comparison, pair: ComparisonRow) -> ComparisonRow:
+    """The row of the same measure and systems in another comparison."""
+    return comparison.row(pair.measure, pair.system, pair.baseline)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    if len(texts) > _MAX_LISTED:
+        return enumeration([*texts[:_MAX_LISTED], f"{len(texts) - _MAX_LISTED} more"], "and")
+    return enumeration(texts, "and")
