@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -344,6 +345,93 @@ def test_a_saved_pipeline_of_haystack_evaluators_is_loaded_with_karat_evaluators
 def test_the_map_evaluator_of_haystack_is_loaded_with_the_standard_convention() -> None:
     data = {"components": {"map": {"type": "haystack.components.evaluators.document_map.DocumentMAPEvaluator"}}}
     assert Pipeline.from_dict(data).get_component("map").convention == "standard"
+
+
+def saved_sas(token: Any) -> dict[str, Any]:
+    kind = "karat.components.evaluators.sas_evaluator.SASEvaluator"
+    return {"components": {"sas": {"type": kind, "init_parameters": {"model": "wordllama", "token": token}}}}
+
+
+def secret(*names: str) -> dict[str, Any]:
+    """A secret as Haystack saves it."""
+    return {"type": "env_var", "env_vars": list(names), "strict": True}
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        secret("AWS_SECRET_ACCESS_KEY"),
+        {"env_vars": ["AWS_SECRET_ACCESS_KEY"]},
+        {"env_vars": "AWS_SECRET_ACCESS_KEY"},
+        secret("HF_TOKEN", "AWS_SECRET_ACCESS_KEY"),
+        [{"any": {"depth": [secret("AWS_SECRET_ACCESS_KEY")]}}],
+    ],
+)
+def test_a_saved_pipeline_can_name_an_environment_variable_only_if_it_is_allowed(token: Any) -> None:
+    data = saved_sas(token)
+    text = json.dumps(data)
+    loaders: list[Callable[[], Pipeline]] = [
+        lambda: Pipeline.from_dict(data),
+        lambda: Pipeline.loads(text),
+        lambda: Pipeline.load(StringIO(text)),
+    ]
+    for load in loaders:
+        with rejected(
+            r"component sas: the saved pipeline reads 'AWS_SECRET_ACCESS_KEY' from the environment, which was not "
+            r"allowed\. If you trust this pipeline, pass allowed_env_vars=\['AWS_SECRET_ACCESS_KEY'\]\."
+        ):
+            load()
+
+
+def test_a_variable_that_is_allowed_or_a_default_of_the_component_can_be_named() -> None:
+    data = saved_sas(secret("HF_API_TOKEN", "HF_TOKEN"))
+    assert Pipeline.from_dict(data).get_component("sas").token == secret("HF_API_TOKEN", "HF_TOKEN")
+    data = saved_sas(secret("MY_TOKEN", "HF_TOKEN"))
+    text = json.dumps(data)
+    for pipeline in (
+        Pipeline.from_dict(data, allowed_env_vars=["MY_TOKEN"]),
+        Pipeline.loads(text, allowed_env_vars={"MY_TOKEN"}),
+        Pipeline.load(StringIO(text), allowed_env_vars=("MY_TOKEN", "OTHER")),
+    ):
+        assert pipeline.get_component("sas").token == secret("MY_TOKEN", "HF_TOKEN")
+    with rejected(r"reads 'A' and 'B' from the environment.*allowed_env_vars=\['A', 'B'\]"):
+        Pipeline.from_dict(saved_sas(secret("A", "MY_TOKEN", "B")), allowed_env_vars=["MY_TOKEN"])
+    with rejected("allowed_env_vars='MY_TOKEN' is a string"):
+        Pipeline.from_dict(data, allowed_env_vars="MY_TOKEN")
+
+
+def test_variables_in_parameters_of_any_component_are_checked_even_if_it_has_its_own_from_dict() -> None:
+    @component
+    class Client:
+        env_vars = ("CLIENT_KEY",)
+
+        def __init__(self, key: Any) -> None:
+            self.key = key
+
+        @component.output_types(key=str)
+        def run(self) -> dict[str, Any]:
+            return {"key": self.key}
+
+        @classmethod
+        def from_dict(cls, data: dict[str, Any]) -> Client:
+            return cls(**data["init_parameters"])
+
+    kind = f"{Client.__module__}.{Client.__qualname__}"
+    for name, allowed in (("CLIENT_KEY", True), ("HF_TOKEN", False)):
+        data = {"components": {"client": {"type": kind, "init_parameters": {"key": secret(name)}}}}
+        if allowed:
+            assert Pipeline.from_dict(data).get_component("client").key == secret(name)
+        else:
+            with rejected("component client: the saved pipeline reads 'HF_TOKEN' from the environment"):
+                Pipeline.from_dict(data)
+
+
+def test_parameters_that_contain_themselves_can_be_loaded() -> None:
+    suffix: list[Any] = []
+    suffix.append(suffix)
+    kind = f"{Upper.__module__}.{Upper.__qualname__}"
+    data = {"components": {"up": {"type": kind, "init_parameters": {"suffix": suffix}}}}
+    assert Pipeline.from_dict(data).get_component("up").suffix is suffix
 
 
 def test_a_pipeline_and_its_evaluators_can_be_copied_and_pickled() -> None:

@@ -12,7 +12,13 @@ from karat.components.component import Input, inputs_of, may_modify_inputs, outp
 from karat.components.graph import Connection, Graph
 from karat.components.inputs import check_input, checked_inputs
 from karat.components.run_cache import cache_cleared, run_cache
-from karat.components.serialization import component_class, component_from_dict, component_to_dict, from_haystack
+from karat.components.serialization import (
+    check_env_vars,
+    component_class,
+    component_from_dict,
+    component_to_dict,
+    from_haystack,
+)
 from karat.errors import KaratError, plural, require, shown
 
 # One thread at a time: otherwise two threads could load the same model twice.
@@ -65,7 +71,7 @@ class Pipeline:
         `include_outputs_from`.
         """
         given = checked_inputs(self._graph, {} if data is None else data)
-        included = _names(include_outputs_from)
+        included = _names(include_outputs_from, "include_outputs_from")
         for name in included:
             self.get_component(name)
         self.warm_up()
@@ -124,12 +130,14 @@ class Pipeline:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Pipeline:
+    def from_dict(cls, data: Mapping[str, Any], *, allowed_env_vars: Collection[str] = ()) -> Pipeline:
         """The pipeline from the dictionary that `to_dict` returned, of karat or of Haystack.
 
         Haystack's components are replaced by karat's of the same name. Only classes that are registered with
-        `component` are instantiated.
+        `component` are instantiated. The dictionary can name an environment variable only if it is one that the
+        component reads by default (HF_API_TOKEN and HF_TOKEN for SASEvaluator), or is in `allowed_env_vars`.
         """
+        allowed = _names(allowed_env_vars, "allowed_env_vars")
         parts = {key: _part(data, key, kind) for key, kind in _PARTS.items()}
         pipeline = cls(parts["metadata"])
         for name, description in parts["components"].items():
@@ -137,6 +145,7 @@ class Pipeline:
                 _part(description, "type", str)
                 description = from_haystack(description)
                 kind = component_class(description["type"])
+                check_env_vars(kind, description, allowed)
                 pipeline.add_component(name, component_from_dict(kind, description))
             except KaratError as error:
                 raise _with_component(error, name)  # noqa: B904  # it is the same error
@@ -155,8 +164,8 @@ class Pipeline:
             ) from None
 
     @classmethod
-    def loads(cls, text: str | bytes) -> Pipeline:
-        """The pipeline from a JSON string that `dumps` returned. Only registered classes are instantiated."""
+    def loads(cls, text: str | bytes, *, allowed_env_vars: Collection[str] = ()) -> Pipeline:
+        """The pipeline from a JSON string that `dumps` returned. What it can do is limited as in `from_dict`."""
         try:
             data = json.loads(text, object_pairs_hook=_unique_keys)
         except KaratError:
@@ -166,16 +175,16 @@ class Pipeline:
                 f"this is not a pipeline in JSON: {error}",
                 hint="Pass the string that dumps returned. Use load for an open file, and from_dict for a dictionary.",
             ) from None
-        return cls.from_dict(data)
+        return cls.from_dict(data, allowed_env_vars=allowed_env_vars)
 
     def dump(self, file: TextIO) -> None:
         """Write the pipeline to an open file as JSON."""
         file.write(self.dumps())
 
     @classmethod
-    def load(cls, file: TextIO) -> Pipeline:
-        """Read a pipeline from an open file that `dump` wrote."""
-        return cls.loads(file.read())
+    def load(cls, file: TextIO, *, allowed_env_vars: Collection[str] = ()) -> Pipeline:
+        """Read a pipeline from an open file that `dump` wrote. What it can do is limited as in `from_dict`."""
+        return cls.loads(file.read(), allowed_env_vars=allowed_env_vars)
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Pipeline) else NotImplemented
@@ -215,9 +224,9 @@ def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return unique
 
 
-def _names(given: Collection[str] | None) -> Collection[str]:
+def _names(given: Collection[str] | None, parameter: str) -> Collection[str]:
     if isinstance(given, str):
-        raise KaratError(f"include_outputs_from={given!r} is a string", hint=f"Pass a set of names: {{{given!r}}}.")
+        raise KaratError(f"{parameter}={given!r} is a string", hint=f"Pass a set of names: {{{given!r}}}.")
     return given or ()
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from typing import Any, Self
 
 from karat.components.component import registered, type_name
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, did_you_mean, enumeration, shown
 
 
 def component_class(name: str) -> type:
@@ -34,6 +34,36 @@ def from_haystack(description: Mapping[str, Any]) -> Mapping[str, Any]:
         # Haystack's evaluator has no such parameter, and uses the standard convention since 3.1.
         parameters = {"convention": "standard", **parameters}
     return {**description, "type": f"karat.{name.removeprefix('haystack.')}", "init_parameters": parameters}
+
+
+def check_env_vars(cls: type, description: Mapping[str, Any], allowed: Collection[str]) -> None:
+    """Reject a saved component that reads environment variables other than those that are allowed.
+
+    A class can list variables that are always allowed for it: `env_vars = ("HF_TOKEN",)`. A file must not name others,
+    because a component may send what it reads to a server.
+    """
+    permitted = {*allowed, *getattr(cls, "env_vars", ())}
+    refused = [name for name in dict.fromkeys(_env_vars(description)) if name not in permitted]
+    if refused:
+        names = enumeration([shown(name) for name in refused], "and")
+        raise KaratError(
+            f"the saved pipeline reads {names} from the environment, which was not allowed",
+            hint=f"If you trust this pipeline, pass allowed_env_vars=[{', '.join(map(shown, refused))}].",
+        )
+
+
+def _env_vars(description: object) -> Iterator[str]:
+    """The environment variables named anywhere in a description, as Haystack saves a Secret."""
+    waiting: list[Any] = [description]
+    seen: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or not isinstance(value, Mapping | list | tuple):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Mapping) and (names := value.get("env_vars")):
+            yield from map(str, names if isinstance(names, list | tuple | set | frozenset) else [names])
+        waiting.extend(value.values() if isinstance(value, Mapping) else value)
 
 
 def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, a
 from karat.components.serialization import SerializableComponent
 from karat.errors import KaratError, shown
 
-_ENVIRONMENT = {"type": "env_var", "env_vars": ["HF_API_TOKEN", "HF_TOKEN"], "strict": False}
+_VARIABLES = ("HF_API_TOKEN", "HF_TOKEN")
+_ENVIRONMENT = {"type": "env_var", "env_vars": list(_VARIABLES), "strict": False}
 
 
 @component
@@ -33,6 +34,7 @@ class SASEvaluator(SerializableComponent):
     """
 
     modifies_inputs = False
+    env_vars = _VARIABLES
 
     def __init__(
         self,
