@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Ties = Literal["trec", "input", "best", "worst"]
 Missing = Literal["zero", "skip"]
+Names = Literal["canonical", "asked"]
 Duplicates = Literal["error", "first"]
 Format = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
 Test = Literal["randomization", "t", "wilcoxon", "bootstrap", "tukey"]

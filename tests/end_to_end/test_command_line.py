@@ -778,3 +778,18 @@ def test_importing_karat_loads_nothing_heavy(program: str) -> None:
     heavy = ["numpy", "pyarrow", "scipy", "pandas", "rich.table"]
     code = f"{program}; import sys; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout == "[]\n"
+
+
+def test_measures_are_named_as_they_were_asked_for_if_the_option_says_so(folder: Path) -> None:
+    words = ["evaluate", "truth.qrels", "good.trec", "-m", "map", "-m", "P_1,5", "--rel", "2"]
+    names = {"canonical": ["AP(rel=2)", "P(rel=2)@1", "P(rel=2)@5"], "asked": ["map", "P_1", "P_5"]}
+    for option, expected in names.items():
+        for more in (["--format", "csv"], ["--format", "csv", "--per-query"]):
+            done = run_here(folder, *words, "--names", option, *more)
+            assert done.stdout.split("\n")[0].split(",")[1:] == expected
+        done = run_here(folder, *words, "--names", option, "-o", f"{option}.json")
+        assert list(json.loads((folder / f"{option}.json").read_text())["means"]) == expected
+    assert Scores.load(folder / "asked.json").means == Scores.load(folder / "canonical.json").means
+    done = run_here(folder, *words, "--names", "asked", "--bounds")
+    assert done.stderr.startswith("karat: --names and --bounds cannot be combined")
+    assert "map" in run_here(folder, *words, "--names", "asked").stdout

@@ -9,7 +9,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.completion import complete_measure
 from karat.cli.parser import Command
-from karat.options import Missing
+from karat.options import Missing, Names
 
 
 @click.command("answers", cls=Command)
@@ -36,6 +36,7 @@ from karat.options import Missing
     shell_complete=complete_measure,
 )
 @opt.per_query
+@opt.names
 @opt.intervals
 @click.option("--explain", metavar="QUERY", help="Compare the answer to one question with each of its gold answers.")
 @opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every question")
@@ -54,6 +55,7 @@ def command(
     predictions: tuple[str, ...],
     measures: tuple[str, ...],
     per_query: bool,
+    names: Names,
     ci: bool,
     explain: str | None,
     format: str | None,  # noqa: A002
@@ -73,15 +75,15 @@ def command(
     if not predictions:
         hint = "Add a file of predicted answers. Results that contain both are evaluated by `karat evaluate`."
         raise KaratError("gold answers without predicted answers cannot be evaluated", where=truth, hint=hint)
-    names, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
-    select_measures(names, subjects=("answers",))
-    output = Output(format, file, per_query, 0.95 if ci else None, explain)
+    chosen, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
+    select_measures(chosen, subjects=("answers",))
+    output = Output(format, file, per_query, 0.95 if ci else None, explain, names=names)
     check_output(output)
     field_names = parse_fields(fields)
     golds = read_gold_answers(truth, field_names)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))
     scores = {
-        name: evaluate_answers(golds, path, names, missing=missing, fields=field_names, name=name)
+        name: evaluate_answers(golds, path, chosen, missing=missing, fields=field_names, name=name)
         for name, path in by_name.items()
     }
     print_scores(with_findings(scores, findings), output)

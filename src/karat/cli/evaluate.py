@@ -8,6 +8,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.parser import Command
+from karat.options import Names
 
 
 @click.command("evaluate", cls=Command)
@@ -21,6 +22,7 @@ from karat.cli.parser import Command
 @opt.file_argument("runs", "RUN...", "TREC runs. After a results file: more results files.", several=True)
 @opt.measures
 @opt.per_query
+@opt.names
 @opt.intervals
 @click.option("--explain", metavar="QUERY", help="Show which documents of a query were hits, rank by rank.")
 @click.option(
@@ -36,6 +38,7 @@ def command(
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     per_query: bool,
+    names: Names,
     ci: bool,
     explain: str | None,
     bounds: bool,
@@ -61,7 +64,9 @@ def command(
     if (bounds or by is not None) and (len(chosen) > 1 or (by is not None and per_query)):
         both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
-    output = Output(format, file, per_query, 0.95 if ci else None, explain, is_scores=not (bounds or by))
+    if names == "asked" and (bounds or by is not None or explain is not None):
+        raise KaratError(f"--names and {chosen[0]} cannot be combined", hint="Leave one of them out.")
+    output = Output(format, file, per_query, 0.95 if ci else None, explain, is_scores=not (bounds or by), names=names)
     check_output(output)
     grouping = read_grouping(by, texts)
     scores = load_systems(paths, Evaluation(measures, options, fields))

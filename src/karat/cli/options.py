@@ -10,7 +10,7 @@ import click
 from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import FileType, InputColumn, InputFile, OutputFile
 from karat.cli.parser import Argument
-from karat.options import EVALUATION_OPTIONS, Correction, Format, Option, Queries, Test, check_choice
+from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option, Queries, Test, check_choice
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
@@ -138,6 +138,9 @@ texts = click.option(
     help="The query texts for --by length, such as queries.jsonl:text.",
 )
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
+names = choice_option(
+    "names", get_args(Names), "canonical", "Name measures as karat does (AP), or as they were asked for (map)."
+)
 intervals = click.option("--ci", is_flag=True, help="Show 95% confidence intervals (bootstrap).")
 test = choice_option("test", get_args(Test), "randomization", "Significance test. Use tukey for many systems.")
 correction = choice_option(

@@ -11,10 +11,12 @@ from typing import Any
 
 from karat.cli.terminal import print_error, print_table, print_text, write_output
 from karat.errors import KaratError, printable, require
+from karat.options import Names
 from karat.output.files import write_text
 from karat.output.tables import Table, delimited
 from karat.scores import Scores, SystemScores
 from karat.scores.exports import mean_rows, query_rows
+from karat.scores.names import with_names
 from karat.scores.summary import by_measure, by_query, notes, summary
 
 _FORMAT_OF_SUFFIX = {
@@ -42,6 +44,8 @@ class Output:
     """the query to explain, if one is explained"""
     is_scores: bool = True
     """whether the output is scores, which a Parquet file can contain"""
+    names: Names = "canonical"
+    """how measures are named"""
 
     @property
     def format(self) -> str:
@@ -75,6 +79,7 @@ def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
     if output.explain is not None:
         _print_explanation(scores, output.explain, output)
         return
+    scores = {name: with_names(of_run, output.names) for name, of_run in scores.items()}
     if output.file is None and output.format == "table":
         narrower = None if output.per_query else partial(by_measure, scores, output.level)
         print_table(_table(scores, output), narrower)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -22,6 +22,8 @@ from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
     Measures,
+    Selection,
+    asked_names,
     listed_measures,
     select_measures,
     subject_of,
@@ -86,7 +88,7 @@ def evaluate(
 def _evaluate(
     truth: Any,
     run: Any,
-    measures: Collection[Measure],
+    measures: Selection,
     settings: Mapping[str, Any],
     truth_columns: Mapping[str, str] | None = None,
     run_columns: Mapping[str, str] | None = None,
@@ -135,7 +137,9 @@ def _evaluate(
     found = findings(judged, observations, list(measures), settings["missing"], matcher)
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
     fingerprint = Fingerprint(truths, str(matcher), recorded)
-    return Scores(judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint)
+    return Scores(
+        judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked_names(measures)
+    )
 
 
 def _need_spans(measures: Iterable[Measure]) -> bool:
@@ -231,9 +235,9 @@ def evaluate_results(
     selected = select_measures(names, settings["rel"], read.parts)
 
     parts: list[Scores] = []
-    if of_documents := [measure for measure in selected if subject_of(measure) == "documents"]:
+    if of_documents := {each: names for each, names in selected.items() if subject_of(each) == "documents"}:
         parts.append(_evaluate_documents(read, of_documents, settings, name))
-    if of_answers := [measure for measure in selected if subject_of(measure) == "answers"]:
+    if of_answers := {each: names for each, names in selected.items() if subject_of(each) == "answers"}:
         parts.append(score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name))
 
     scores = merge(parts, read.queries, list(map(str, selected)), name)
@@ -241,7 +245,7 @@ def evaluate_results(
     return replace(scores, findings=(*scores.findings, *unscored, *empty_results(read.empty)))
 
 
-def _evaluate_documents(read: Results, measures: Collection[Measure], settings: Mapping[str, Any], name: str) -> Scores:
+def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Scores:
     """Evaluate the documents of results; errors name the results as their place."""
     try:
         return _evaluate(read.truth, read.run, measures, settings, name=name)

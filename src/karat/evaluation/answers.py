@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from karat.answers import Answers
 from karat.errors import require
 from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
 from karat.options import Missing, check_choice
-from karat.registry import Measure
-from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, select_measures
+from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, asked_names, select_measures
 from karat.scores import Scores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources.answer_rows import source_name
@@ -57,7 +56,7 @@ def evaluate_answers(
 def score_answers(
     golds: Mapping[str, Sequence[str] | None],
     predicted: Mapping[str, str | None],
-    measures: Collection[Measure],
+    measures: Selection,
     missing: Missing,
     name: str,
     where: str,
@@ -86,4 +85,5 @@ def score_answers(
     texts = dict(zip(answers.queries, answers.golds, strict=True))
     digests = LazyDigests(lambda: {query: digest(set(golds)) for query, golds in texts.items()})
     fingerprint = Fingerprint({"answers": digests}, options={"missing": missing})
-    return Scores(answers.queries, values, tuple(found), name, answers=answers, fingerprint=fingerprint)
+    asked = asked_names(measures)
+    return Scores(answers.queries, values, tuple(found), name, answers=answers, fingerprint=fingerprint, asked=asked)

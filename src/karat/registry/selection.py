@@ -40,6 +40,15 @@ def select_measures(
     return selected
 
 
+def asked_names(selection: Selection) -> dict[str, str]:
+    """The names by which measures were asked for, and the canonical name of each.
+
+    >>> asked_names(select_measures(["map", "P@5"], rel=2))
+    {'map': 'AP(rel=2)', 'P@5': 'P(rel=2)@5'}
+    """
+    return {asked: str(measure) for measure, names in selection.items() for asked in names}
+
+
 def listed_measures(measures: Measures) -> list[str | Measure]:
     """Measures one by one. Each of those given may be a measure, or a text with the names of several.
 

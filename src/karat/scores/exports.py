@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import KaratError, require, shown
+from karat.options import Names
 from karat.output.files import write_text, write_whole
 from karat.output.tables import Table, Tabular, delimited
+from karat.scores.names import with_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +85,7 @@ class Exports(Tabular):
     """The scores of one system, or of several: as a table, and in files."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
         """All that is saved, as data."""
 
     @abstractmethod
@@ -91,7 +93,7 @@ class Exports(Tabular):
         """The scores of each system, by its name."""
 
     @abstractmethod
-    def _rows(self) -> Rows:
+    def _rows(self, names: Names = "canonical") -> Rows:
         """A row per query."""
 
     def table(self, level: float | None = None) -> Table:
@@ -100,15 +102,16 @@ class Exports(Tabular):
 
         return summary(self._by_system(), level)
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_json(self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical") -> str:
         """`to_dict()` as JSON, also written to a file if a path is given."""
-        return write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+        data = self.to_dict(names=names)
+        return write_text(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+    def to_parquet(self, path: str | os.PathLike[str], *, names: Names = "canonical") -> None:
         """Write the values of all queries to a Parquet file."""
         import pyarrow.parquet as pq
 
-        table = self._arrow()
+        table = self._arrow(names)
         write_whole(path, lambda file: pq.write_table(table, file))
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -119,22 +122,23 @@ class Exports(Tabular):
         """The table that is printed, as a booktabs tabular; also written to a file if a path is given."""
         return write_text(self.table().latex(), path)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, names: Names = "canonical") -> None:
         """Write all values to a .json, .csv or .parquet file, which `load` reads; a CSV file has only values."""
         writers: dict[str, Callable[[], object]] = {
-            ".json": lambda: self.to_json(path),
-            ".csv": lambda: write_text(self._rows().csv(), path),
-            ".parquet": lambda: self.to_parquet(path),
+            ".json": lambda: self.to_json(path, names=names),
+            ".csv": lambda: write_text(self._rows(names).csv(), path),
+            ".parquet": lambda: self.to_parquet(path, names=names),
         }
         suffix = Path(path).suffix.lower()
         hint = "For a table in a document, use to_markdown or to_latex."
         require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, where=os.fspath(path))
         writers[suffix]()
 
-    def _arrow(self) -> pa.Table:
+    def _arrow(self, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per query, and with all else that is saved in its metadata."""
-        about = {name: {"measures": list(each.measures), **_about(each)} for name, each in self._by_system().items()}
-        return self._rows().arrow({"runs": about})
+        systems = {name: with_names(each, names) for name, each in self._by_system().items()}
+        about = {name: {"measures": list(each.measures), **_about(each)} for name, each in systems.items()}
+        return self._rows(names).arrow({"runs": about})
 
 
 def document(scores: Scores) -> dict[str, Any]:
@@ -150,6 +154,8 @@ def document(scores: Scores) -> dict[str, Any]:
 def _about(scores: Scores) -> dict[str, Any]:
     """What is saved besides names and values."""
     about: dict[str, Any] = {"findings": [finding.to_dict() for finding in scores.findings]}
+    if any(asked != column for asked, column in scores.asked.items()):
+        about["asked"] = dict(scores.asked)
     fingerprint = scores.fingerprint
     return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
 

@@ -79,8 +79,11 @@ class ScoreTable:
         places = np.array(rows, np.int64)
         saved = about.get("fingerprint")
         fingerprint = None if saved is None else Fingerprint.from_dict(saved, self.where)
+        asked = _asked(about.get("asked", {}), self.where)
+        if not columns.keys() <= set(asked.values()):  # the columns have the names that were asked for
+            columns = {asked.get(measure, measure): column for measure, column in columns.items()}
         numbers = {measure: column[places] for measure, column in columns.items()}
-        return Scores(tuple(own), numbers, findings, name, fingerprint=fingerprint)
+        return Scores(tuple(own), numbers, findings, name, fingerprint=fingerprint, asked=asked)
 
     @cached_property
     def saved_measures(self) -> set[str]:
@@ -162,6 +165,13 @@ def _number(value: Any) -> float | None:
         return None
     except OverflowError:  # an integer beyond the range of floats
         return math.inf
+
+
+def _asked(data: Any, where: str) -> dict[str, str]:
+    """The names that were asked for, and the canonical name of each."""
+    valid = isinstance(data, dict) and all(isinstance(text, str) for pair in data.items() for text in pair)
+    require(valid, "the names of its measures are damaged", "Save the scores again.", where=where)
+    return dict(data)
 
 
 def _findings(data: Any, where: str) -> tuple[Finding, ...]:

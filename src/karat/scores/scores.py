@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +14,15 @@ import numpy as np
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure, meanings
-from karat.options import check_level
+from karat.options import Names, check_level
 from karat.output.files import write_text
+from karat.registry.registry import several_measures
+from karat.registry.selection import Measures
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.exports import Exports, Rows, document, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
+from karat.scores.names import QueryValues, with_names
 from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -41,7 +44,9 @@ class Scores(Exports):
 
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
     `evidence` and `answers` are the data that the scores were computed from; `without_evidence()` releases them.
-    `fingerprint` identifies the ground truth and the options; scores that karat did not compute have none.
+    `fingerprint` identifies the ground truth and the options; scores that karat did not compute have none. `asked` maps
+    the names that measures were asked for by to their columns; they can be looked up by these names, and by any other
+    spelling.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -49,6 +54,8 @@ class Scores(Exports):
     0.75
     >>> scores.per_query["r"]
     {'RR': 0.5, 'P@1': 0.0}
+    >>> scores["mrr"], scores.per_query["r"]["recip_rank"]
+    (0.75, 0.5)
     """
 
     queries: tuple[str, ...]
@@ -58,10 +65,12 @@ class Scores(Exports):
     evidence: Evidence | None = field(default=None, repr=False)
     answers: Answers | None = field(default=None, repr=False)
     fingerprint: Fingerprint | None = field(default=None, repr=False)
+    asked: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
-        return {**self.__dict__, "evidence": None, "answers": None, "fingerprint": self._computed_fingerprint()}
+        state = {name: self.__dict__[name] for name in self.__dataclass_fields__}
+        return {**state, "evidence": None, "answers": None, "fingerprint": self._computed_fingerprint()}
 
     def __post_init__(self) -> None:
         for column in self.values.values():
@@ -113,9 +122,14 @@ class Scores(Exports):
 
     @cached_property
     def per_query(self) -> dict[str, dict[str, float | None]]:
-        """The values of each query; None is null."""
-        columns = {name: _nullable(column) for name, column in self.values.items()}
-        return {query: {name: columns[name][at] for name in columns} for at, query in enumerate(self.queries)}
+        """The values of each query; None is null. A measure can be looked up by any of its names."""
+        columns = [_nullable(column) for column in self.values.values()]
+        rows = zip(*columns, strict=True) if columns else [()] * len(self.queries)
+        column = cache(self._name)
+        return {
+            query: QueryValues(zip(self.values, row, strict=True), column)
+            for query, row in zip(self.queries, rows, strict=True)
+        }
 
     def column(self, measure: str | Measure) -> Floats:
         """A measure's value for each query, in the order of `queries`; NaN is null."""
@@ -220,10 +234,14 @@ class Scores(Exports):
 
         return slices(self, by, bins, texts, level)
 
-    def only(self, measures: Sequence[str | Measure]) -> Scores:
+    def only(self, measures: Measures) -> Scores:
         """The scores of some of the measures."""
-        names = dict.fromkeys(self._name(measure) for measure in measures)
-        return replace(self, values={name: self.values[name] for name in names})
+        names: dict[str, None] = {}
+        for given in [measures] if isinstance(measures, str | Measure) else measures:
+            several = [] if given in self else several_measures(str(given))
+            names |= dict.fromkeys(map(self._name, several or [str(given)]))
+        asked = {name: column for name, column in self.asked.items() if column in names}
+        return replace(self, values={name: self.values[name] for name in names}, asked=asked)
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""
@@ -239,25 +257,29 @@ class Scores(Exports):
         """The fingerprint without the ground truth that it is computed from."""
         return None if self.fingerprint is None else self.fingerprint.computed()
 
-    def to_arrow(self) -> pa.Table:
-        """The table as an Arrow table, with the findings and the fingerprint in its metadata."""
-        return self._arrow()
+    def to_arrow(self, *, names: Names = "canonical") -> pa.Table:
+        """The table as an Arrow table, with the findings and the fingerprint in its metadata.
 
-    def to_pandas(self) -> pd.DataFrame:
+        In this and all other formats, the columns have the canonical names of the measures, or those that were asked
+        for (`names="asked"`).
+        """
+        return self._arrow(names)
+
+    def to_pandas(self, *, names: Names = "canonical") -> pd.DataFrame:
         """The table as a pandas data frame."""
-        return to_pandas(self._rows().arrow())
+        return to_pandas(self._rows(names).arrow())
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self, *, names: Names = "canonical") -> pl.DataFrame:
         """The table as a polars data frame."""
-        return to_polars(self._rows().arrow())
+        return to_polars(self._rows(names).arrow())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
         """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings", "fingerprint"}`."""
-        return document(self)
+        return document(with_names(self, names))
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_csv(self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical") -> str:
         """The table as CSV, with all digits, also written to a file if a path is given."""
-        return write_text(self._rows().csv(), path)
+        return write_text(self._rows(names).csv(), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scores:
@@ -269,8 +291,8 @@ class Scores(Exports):
     def _by_system(self) -> Mapping[str, Scores]:
         return {self.name: self}
 
-    def _rows(self) -> Rows:
-        return query_rows(self._by_system(), named=False)
+    def _rows(self, names: Names = "canonical") -> Rows:
+        return query_rows({self.name: with_names(self, names)}, named=False)
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
@@ -281,8 +303,11 @@ class Scores(Exports):
         text = str(measure)
         if text in self.values:
             return text
+        if text in self.asked:
+            return self.asked[text]
         canonical = [str(measure) for measure in meanings(text)] or [text]
         names = [name for name in canonical if name in self.values]
+        names = names or list(dict.fromkeys(name for each in canonical for name in self._columns.get(each, ())))
         if len(names) > 1:
             raise KaratError(
                 f"{text} is ambiguous: it can mean {' or '.join(names)}", hint=f"Write {' or '.join(names)}."
@@ -293,6 +318,15 @@ class Scores(Exports):
         measures = ", ".join(self.values) or "none"
         hint = f"{near} The measures are {measures}.".strip()
         raise KaratError(f"these scores have no {shown(canonical[0])}", hint=hint)
+
+    @cached_property
+    def _columns(self) -> dict[str, list[str]]:
+        """The columns by the canonical name of what was asked for: with `rel=2`, `AP` and `map` are `AP(rel=2)`."""
+        columns: dict[str, list[str]] = {}
+        for name, column in {**{name: name for name in self.values}, **self.asked}.items():
+            for measure in meanings(name):
+                columns.setdefault(str(measure), []).append(column)
+        return columns
 
 
 def _all_null(measure: str) -> KaratError:

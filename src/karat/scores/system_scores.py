@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.measures import Measure
+from karat.options import Names
 from karat.output.files import write_text
+from karat.registry.selection import Measures
 from karat.scores.exports import Exports, Rows, document, mean_rows, query_rows, to_pandas, to_polars
+from karat.scores.names import with_names
 from karat.scores.scores import Scores
 
 if TYPE_CHECKING:
@@ -69,8 +72,9 @@ class SystemScores(Exports, Mapping[str, Scores]):
         """The values of each system over all queries."""
         return {name: scores.means for name, scores in self.systems.items()}
 
-    def only(self, measures: Sequence[str | Measure]) -> SystemScores:
+    def only(self, measures: Measures) -> SystemScores:
         """The scores of some of the measures."""
+        measures = measures if isinstance(measures, str | Measure) else list(measures)
         return SystemScores({name: scores.only(measures) for name, scores in self.systems.items()})
 
     def without_evidence(self) -> SystemScores:
@@ -90,28 +94,30 @@ class SystemScores(Exports, Mapping[str, Scores]):
 
         return compare(self, baseline, **options)
 
-    def to_arrow(self, *, per_query: bool = False) -> pa.Table:
+    def to_arrow(self, *, per_query: bool = False, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per system, or per system and query: `run`, `query`, and the measures."""
-        return self._arrow() if per_query else mean_rows(self.systems).arrow()
+        return self._arrow(names) if per_query else mean_rows(self._named(names)).arrow()
 
-    def to_pandas(self, *, per_query: bool = False) -> pd.DataFrame:
+    def to_pandas(self, *, per_query: bool = False, names: Names = "canonical") -> pd.DataFrame:
         """A pandas data frame with a row per system, or per system and query: `run`, `query`, and the measures."""
-        return to_pandas(self.to_arrow(per_query=per_query))
+        return to_pandas(self.to_arrow(per_query=per_query, names=names))
 
-    def to_polars(self, *, per_query: bool = False) -> pl.DataFrame:
+    def to_polars(self, *, per_query: bool = False, names: Names = "canonical") -> pl.DataFrame:
         """A polars data frame with a row per system, or per system and query: `run`, `query`, and the measures."""
-        return to_polars(self.to_arrow(per_query=per_query))
+        return to_polars(self.to_arrow(per_query=per_query, names=names))
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None, *, per_query: bool = False) -> str:
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, *, per_query: bool = False, names: Names = "canonical"
+    ) -> str:
         """CSV with a line per system, or per system and query, with all digits; also written to a file if given.
 
         `load` reads the values per query, which `save` writes, but not those per system.
         """
-        return write_text((self._rows() if per_query else mean_rows(self.systems)).csv(), path)
+        return write_text((self._rows(names) if per_query else mean_rows(self._named(names))).csv(), path)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
         """`{"runs": {name: {"name", "means", "queries": [...], "findings"}}}`."""
-        return {"runs": {name: document(scores) for name, scores in self.systems.items()}}
+        return {"runs": {name: document(scores) for name, scores in self._named(names).items()}}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SystemScores:
@@ -129,8 +135,11 @@ class SystemScores(Exports, Mapping[str, Scores]):
     def _by_system(self) -> Mapping[str, Scores]:
         return self.systems
 
-    def _rows(self) -> Rows:
-        return query_rows(self.systems, named=True)
+    def _rows(self, names: Names = "canonical") -> Rows:
+        return query_rows(self._named(names), named=True)
+
+    def _named(self, names: Names) -> dict[str, Scores]:
+        return {name: with_names(scores, names) for name, scores in self.systems.items()}
 
 
 def check_systems(systems: object) -> None:
