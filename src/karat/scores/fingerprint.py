@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from karat import __version__
-from karat.errors import plural, require, shown
+from karat.errors import first_few, plural, require, shown
 
 # The kinds of data that measures read: how the gold data of each is called, and what it is given for.
 _GOLD = {"judged": ("ground truth", "query"), "answers": ("gold answers", "question"), "spans": ("gold spans", "query")}
 # The options that change the values of queries, and for which kinds. `missing` and `duplicates` only decide which
 # queries and runs are accepted, and `rel` is in the names of the measures.
 _CHANGES_VALUES = {"ties": {"judged"}, "ignore_identical_ids": {"judged", "spans"}}
-_SHOWN_QUERIES = 3
 _DIGEST = re.compile("[0-9a-f]{16}")
 
 
@@ -63,9 +62,8 @@ class Fingerprint:
         if not changed:
             return ""
         gold, noun = _GOLD[kind]
-        more = len(changed) - _SHOWN_QUERIES
-        some = ", ".join(changed[:_SHOWN_QUERIES]) + (f" and {more:,} more" if more > 0 else "")
-        return f"against different {gold} for {len(changed):,} of {plural(len(queries), noun)} ({some})"
+        count = f"{len(changed):,} of {plural(len(queries), noun)}"
+        return f"against different {gold} for {count} ({first_few(changed)})"
 
     def to_dict(self, queries: Iterable[str]) -> dict[str, Any]:
         """`{"karat": version, "match", "options", "truths": {kind: {query: digest}}}`, for these queries."""
