@@ -84,6 +84,23 @@ def test_other_matching_and_options_are_refused_and_named(folder: Path, command:
     assert f"were evaluated with match {both[0]}; with ties={both[1]}. " in refused.stderr
 
 
+@pytest.mark.parametrize("file", ["both.json", "both.parquet"])
+def test_several_systems_in_one_file_keep_their_fingerprints(folder: Path, file: str) -> None:
+    (folder / "other.trec").write_text(RUN.replace(" b 2 1 ", " b 2 3 "))
+    saved = run_here(folder, "evaluate", "truth.qrels", "run.trec", "other.trec", "-m", "RR", "-o", file)
+    assert saved.returncode == 0, saved.stderr
+    assert "ground truth" not in run_here(folder, "compare", file).stdout
+    refused = run_here(folder, "compare", "changed.qrels", file, "run.trec")
+    assert (refused.returncode, REFUSED in refused.stderr) == (2, True)
+
+
+def test_a_diff_says_which_queries_were_left_out(folder: Path) -> None:
+    (folder / "truth.qrels").write_text("q 0 a 1\ns 0 c 1\n")
+    save(folder, "saved.json")
+    done = run_here(folder, *words("diff", "saved.json", "--queries", "common"))
+    assert "note: run: 1 of 3 queries left out (not in all systems)." in done.stdout
+
+
 def test_a_damaged_fingerprint_is_one_line_that_names_the_file(folder: Path) -> None:
     save(folder, "saved.json")
     path = folder / "saved.json"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from karat import Document, KaratError, Scores, compare, evaluate, evaluate_answers, evaluate_results, evaluate_runs
 from karat.gating.gate import gate
 from karat.gating.rules import Rule
+from karat.scores import SystemScores
 from karat.scores.fingerprint import Fingerprint
 from karat.testing import assert_scores
 
@@ -191,6 +193,35 @@ def test_a_fingerprint_is_kept(scores: Scores, way: str, tmp_path: Path) -> None
     assert kept == scores.fingerprint
     assert kept.match == "id"
     assert kept.options == {"ties": "trec", "missing": "zero", "duplicates": "error", "ignore_identical_ids": False}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+def test_each_system_in_a_file_has_its_own_fingerprint(suffix: str, tmp_path: Path) -> None:
+    systems = SystemScores({"one": evaluate(TRUTH, RUN, "RR"), "two": evaluate({**TRUTH, "r": ["x"]}, RUN, "RR")})
+    systems.save(tmp_path / f"both{suffix}")
+    loaded = SystemScores.load(tmp_path / f"both{suffix}")
+    assert [scores.fingerprint for scores in loaded.values()] == [scores.fingerprint for scores in systems.values()]
+    with pytest.raises(KaratError, match="one and two were evaluated against different ground truth for 1 of 3"):
+        loaded.compare()
+    assert loaded.compare(force=True).notes
+
+
+def test_rows_of_a_parquet_file_can_be_sorted_and_filtered(tmp_path: Path) -> None:
+    table = evaluate(TRUTH, RUN, "RR").to_arrow()
+    pq.write_table(table.take([2, 0]), tmp_path / "some.parquet")
+    some = Scores.load(tmp_path / "some.parquet")
+    assert some.queries == ("s", "q")
+    assert compare({"some": some, "all": evaluate(TRUTH, RUN, "RR")}, queries="common").notes == (
+        "all: 1 of 3 queries left out (not in all systems).",
+    )
+
+
+def test_a_damaged_fingerprint_in_a_parquet_file_is_an_error(tmp_path: Path) -> None:
+    table = evaluate(TRUTH, RUN, "RR").to_arrow()
+    about = table.schema.metadata[b"karat"].replace(b'"match": "id"', b'"match": 5')
+    pq.write_table(table.replace_schema_metadata({b"karat": about}), tmp_path / "damaged.parquet")
+    with pytest.raises(KaratError, match="its fingerprint is damaged"):
+        Scores.load(tmp_path / "damaged.parquet")
 
 
 def test_csv_files_and_scores_from_elsewhere_have_no_fingerprint(tmp_path: Path) -> None:

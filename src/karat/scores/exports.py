@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from karat.errors import KaratError, require, shown
 from karat.options import Names
@@ -109,10 +109,8 @@ class Exports(Tabular):
 
     def to_parquet(self, path: str | os.PathLike[str], *, names: Names = "canonical") -> None:
         """Write the values of all queries to a Parquet file."""
-        import pyarrow.parquet as pq
-
         table = self._arrow(names)
-        write_whole(path, lambda file: pq.write_table(table, file))
+        write_whole(path, lambda file: _write_parquet(table, file))
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table that is printed, in Markdown; also written to a file if a path is given."""
@@ -158,6 +156,15 @@ def _about(scores: Scores) -> dict[str, Any]:
         about["asked"] = dict(scores.asked)
     fingerprint = scores.fingerprint
     return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
+
+
+def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
+    """Write an Arrow table with its metadata once: Arrow's schema, which would repeat it, is not needed to read it."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(file, table.schema, store_schema=False) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(table.schema.metadata)
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

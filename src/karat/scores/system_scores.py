@@ -116,7 +116,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
         return write_text((self._rows(names) if per_query else mean_rows(self._named(names))).csv(), path)
 
     def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
-        """`{"runs": {name: {"name", "means", "queries": [...], "findings"}}}`."""
+        """`{"runs": {name: {"name", "means", "queries": [...], "findings", "fingerprint"}}}`."""
         return {"runs": {name: document(scores) for name, scores in self._named(names).items()}}
 
     @classmethod
