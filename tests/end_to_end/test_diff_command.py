@@ -237,8 +237,25 @@ def test_saved_scores_show_differences_and_a_note_why_no_moves_are_shown(good: T
         assert [line.split()[:4] for line in shown.splitlines()[2:4]] == [
             ["q", "0.8597", "0.4796", "-0.3801"], ["r", "0.6309", "1.0000", "+0.3691"],
         ]  # fmt: skip
-        assert "note: these scores contain no run data: evaluate again to see the documents that moved." in shown
-        assert "no run data" in good(*words, "--query", "q", "-m", "RR")
+        saved = "old and new" if words[0] == "old.json" else "new"
+        note = f"the scores of {saved} contain no run data: evaluate the runs again to see the documents that moved."
+        assert f"note: {note}" in shown
+        assert "note: the scores of" in good(*words, "--losses")
+        assert [line.split() for line in good(*words, "--query", "q").splitlines()[2:4]] == [
+            ["q", "0.8597", "0.4796", "-0.3801"], ["nDCG@10"],
+        ]  # fmt: skip
+        assert json.loads(good(*words, "--query", "q", "--format", "json"))["notes"][-1] == note
+
+
+def test_saved_scores_of_one_measure_need_no_measure_to_be_named(good: Text, mistake: Text, folder: Path) -> None:
+    for name, values in (("a", "q,0.5,1\nr,0.5,2"), ("b", "q,0.25,1\nr,0.5,2")):
+        (folder / f"{name}.csv").write_text(f"query,faithfulness,cost\n{values}\n")
+        (folder / f"{name}1.csv").write_text(
+            "query,faithfulness\n" + "".join(f"{line.rpartition(',')[0]}\n" for line in values.split("\n"))
+        )
+    assert "faithfulness: a1 0.5000, b1 0.3750; 0 queries better, 1 the same, 1 worse" in good("a1.csv", "b1.csv")
+    assert "higher values are assumed to be better" in good("a1.csv", "b1.csv")
+    assert "a diff shows one measure at a time. Use -m faithfulness or -m cost." in mistake("a.csv", "b.csv")
 
 
 def test_different_truths_are_an_error_unless_forced(mistake: Text, good: Text, folder: Path) -> None:

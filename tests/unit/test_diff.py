@@ -278,16 +278,25 @@ def test_a_query_without_a_value_is_not_listed_and_asking_for_it_is_an_error() -
 def test_scores_without_evidence_show_differences_and_a_note() -> None:
     truth, before, after = losses_and_gains()
     with_run, other = evaluate(truth, before, "RR"), evaluate(truth, after, "RR")
-    for found in (
-        between(with_run.without_evidence(), other.without_evidence()),
-        between(with_run, other.without_evidence()),
+    for saved, found in (
+        ("before and after", between(with_run.without_evidence(), other.without_evidence())),
+        ("after", between(with_run, other.without_evidence())),
     ):
         assert (found.queries[0].query, found.queries[0].moves) == ("worst", ())
-        assert "note: these scores contain no run data: evaluate again to see the documents that moved." in str(found)
+        note = f"the scores of {saved} contain no run data: evaluate the runs again to see the documents that moved."
+        assert f"note: {note}" in str(found)
+        assert found.to_dict()["notes"] == [note]
         assert "-0.6667" in str(found)
         (only,) = found.query_tables("worst")
-        assert only.rows == ()
+        assert [cell.text for cell in only.rows[0]] == ["worst", "1.0000", "0.3333", "-0.6667"]
         assert "no run data" in only.text()
+
+
+def test_a_small_difference_is_not_shown_as_0() -> None:
+    before = Scores(("q", "r"), {"AP": np.array([0.5, 0.5])})
+    after = Scores(("q", "r"), {"AP": np.array([0.5, 0.50001])})
+    assert [query.query for query in between(before, after).queries] == ["r"]
+    assert "+1e-05" in str(between(before, after))
 
 
 def test_different_truths_are_an_error_and_another_order_is_not() -> None:

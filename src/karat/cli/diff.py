@@ -48,12 +48,13 @@ def command(
 ) -> None:
     """Show the queries that changed most from one run to another, largest losses first, and which documents moved."""
     from dataclasses import fields as fields_of
+    from dataclasses import replace
 
     from karat.analysis.diff import Move, diff
     from karat.cli.output import Output, check_output, print_report
-    from karat.cli.systems import Evaluation, load_systems
+    from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison.alignment import align_systems
-    from karat.errors import KaratError
+    from karat.errors import KaratError, require
 
     paths = [truth, *runs]
     if n < 0:
@@ -63,7 +64,11 @@ def command(
     output = Output(format, file, is_scores=False)
     check_output(output)
     evaluation = Evaluation(measures or ("nDCG@10",), options, fields, accepts_saved=True)
-    systems = load_systems(paths, evaluation)
+    files = SystemFiles(paths, evaluation)
+    if not measures and (common := files.saved_measures()) and "nDCG@10" not in common:
+        require(len(common) == 1, "a diff shows one measure at a time", f"Use -m {' or -m '.join(common)}.")
+        files = SystemFiles(paths, replace(evaluation, measures=common))
+    systems = files.load()
     names = next(iter(systems.values())).measures
     if len(names) > 1:
         raise KaratError("a diff shows one measure at a time", hint=f"Use -m {names[0]} or -m {names[1]}.")
@@ -73,11 +78,14 @@ def command(
     aligned = align_systems(systems, None, queries, force)
     (first, before), (second, after) = aligned.systems.items()
     found = diff(before, after, before.measures[0], n or None, (first, second), losses, aligned.notes)
-    if query is not None:
-        change = {"measure": found.measure, "systems": list(found.names), **found[query].to_dict()}
-        columns = [field.name for field in fields_of(Move)]
-        print_report(output, found.query_tables(query), document=change, rows=change["moves"], columns=columns)
-    else:
+    if query is None:
+        rows = [each.values() for each in found.queries]
         columns = ["query", "before", "after", "difference"]
-        rows = [{column: getattr(each, column) for column in columns} for each in found.queries]
         print_report(output, [found.table()], document=found.to_dict(), rows=rows, columns=columns)
+        return
+    about = {"measure": found.measure, "systems": list(found.names)}
+    change = {**about, **found[query].to_dict(), "notes": found.all_notes}
+    # What moved cannot be shown for saved scores.
+    rows = change["moves"] if found.limitation is None else [found[query].values()]
+    columns = [field.name for field in fields_of(Move)] if found.limitation is None else []
+    print_report(output, found.query_tables(query), document=change, rows=rows, columns=columns)

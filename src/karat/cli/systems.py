@@ -98,6 +98,11 @@ class SystemFiles:
             if len(names) > self.files.count(path):
                 raise _several_systems(names, path)
 
+    def saved_measures(self) -> list[str]:
+        """The measures that all saved scores have; none if there are no saved scores."""
+        saved = [system.saved for system in self.systems if system.saved is not None]
+        return [name for name in saved[0].measures if all(name in each.values for each in saved)] if saved else []
+
     def load(self) -> dict[str, Scores]:
         """The scores of each system, reduced to the measures of the command line if it names any."""
         columns = {name for system in self.systems if system.saved is not None for name in system.saved.measures}

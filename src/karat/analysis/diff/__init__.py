@@ -11,13 +11,13 @@ import numpy as np
 from karat.analysis.diff.attribution import attribute, query_hits
 from karat.analysis.evidence import Evidence
 from karat.analysis.explain import label
-from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.errors import KaratError, did_you_mean, enumeration, plural, require, shown
 from karat.judged import Floats, Ints
 from karat.measures import meanings
 from karat.output.tables import Table, Tabular
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.combining import differences, higher_is_better, wins_ties_losses
+from karat.scores.combining import differences, higher_is_better, unknown_directions, wins_ties_losses
 
 _LABEL_WIDTH = 10_000
 
@@ -57,6 +57,10 @@ class QueryDiff:
     unattributed: float = 0.0
     answers: tuple[str | None, str | None] | None = None
     """the predicted answers, if the measure is of answers"""
+
+    def values(self) -> dict[str, Any]:
+        """The query, its values and their difference."""
+        return {"query": self.query, "before": self.before, "after": self.after, "difference": self.difference}
 
     def to_dict(self) -> dict[str, Any]:
         found = asdict(self)
@@ -119,14 +123,16 @@ class Diff(Tabular):
         """Why neither documents nor answers can be shown; None if they can."""
         measure = next(iter(meanings(self.measure)), None)
         if measure is None:
-            return f"{self.measure} is not a registered measure: the documents that moved cannot be shown."
+            return f"karat does not compute {self.measure}: the documents that moved cannot be shown."
         if measure.definition.takes == "answers":
             known = all(scores.answers is not None for scores in self.scores)
-            return None if known else "these scores contain no answers: evaluate again to see them."
+            return None if known else "these scores contain no answers: evaluate the answers again to see them."
         if measure.definition.takes != "judged":
             return f"{measure.name} measures spans: differences cannot be attributed to documents."
-        if any(scores.evidence is None for scores in self.scores):
-            return "these scores contain no run data: evaluate again to see the documents that moved."
+        saved = [name for name, scores in zip(self.names, self.scores, strict=True) if scores.evidence is None]
+        if saved:
+            whose = f"the scores of {enumeration(saved, 'and')}"
+            return f"{whose} contain no run data: evaluate the runs again to see the documents that moved."
         return None
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +140,13 @@ class Diff(Tabular):
         counts = dict(zip(("better", "same", "worse"), self.counts, strict=True))
         queries = [query_diff.to_dict() for query_diff in self.queries]
         about = {"measure": self.measure, "systems": list(self.names), **counts}
-        return {**about, "queries": queries, "notes": list(self.notes)}
+        return {**about, "queries": queries, "notes": self.all_notes}
+
+    @property
+    def all_notes(self) -> list[str]:
+        """The notes, and what cannot be shown or is not known about the measure."""
+        limitation = [] if self.limitation is None else [self.limitation]
+        return [*self.notes, *unknown_directions([self.measure]), *limitation]
 
     def table(self) -> Table:
         from karat.analysis.diff.tables import table

@@ -14,7 +14,7 @@ from karat.errors import plural
 from karat.measures import meanings
 from karat.output.tables import Cell, Table
 from karat.registry.names import format_value
-from karat.scores.summary import cell_text
+from karat.scores.summary import cell_text, nonzero_text
 
 _COLUMNS = ("document", "rank", "change", "contribution")
 _WIDTH = 40
@@ -30,7 +30,7 @@ def table(diff: Diff) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for query_diff in diff.queries:
         first = (query_diff.query, _numbers(diff, query_diff))
-        for line in _lines(query_diff, diff.names):
+        for line in _lines(query_diff, diff):
             query, numbers = first
             rows.append(_cells(query, *line, *numbers))
             first = ("", [""] * 3)
@@ -52,39 +52,40 @@ def _without_empty_columns(table: Table) -> Table:
     return replace(table, header=header, rows=rows, labels=sum(at < table.labels for at in full))
 
 
-def _lines(query_diff: QueryDiff, names: tuple[str, str]) -> list[tuple[str, str, str, str]]:
+def _lines(query_diff: QueryDiff, diff: Diff) -> list[tuple[str, str, str, str]]:
     """The largest contributions of a query, or both answers."""
     if query_diff.answers is not None:
         texts = ("(none)" if text is None else shorten(text, _FULL_WIDTH) for text in query_diff.answers)
-        return [(text, "", name, "") for text, name in zip(texts, names, strict=True)]
+        return [(text, "", name, "") for text, name in zip(texts, diff.names, strict=True)]
     moves = [move for move in query_diff.moves if move.contribution or move.contribution is None]
     largest = sorted(moves, key=lambda move: -abs(move.contribution or 0))[:_MOVES]
-    lines = [_line(move, _WIDTH) for move in moves if move in largest]
+    lines = [_line(move, diff.measure, _WIDTH) for move in moves if move in largest]
     others = [move for move in moves if move not in largest]
     if others:
-        lines.append((f"{len(others)} more", "", "", f"{sum(move.contribution or 0 for move in others):+.4f}"))
-    return lines + _unattributed(query_diff) or [("", "", "", "")]
+        together = sum(move.contribution or 0 for move in others)
+        lines.append((f"{len(others)} more", "", "", nonzero_text(together, diff.measure, "+")))
+    return lines + _unattributed(query_diff, diff.measure) or [("", "", "", "")]
 
 
-def _line(move: Move, width: int) -> tuple[str, str, str, str]:
+def _line(move: Move, measure: str, width: int) -> tuple[str, str, str, str]:
     before, after = ("–" if rank is None else str(rank) for rank in (move.before, move.after))
     grade = "" if move.grade == 1 else f" (grade {format_value(move.grade)})"
-    contribution = "–" if move.contribution is None else f"{move.contribution:+.4f}"
+    contribution = "–" if move.contribution is None else nonzero_text(move.contribution, measure, "+")
     return shorten(move.label, width) + grade, f"{before} → {after}", move.change, contribution
 
 
-def _unattributed(query_diff: QueryDiff) -> list[tuple[str, str, str, str]]:
+def _unattributed(query_diff: QueryDiff, measure: str) -> list[tuple[str, str, str, str]]:
     """A line for the part of the difference that is not attributed to a document, if any."""
     if not query_diff.unattributed:
         return []
     known = all(move.contribution is not None for move in query_diff.moves)
     what = "(number of documents retrieved)" if known else "(all documents together)"
-    return [(what, "", "", f"{query_diff.unattributed:+.4f}")]
+    return [(what, "", "", nonzero_text(query_diff.unattributed, measure, "+"))]
 
 
 def _numbers(diff: Diff, query_diff: QueryDiff) -> list[str]:
     values = [cell_text(value, diff.measure) for value in (query_diff.before, query_diff.after)]
-    return [*values, f"{query_diff.difference:+.4f}"]
+    return [*values, nonzero_text(query_diff.difference, diff.measure, "+")]
 
 
 def _cells(*texts: str) -> tuple[Cell, ...]:
@@ -107,10 +108,8 @@ def _notes(diff: Diff) -> tuple[str, ...]:
         lines.append(f"note: {plural(nulls, 'query')} left out (no value in {before} or {after}).")
     if not shown:
         lines.append("no query became worse" if diff.losses else "no query changed")
-    lines += [f"note: {note}" for note in diff.notes]
-    if diff.limitation is not None:
-        lines.append(f"note: {diff.limitation}")
-    elif any(query_diff.moves for query_diff in diff.queries):
+    lines += _notes_on_all(diff)
+    if any(query_diff.moves for query_diff in diff.queries):
         lines.append(_legend(diff))
     return tuple(lines)
 
@@ -139,15 +138,19 @@ def query_tables(diff: Diff, query: str) -> list[Table]:
 
 
 def _moves(diff: Diff, query_diff: QueryDiff, head: str) -> Table:
-    lines = [_line(move, _FULL_WIDTH) for move in query_diff.moves] + _unattributed(query_diff)
-    notes = [head]
     if diff.limitation is not None:
-        notes.append(f"note: {diff.limitation}")
-    elif lines:
-        notes.append(_legend(diff))
-    notes += [f"note: {note}" for note in diff.notes]
-    notes += [move.label for move in query_diff.moves if len(move.label) > _FULL_WIDTH]
-    return Table(_COLUMNS, tuple(_cells(*line) for line in lines), tuple(notes), labels=3)
+        row = _cells(query_diff.query, *_numbers(diff, query_diff))
+        return Table(("query", *diff.names, "difference"), (row,), (diff.measure, *_notes_on_all(diff)))
+    lines = [_line(move, diff.measure, _FULL_WIDTH) for move in query_diff.moves]
+    lines += _unattributed(query_diff, diff.measure)
+    legend = [_legend(diff)] if lines else []
+    long_labels = [move.label for move in query_diff.moves if len(move.label) > _FULL_WIDTH]
+    notes = (head, *legend, *_notes_on_all(diff), *long_labels)
+    return Table(_COLUMNS, tuple(_cells(*line) for line in lines), notes, labels=3)
+
+
+def _notes_on_all(diff: Diff) -> list[str]:
+    return [f"note: {note}" for note in diff.all_notes]
 
 
 def _answers(diff: Diff, query_diff: QueryDiff, head: str) -> Table:
@@ -158,7 +161,7 @@ def _answers(diff: Diff, query_diff: QueryDiff, head: str) -> Table:
     predicted = zip(diff.names, query_diff.answers or (), (query_diff.before, query_diff.after), strict=False)
     rows = [_cells(name, "(none)" if text is None else text, f"{value:.4f}") for name, text, value in predicted]
     rows += [_cells("gold", gold, "") for gold in golds]
-    notes = (head, *(f"note: {note}" for note in diff.notes))
+    notes = (head, *_notes_on_all(diff))
     return Table(("", "answer", diff.measure), tuple(rows), notes, labels=2)
 
 
