@@ -272,7 +272,7 @@ def frozen(source: str) -> Frozen:
     [
         frozen("web"),
         SimpleNamespace(page_content="a  b", metadata={"page": [7]}, id="d1", type="Document"),
-        SimpleNamespace(text="a  b", doc_id="d1", other=1),
+        SimpleNamespace(text="a  b", doc_id="d1", node="n1"),
         Passage("d1", "a  b"),
         Node("a  b"),
         Labelled("a  b", "x"),

@@ -333,7 +333,7 @@ def test_csv_needs_a_file_and_the_formats_are_json_csv_and_df(run: EvaluationRun
     ]
     for report in reports:
         for csv_file in (None, "", 7):
-            with pytest.raises(KaratError, match=r"is not a path. Write csv_file="):
+            with pytest.raises(KaratError, match=r"is not a path. Pass csv_file="):
                 report(output_format="csv", csv_file=csv_file)
         with pytest.raises(KaratError, match=r"unknown output_format 'CSVs'. Did you mean csv\? Choose"):
             report(output_format="CSVs")

@@ -31,7 +31,11 @@ def with_content(document: Any, text: str, *, keep_id: bool, where: str) -> Any:
 
 
 def _with_content(document: Any, text: str, keep_id: bool) -> Any:
-    if (node := getattr(document, "node", None)) is not None:  # LlamaIndex's NodeWithScore
+    if isinstance(document, Document):
+        new: Any = copy(document)
+        new.content, new.meta, new.id = text, deepcopy(document.meta), document.id if keep_id else None
+        return new
+    if hasattr(node := getattr(document, "node", None), "set_content"):  # LlamaIndex's NodeWithScore
         new = copy(document)
         new.node = _with_content(node, text, keep_id)
         return new
@@ -51,9 +55,7 @@ def _with_content(document: Any, text: str, keep_id: bool) -> Any:
     for name, value in changed.items():
         # The only way to change a frozen dataclass; and Haystack's documents warn about any other.
         (object.__setattr__ if is_dataclass(document) else setattr)(new, name, value)
-    if isinstance(document, Document):
-        new.id = document.id if keep_id else None
-    elif not keep_id and callable(derived_id := getattr(new, "_create_id", None)):  # Haystack's Document
+    if not keep_id and callable(derived_id := getattr(new, "_create_id", None)):  # Haystack's Document
         object.__setattr__(new, "id", derived_id())
     return new
 

@@ -263,7 +263,7 @@ def _report(columns: Columns, output_format: Format, csv_file: str | os.PathLike
         hint = f"{did_you_mean(str(output_format), get_args(Format))} Choose json, csv or df.".strip()
         raise KaratError(f"unknown output_format {shown(output_format)}", hint=hint)
     if not csv_file or not isinstance(csv_file, str | os.PathLike):
-        raise KaratError(f"csv_file={shown(csv_file)} is not a path", hint='Write csv_file="report.csv".')
+        raise KaratError(f"csv_file={shown(csv_file)} is not a path", hint='Pass csv_file="report.csv".')
     text = delimited(list(columns), zip(*(map(_cell, values) for values in columns.values()), strict=True), ",")
     write_text(text, csv_file)
     return f"Data successfully written to {csv_file}"
