@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters, characters that change the direction of writing, invisible ones (but not those that join letters,
+# which some scripts need), and lone surrogates.
+UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+# What a CI system takes for a command in a log: GitHub `::` at the beginning of a line and `##[` anywhere, Azure
+# `##vso[`, TeamCity `##teamcity[`.
+_COMMAND = re.compile(r"((?:^|[\r\n])\s*:)(?=:)|(##)(?=\[|vso\[|teamcity\[)")
 
 
 class KaratError(ValueError):
@@ -24,10 +32,8 @@ class KaratError(ValueError):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        if not self.hint:
-            return printable(f"{place}{self.what}")
-        stop = "" if self.what.endswith((".", "?", "!", "…")) else "."
-        return printable(f"{place}{self.what}{stop} {self.hint}")
+        stop = "" if not self.hint or self.what.endswith((".", "?", "!", "…")) else "."
+        return safe_line(f"{place}{self.what}{stop} {self.hint or ''}".rstrip())
 
 
 class KaratTypeError(KaratError, TypeError):
@@ -103,7 +109,30 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
     """
-    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], text)
+    return UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def safe_line(text: str) -> str:
+    """A text that can be printed as a line, on a terminal and in the log of a CI system."""
+    return for_log(printable(text))
+
+
+def for_log(text: str) -> str:
+    """A text as it can be printed in a CI system, which executes commands that it finds in the log.
+
+    Outside of CI systems, the text stays as it is.
+    """
+    variables = {"GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"}
+    return without_commands(text) if any(map(os.environ.get, variables)) else text
+
+
+def without_commands(text: str) -> str:
+    """A text in which a blank breaks whatever a CI system would take for a command.
+
+    >>> print(without_commands("::error::no ##[add-mask]x"))
+    : :error::no ## [add-mask]x
+    """
+    return _COMMAND.sub(lambda found: f"{found[0]} ", text)
 
 
 def shown(value: object, width: int = 60) -> str:

@@ -17,7 +17,7 @@ from karat.cli import main
 Done = subprocess.CompletedProcess[str]
 
 # Variables set by terminals and CI systems that would change the output.
-UNWANTED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS", "GITHUB_ACTIONS")
+UNWANTED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS", "GITHUB_ACTIONS", "TF_BUILD")
 
 
 def plain_environment(more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
@@ -26,10 +26,22 @@ def plain_environment(more: Mapping[str, str] = MappingProxyType({})) -> dict[st
     return kept | {"TERM": "xterm-256color"} | dict(more)
 
 
+class Terminal(io.TextIOWrapper):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def run_here(
-    folder: Path, *words: str | Path, stdin: bytes = b"", environment: Mapping[str, str] = MappingProxyType({})
+    folder: Path,
+    *words: str | Path,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] = MappingProxyType({}),
+    terminal: bool = False,
 ) -> Done:
     """Run `karat WORDS...` in a folder, between pipes. Unexpected exceptions are raised instead of printed."""
+    stream = Terminal if terminal else io.TextIOWrapper
     out, err = io.BytesIO(), io.BytesIO()
     status: object = None
     with (
@@ -37,8 +49,8 @@ def run_here(
         patch.dict(os.environ, plain_environment(environment), clear=True),
         patch.object(sys, "argv", ["karat", *map(str, words)]),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")),
-        patch.object(sys, "stdout", io.TextIOWrapper(out, encoding="utf-8")),
-        patch.object(sys, "stderr", io.TextIOWrapper(err, encoding="utf-8")),
+        patch.object(sys, "stdout", stream(out, encoding="utf-8")),
+        patch.object(sys, "stderr", stream(err, encoding="utf-8")),
     ):
         try:
             main()

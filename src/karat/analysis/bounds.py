@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, plural, require, safe_line, shown
 from karat.judged import Floats, Ints, Judged
 from karat.measures import definitions, parse
 from karat.output.tables import Cell, Table, Tabular
@@ -81,7 +81,8 @@ class Bounds(Tabular):
 
     def __repr__(self) -> str:
         low, high = self.mean
-        return f"<Bounds of {self.measure} over {plural(len(self.queries), 'query')}: {low:.4f} to {high:.4f}>"
+        queries = plural(len(self.queries), "query")
+        return safe_line(f"<Bounds of {self.measure} over {queries}: {low:.4f} to {high:.4f}>")
 
     def _rows(self) -> Iterator[tuple[str, float | None, float | None, float | None, int]]:
         """The id, value, low, high and number of unjudged documents of each query, then of all; None is null."""

@@ -10,7 +10,7 @@ from karat.analysis.evidence import NO_RUN_DATA, Evidence, Hit
 from karat.answers import Answers
 from karat.documents.document import Document
 from karat.documents.fields import DocumentLike, document_key
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, did_you_mean, for_log, require, shown
 from karat.measures import meanings
 from karat.output.tables import BEST, Cell, Table
 from karat.registry.names import format_value
@@ -125,7 +125,7 @@ class Explanation:
         return Table(("rank", "retrieved", "gold", "grade", "reason"), tuple(rows), notes, labels=5)
 
     def __str__(self) -> str:
-        return "\n".join(table.text() for table in self.tables()).rstrip("\n")
+        return for_log("\n".join(table.text() for table in self.tables()).rstrip("\n"))
 
     def __rich__(self) -> Group:
         from rich.console import Group

@@ -220,24 +220,21 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
     """Print the outcomes or write them to files; on GitHub, also as annotations and a job summary."""
     from karat.cli.output import write_or_print
-    from karat.cli.terminal import print_error, print_text
+    from karat.cli.terminal import print_commands, print_error
     from karat.gating import outputs
     from karat.output.files import write_text
 
     if junit is not None:
         write_text(gate.junit(), junit)
-    in_github = outputs.in_github(os.environ)
     if note := outputs.append_summary(gate, os.environ):
         print_error(f"{note}\n")
     text = _rendered(gate, output)
     with suppress(SystemExit):  # raised if nobody reads standard output; the exit status still tells the outcome
-        shown = outputs.without_commands(text, output.format) if in_github and output.file is None else text
-        write_or_print(shown, output)
-        if in_github and (output.file is not None or output.format == "table"):
-            print_text(outputs.commands(gate))
-    if in_github and output.file is None and output.format != "table":
-        # GitHub reads annotations from both streams, and standard output is JSON or Markdown here.
-        print_error(outputs.commands(gate))
+        write_or_print(text, output)
+    if outputs.in_github(os.environ):
+        with suppress(SystemExit):
+            # Standard output may be a document in JSON or Markdown.
+            print_commands(outputs.commands(gate), to_error=output.file is None and output.format != "table")
 
 
 def _rendered(gate: Gate, output: Output) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from karat.cli.terminal import print_error, print_table, print_text, write_output
+from karat.cli.terminal import print_data, print_error, print_table, print_text
 from karat.errors import KaratError, printable, require
 from karat.options import Names
 from karat.output.files import write_text
@@ -158,7 +158,7 @@ def write_or_print(text: str, output: Output) -> None:
     elif output.format in _FOR_PEOPLE:
         print_text(text)
     else:
-        write_output(text)
+        print_data(text, output.format)
 
 
 def _json(runs: Mapping[str, Any]) -> str:

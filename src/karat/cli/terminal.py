@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from karat.errors import KaratError
+from karat.errors import UNPRINTABLE, KaratError, for_log
 from karat.output.encoding import with_encoding
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # A longer table is printed as plain text: folding and colouring it would take seconds.
 _MAX_ROWS = 1000
 _UNFOLDED = 1_000_000
+_JSON = ("json", "jsonl")
 
 
 def write_output(text: str) -> None:
@@ -38,12 +40,46 @@ def write_output(text: str) -> None:
 
 def print_text(text: str) -> None:
     """Print a text for people, with plain characters in place of those that the output's encoding lacks."""
-    write_output(with_encoding(text, sys.stdout.encoding))
+    write_output(_in_log(with_encoding(text, sys.stdout.encoding), sys.stdout))
+
+
+def print_data(text: str, form: str) -> None:
+    """Print data for programs: exactly, except on a terminal and in the log of a CI system, where it is made harmless.
+
+    JSON stays the same data, since its escapes are read back as the same characters.
+    """
+    safe = _on_terminal(text, form) if sys.stdout.isatty() else text
+    in_log = _in_log(safe, sys.stdout)
+    # A blank in JSON would change the data. Only ## can be a command there, because no line begins with a text.
+    write_output(in_log if form not in _JSON or in_log == safe else safe.replace("##", "#\\u0023"))
 
 
 def print_error(text: str) -> None:
     """Print a note or an error on standard error."""
-    sys.stderr.write(with_encoding(text, sys.stderr.encoding))
+    sys.stderr.write(_in_log(with_encoding(text, sys.stderr.encoding), sys.stderr))
+
+
+def print_commands(text: str, *, to_error: bool) -> None:
+    """Print the commands of karat itself to a CI system, which reads them from both streams."""
+    if to_error:
+        sys.stderr.write(text)
+    else:
+        write_output(text)
+
+
+def _on_terminal(text: str, form: str) -> str:
+    """Data in which control characters, except those that separate lines and columns, are shown as escapes of JSON."""
+    kept = "\n\t" if form == "tsv" else "\n"
+    return UNPRINTABLE.sub(lambda found: found[0] if found[0] in kept else f"\\u{ord(found[0]):04x}", text)
+
+
+def _in_log(text: str, stream: TextIO) -> str:
+    """A text for a stream that may be the log of a CI system; a file contains what would be printed elsewhere."""
+    try:
+        is_file = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # a stream without a file descriptor
+        is_file = False
+    return text if is_file else for_log(text)
 
 
 def print_table(table: Table, narrower: Callable[[], Table] | None = None) -> None:

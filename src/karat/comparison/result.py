@@ -13,7 +13,7 @@ from karat.comparison.exports import ComparisonExports
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.same_truth import check_same_truth
-from karat.errors import KaratError, plural
+from karat.errors import KaratError, plural, printable, safe_line
 from karat.output.files import write_text
 from karat.output.tables import Table
 from karat.registry import Measure
@@ -148,7 +148,7 @@ class Comparison(ComparisonExports):
         """The result of each comparison in words."""
         from karat.comparison.sentences import sentence_for
 
-        return tuple(sentence_for(self, row) for row in self.rows if row.baseline is not None)
+        return tuple(printable(sentence_for(self, row)) for row in self.rows if row.baseline is not None)
 
     def table(self) -> Table:
         """A table with a row for each measure and system, or for each measure and pair of systems."""
@@ -197,7 +197,7 @@ class Comparison(ComparisonExports):
 
     def __repr__(self) -> str:
         queries = plural(len(self.queries), "query")
-        return f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {queries}>"
+        return safe_line(f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {queries}>")
 
     def _measure(self, measure: str | Measure) -> str:
         return next(iter(next(iter(self.systems.values())).only([measure])))

@@ -12,7 +12,7 @@ from karat.comparison.exports import ComparisonExports
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, test_text
-from karat.errors import enumeration, plural, require
+from karat.errors import enumeration, plural, require, safe_line
 from karat.output.tables import Cell, Table
 from karat.scores.summary import cell_text, nonzero_text, notes
 
@@ -101,7 +101,7 @@ class ComparisonSlices(ComparisonExports):
 
     def __repr__(self) -> str:
         groups = plural(len(self.groups), "group")
-        return f"<ComparisonSlices of {', '.join(self.whole.systems)} by {self.by}: {groups}>"
+        return safe_line(f"<ComparisonSlices of {', '.join(self.whole.systems)} by {self.by}: {groups}>")
 
     def _every(self) -> Iterator[tuple[str, Comparison]]:
         yield from self.groups.items()

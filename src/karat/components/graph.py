@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from karat.components.component import Input, accepts_any_input, inputs_of, is_component, outputs_of
 from karat.components.types import compatible, type_text
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, did_you_mean, require, safe_line, shown
 
 
 class Connection(NamedTuple):
@@ -19,7 +19,7 @@ class Connection(NamedTuple):
     input: str
 
     def __str__(self) -> str:
-        return f"{self.sender}.{self.output} -> {self.receiver}.{self.input}"
+        return safe_line(f"{self.sender}.{self.output} -> {self.receiver}.{self.input}")
 
 
 class Graph:

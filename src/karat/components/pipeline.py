@@ -19,7 +19,7 @@ from karat.components.serialization import (
     component_to_dict,
     from_haystack,
 )
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, plural, require, safe_line, shown
 
 # One thread at a time: otherwise two threads could load the same model twice.
 _WARM_UP = threading.Lock()
@@ -192,7 +192,7 @@ class Pipeline:
     __hash__ = None  # type: ignore[assignment]  # a pipeline is mutable
 
     def __repr__(self) -> str:
-        lines = [f"{name}: {type(instance).__name__}" for name, instance in self._graph.components.items()]
+        lines = [safe_line(f"{name}: {type(instance).__name__}") for name, instance in self._graph.components.items()]
         head = f"<Pipeline of {plural(len(lines), 'component')}"
         return "\n  ".join([head, *lines, *map(str, self._graph.connections)]) + ">"
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from karat.documents.document import Document
 from karat.documents.ids import identifier
-from karat.errors import KaratError, KaratTypeError, did_you_mean, plural, require, shown
+from karat.errors import KaratError, KaratTypeError, did_you_mean, plural, require, safe_line, shown
 from karat.evaluation.row_alignment import align_rows, check_columns
 from karat.output.files import write_text
 from karat.output.tables import delimited
@@ -133,7 +133,7 @@ class EvaluationRunResult:
         rows = plural(_row_count(self.inputs), "row")
         scores = ((metric, result["score"]) for metric, result in self.results.items())
         texts = ", ".join(f"{metric}={'null' if _is_null(score) else f'{score:.4f}'}" for metric, score in scores)
-        return f"<EvaluationRunResult {shown(self.run_name)} of {rows}: {texts or 'no metrics'}>"
+        return safe_line(f"<EvaluationRunResult {shown(self.run_name)} of {rows}: {texts or 'no metrics'}>")
 
     def _columns(self) -> Columns:
         inputs = {name: list(values) for name, values in self.inputs.items()}

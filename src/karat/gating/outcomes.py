@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from karat.errors import plural
+from karat.errors import for_log, plural, printable
 from karat.gating.rules import Rule
 from karat.output.tables import Table
 from karat.scores.summary import cell_text
@@ -50,7 +50,7 @@ class Outcome:
     def sentence(self) -> str:
         """The measure, its value and the explanation in one line."""
         value = "has no value" if self.value is None else f"is {self.value_text}"
-        return f"{self.rule.measure} {value}, {'' if self.passed else 'but must be '}{self.explanation}"
+        return printable(f"{self.rule.measure} {value}, {'' if self.passed else 'but must be '}{self.explanation}")
 
     def worst_line(self) -> str:
         """The queries that contributed most to the failure, in one line."""
@@ -60,7 +60,7 @@ class Outcome:
             texts = [f"{cell_text(each.baseline, name)} → {text}" for each, text in zip(self.worst, texts, strict=True)]
         queries = [f"{_cut(each.query)} ({text})" for each, text in zip(self.worst, texts, strict=True)]
         what = {"min": "lowest scores", "max": "highest scores", "max-drop": "largest losses"}[self.rule.kind]
-        return f"{name}, {what}: {', '.join(queries)}"
+        return printable(f"{name}, {what}: {', '.join(queries)}")
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -128,7 +128,7 @@ class Gate:
     def __str__(self) -> str:
         from karat.gating import outputs
 
-        return outputs.text(self).rstrip("\n")
+        return for_log(outputs.text(self).rstrip("\n"))
 
     def __rich__(self) -> Group:
         from karat.gating import outputs

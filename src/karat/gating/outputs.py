@@ -80,11 +80,6 @@ def commands(gate: Gate) -> str:
     return "".join(f"::error title={title}::{_for_data(outcome.sentence)}\n" for outcome in gate.failed)
 
 
-def without_commands(text: str, form: str = "table") -> str:
-    """The text with `##[` escaped, which GitHub would execute as a command anywhere in a line."""
-    return text.replace("##[", "##\\u005b" if form == "json" else "## [")
-
-
 def step_summary(environment: Mapping[str, str]) -> dict[str, str]:
     """The file to which a step of GitHub Actions appends its summary, by the name of the variable that names it."""
     path = environment.get(_SUMMARY) if in_github(environment) else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
-from karat.errors import printable
+from karat.errors import for_log, printable
 from karat.output.encoding import with_encoding
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class Tabular(ABC):
         """The object as a table."""
 
     def __str__(self) -> str:
-        return self.table().text().rstrip("\n")
+        return for_log(self.table().text().rstrip("\n"))
 
     def __rich__(self) -> Group:
         return self.table().rich()

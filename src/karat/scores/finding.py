@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from karat.errors import for_log, printable
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -20,8 +22,13 @@ class Finding:
     hint: str = ""
     queries: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # The texts are for people, and name queries and documents. What a program reads is in `queries`, unchanged.
+        for name in ("message", "hint"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
+
     def __str__(self) -> str:
-        return f"{self.message}. {self.hint}" if self.hint else f"{self.message}."
+        return for_log(f"{self.message}. {self.hint}" if self.hint else f"{self.message}.")
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "queries": list(self.queries)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.errors import KaratError, did_you_mean, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure, meanings
 from karat.options import Names, check_level
@@ -296,7 +296,7 @@ class Scores(Exports):
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
-        return f"<Scores of {plural(len(self.queries), 'query')}: {means}>"
+        return safe_line(f"<Scores of {plural(len(self.queries), 'query')}: {means}>")
 
     def _name(self, measure: str | Measure) -> str:
         """The column of a measure, in any spelling of its name."""

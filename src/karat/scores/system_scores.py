@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, did_you_mean, require, safe_line, shown
 from karat.measures import Measure
 from karat.options import Names
 from karat.output.files import write_text
@@ -130,7 +130,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
         return SystemScores(load_systems(path))
 
     def __repr__(self) -> str:
-        return f"<SystemScores of {', '.join(self.systems)}: {', '.join(self.measures)}>"
+        return safe_line(f"<SystemScores of {', '.join(self.systems)}: {', '.join(self.measures)}>")
 
     def _by_system(self) -> Mapping[str, Scores]:
         return self.systems

@@ -11,7 +11,7 @@ import numpy as np
 from karat.analysis.diff.attribution import attribute, query_hits
 from karat.analysis.evidence import Evidence
 from karat.analysis.explain import label
-from karat.errors import KaratError, did_you_mean, enumeration, plural, require, shown
+from karat.errors import KaratError, did_you_mean, enumeration, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import meanings
 from karat.output.tables import Table, Tabular
@@ -161,7 +161,7 @@ class Diff(Tabular):
 
     def __repr__(self) -> str:
         queries = plural(len(self.queries), "query")
-        return f"<Diff of {self.measure} from {self.names[0]} to {self.names[1]}: {queries}>"
+        return safe_line(f"<Diff of {self.measure} from {self.names[0]} to {self.names[1]}: {queries}>")
 
     def _query_diff(self, at: int) -> QueryDiff:
         query = self.scores[0].queries[at]
