@@ -19,6 +19,7 @@ from typing import Any
 
 import haystack
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import assume, example, given, settings
@@ -385,6 +386,7 @@ def test_documents_of_any_kind_match_by_a_normalized_field(
 ) -> None:
     golds, gold_values = data.draw(documents(field))
     retrieved, values = data.draw(documents(field))
+    assume(field != "meta.x" or not all(isinstance(each, str) for each in retrieved))
     scores = evaluate({"q": golds}, {"q": retrieved}, "R", match=same(field, normalize=folds))
     once = [text for text in dict.fromkeys(folded(value or "", folds) for value in gold_values) if text]
     assert found(scores) == expected({"q": (once, [value or "" for value in values])}, is_same(folds))
@@ -697,9 +699,12 @@ def test_all_input_formats_of_the_same_texts_give_the_same_hits(match: Any, says
     golds = {query: dict.fromkeys(golds, 1.0) for query, (golds, _) in texts.items()}
     first = run(texts, match)
     assert (found(first) if isinstance(match, str) else functional(first)) == expected(texts, says)
-    for truth in forms_of_truth(golds).values():
-        for retrieved in forms_of_run({query: listed for query, (_, listed) in texts.items()}).values():
-            assert_same(evaluate(truth, retrieved, "R", match=match), first)
+    # Tables and mappings of documents to numbers contain ids, which only a function compares as texts.
+    forms = ("lists", "positions", *([] if isinstance(match, str) else ["graded", "scored", "frame"]))
+    for form, truth in forms_of_truth(golds).items():
+        for form_of_run, retrieved in forms_of_run({query: listed for query, (_, listed) in texts.items()}).items():
+            if {form, form_of_run} <= {*forms}:
+                assert_same(evaluate(truth, retrieved, "R", match=match), first)
 
 
 # Ids in tables and TREC files are in tests/unit/test_prefix_tables.py.
@@ -718,7 +723,7 @@ def test_two_chunks_of_one_gold_are_credited_once_by_gold_and_twice_by_rank() ->
 
 
 def test_a_chunk_of_two_golds_is_credited_with_the_larger_grade_and_finds_both() -> None:
-    golds = {"q": {"Gold is soft.": 1, "Gold is soft. Iron rusts.": 2}}
+    golds = {"q": [Document("Gold is soft.", score=1), Document("Gold is soft. Iron rusts.", score=2)]}
     scores = evaluate(golds, {"q": ["is soft", "Gold"]}, ["R", "RecallAll", "nDCG", "DCG", "P@1"], match="chunk")
     # Rank 1 is credited with the gold of grade 2, rank 2 with the other: 2 + 1 / log2(3), which is the ideal.
     assert scores["DCG"] == pytest.approx(2 + 1 / np.log2(3))
@@ -839,7 +844,8 @@ def test_measures_stay_within_their_bounds_with_every_matcher(match: Any, texts:
     worth = iter([*grades, *[1] * 8])
     golds = {query: {gold: next(worth) for gold in dict.fromkeys(golds)} for query, (golds, _) in texts.items()}
     retrieved = {query: [text for text in listed if text] for query, (_, listed) in texts.items()}
-    scores = evaluate(golds, retrieved, [*MEASURES, *MORE_MEASURES], match=match)
+    documents = {query: [Document(text, score=grade) for text, grade in docs.items()] for query, docs in golds.items()}
+    scores = evaluate(golds if callable(match) else documents, retrieved, [*MEASURES, *MORE_MEASURES], match=match)
     bounds = {definition.name: definition.bounds for definition in definitions()}
     for name in scores.measures:
         low, high = bounds[re.split(r"[@(]", name)[0]]
@@ -911,8 +917,9 @@ def test_an_explanation_shows_the_best_ranked_of_repeated_rows() -> None:
 
 
 def test_an_explanation_gives_reasons_and_marks_repeated_golds() -> None:
-    golds = {"q": {"Gold is soft.": 2, "Gold is soft. Iron rusts.": 1, "Silver": 0}}
-    scores = evaluate(golds, {"q": ["is soft", "blue", "Gold is soft."]}, ["R", "AP"], match="chunk")
+    grades = {"Gold is soft.": 2, "Gold is soft. Iron rusts.": 1, "Silver": 0}
+    golds = {"q": [Document(text, score=grade) for text, grade in grades.items()]}
+    scores = evaluate(golds, {"q": ["is soft", "blue", "Gold is soft."]}, ["nDCG"], match="chunk")
     rows = scores.explain("q").rows
     assert [(row.rank, row.document, row.gold, row.grade, row.reason, row.repeated) for row in rows] == [
         (1, "is soft", "Gold is soft.", 2.0, "contained", False),
@@ -925,7 +932,7 @@ def test_an_explanation_gives_reasons_and_marks_repeated_golds() -> None:
     text = str(scores.explain("q"))
     assert text.count("(repeated)") == 2
     assert "matched by chunk" in text
-    assert "R 1.0000" in text
+    assert "nDCG 0." in text
 
 
 @pytest.mark.parametrize(
@@ -1204,6 +1211,39 @@ def test_matching_a_file_of_ids_by_text_is_rejected(match: str, tmp_path: Path) 
     for truth in (tmp_path / "qrels", {"q": ["d1"]}):
         with pytest.raises(KaratError, match=r"a TREC file contains only ids.*Match by id or prefix"):
             evaluate(truth, path, "R", match=match)
+
+
+@pytest.mark.parametrize("match", ["chunk", "fuzzy", "overlap", "content", "meta.x", "prefix(field=meta.x)"])
+def test_matching_bare_ids_by_text_or_metadata_is_rejected(match: str) -> None:
+    document = {"id": "d1", "content": "d1", "meta": {"x": "d1"}}
+    truths = [{"q": {"d1": 1}}, [("q", "d1", 1)], pd.DataFrame({"query": ["q"], "doc": ["d1"], "grade": [1]})]
+    runs = [{"q": {"d1": 1.0}}, [("q", "d1", 1.0)], pd.DataFrame({"query": ["q"], "doc": ["d1"], "score": [1.0]})]
+    for truth in truths:
+        with pytest.raises(KaratError, match=r"contains only ids, so documents cannot be matched by .*Match by id"):
+            evaluate(truth, {"q": [document]}, "R", match=match)
+    for run in runs:
+        with pytest.raises(KaratError, match=r"contains only ids, so documents cannot be matched by .*Match by id"):
+            evaluate({"q": [document]}, run, "R", match=match)
+        with pytest.raises(KaratError, match="contains only ids"):
+            evaluate_runs({"q": [document]}, {"a": run}, "R", match=match)
+    with pytest.raises(KaratError, match="contains only ids"):
+        evaluate_results([{"query": "q", "truth": {"d1": 1}, "retrieved": [document]}], "R", match=match)
+
+
+def test_ids_are_matched_with_the_metadata_of_chunks_if_the_gold_field_is_the_id() -> None:
+    run = {"q": [{"content": "x", "meta": {"x": "d1"}}]}
+    with pytest.raises(KaratError, match=r"write meta\.x\(gold=id\)"):
+        evaluate({"q": {"d1": 1}}, run, "R", match="meta.x")
+    assert evaluate({"q": {"d1": 1}}, run, "R", match="meta.x(gold=id)")["R"] == 1
+
+
+def test_retrieved_texts_have_no_metadata() -> None:
+    with pytest.raises(KaratError, match=r"the run, query q: retrieved documents that are texts have no meta\.x"):
+        evaluate({"q": ["d1"]}, {"q": ["d1"]}, "R", match="meta.x")
+
+
+def test_an_empty_mapping_of_a_query_is_valid_with_any_match() -> None:
+    assert evaluate({"q": ["Gold is soft"], "r": {}}, {"q": ["is soft"], "r": {}}, "R", match="chunk")["R"] == 0.5
 
 
 def test_evaluate_runs_and_evaluate_results_take_match() -> None:

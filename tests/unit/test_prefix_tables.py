@@ -194,9 +194,12 @@ TEXTS = st.sampled_from(
 @pytest.mark.parametrize(
     ("match", "says"),
     [
-        ("chunk", contains),
+        ("chunk(field=id)", contains),
         (contains, contains),
-        (overlap(0.6), lambda doc, gold: len(set(doc.split()) & set(gold.split())) / len(gold.split()) >= 0.6),
+        (
+            overlap(0.6, field="id"),
+            lambda doc, gold: len(set(doc.split()) & set(gold.split())) / len(gold.split()) >= 0.6,
+        ),
     ],
     ids=["chunk", "function", "overlap"],
 )

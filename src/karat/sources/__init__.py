@@ -7,15 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.documents.key import Key
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, list_hint, plural, require, shown
 from karat.sources.containers import InMemoryRun, Run, ScoredRows, Truth
-from karat.sources.mappings import mapping_from_lists, run_from_mapping, truth_from_mapping
+from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.text_file import Progress, TextFile
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
 
-_TRUTH_HINT = "Ground truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
-_RUN_HINT = "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...] or a data frame."
+_TRUTH_HINT = (
+    "Ground truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...], [(query, doc, grade), ...]"
+    " or a data frame."
+)
+_RUN_HINT = (
+    "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...], [(query, doc, score), ...]"
+    " or a data frame."
+)
 
 _BY_ID = Key()
 
@@ -31,19 +37,26 @@ def read_truth(
         from karat.sources.trec import read_qrels
 
         file = source if isinstance(source, TextFile) else TextFile(os.fspath(source))
-        _check_key_is_id(key, file.name)
+        check_matched_by_id(key, "a TREC file", file.name, gold=True)
         truth = _truth_from_rows(read_qrels(file)).normalized_by(key)
     elif isinstance(source, Mapping):
         truth = truth_from_mapping(source, key, name)
     elif hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import FrameColumns, read_frame
 
+        check_matched_by_id(key, "a data frame", name, gold=True)
         rows = read_frame(source, FrameColumns.of("grade", columns), name, finite=True)
         truth = _truth_from_rows(rows).normalized_by(key)
     elif isinstance(source, Sequence):
-        # Queries without ids are numbered from 0.
-        queries = [str(at) for at in range(len(source))]
-        truth = truth_from_mapping(mapping_from_lists(source, queries, name), key, name)
+        from karat.sources.tuples import rows_of_tuples
+
+        if table := rows_of_tuples(source, "grade", name):
+            check_matched_by_id(key, "a list of rows", name, gold=True)
+            truth = _truth_from_rows(table).normalized_by(key)
+        else:
+            # Queries without ids are numbered from 0.
+            queries = [str(at) for at in range(len(source))]
+            truth = truth_from_mapping(mapping_from_lists(source, queries, name), key, name)
     else:
         raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
     require(truth.queries, "the ground truth is empty", _TRUTH_HINT)
@@ -64,15 +77,21 @@ def read_run(
     if isinstance(source, str | os.PathLike):
         from karat.sources.trec import TrecRun
 
-        _check_key_is_id(key, os.fspath(source))
+        check_matched_by_id(key, "a TREC file", os.fspath(source))
         return TrecRun(TextFile(os.fspath(source)), progress)
     if isinstance(source, Mapping):
         return run_from_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import FrameColumns, read_frame
 
+        check_matched_by_id(key, "a data frame", name)
         return InMemoryRun(name, (read_frame(source, FrameColumns.of("score", columns), name),))
     if isinstance(source, Sequence):
+        from karat.sources.tuples import rows_of_tuples
+
+        if rows := rows_of_tuples(source, "score", name):
+            check_matched_by_id(key, "a list of rows", name)
+            return InMemoryRun(name, (rows,))
         if len(source) != len(truth.queries):
             queries, lists = plural(len(truth.queries), "query"), plural(len(source), "list")
             raise KaratError(
@@ -83,22 +102,15 @@ def read_run(
     raise KaratError(f"{shown(source)} is not a run", hint=_collect_hint(source) + _RUN_HINT)
 
 
-def _check_key_is_id(key: Key, path: str) -> None:
-    if key.field != "id":
-        raise KaratError(
-            f"a TREC file contains only ids, so documents cannot be matched by {key.field}",
-            where=path,
-            hint="Match by id or prefix, or pass documents as a mapping, lists, or a results file (JSON lines).",
-        )
-
-
 def _check_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
     if columns and not hasattr(source, "__arrow_c_stream__"):
         raise KaratError(f"{option} is for data frames only", hint="Leave it out.")
 
 
 def _collect_hint(source: Any) -> str:
-    return "Call its collect() first. " if hasattr(source, "collect") else ""
+    if hasattr(source, "collect"):
+        return "Call its collect() first. "
+    return f"{hint} " if (hint := list_hint(source)) else ""
 
 
 def _truth_from_rows(table: ScoredRows) -> Truth:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
         query = _new_query(query_key, golds, name)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
-            golds[query] = _with_text_keys(docs, where)
+            golds[query] = _ids_with_numbers(docs, key, where, "grades")
             by_id = True
         else:
             documents = list(_iterable(docs, where, _TRUTH_HINT))
@@ -78,9 +78,12 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
         seen.add(query)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
-            scored[query] = _with_text_keys(docs, where)
+            scored[query] = _ids_with_numbers(docs, key, where, "scores")
         else:
             documents = list(_iterable(docs, where, _RUN_HINT))
+            if key.field.startswith("meta.") and documents and all_text(documents):
+                hint = "Pass documents as objects: {'id': 'd1', 'meta': {...}}."
+                raise KaratError(f"retrieved documents that are texts have no {key.field}", where=where, hint=hint)
             listed[query] = key.of_retrieved(documents, where)
             originals.append(documents)
     reject_lone_surrogates(seen, name)
@@ -105,6 +108,19 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
     return dict(zip(queries, lists, strict=True))
 
 
+def check_matched_by_id(key: Key, container: str, where: str, *, gold: bool = False) -> None:
+    """Reject a `match` that needs more than ids, for documents that are given by their ids only."""
+    if key.field == "id":
+        return
+    hint = "Match by id or prefix, or pass documents with this field: {query: [doc, ...]}, or a results file."
+    if gold and key.field.startswith("meta."):
+        hint = f"If it contains the id of a gold document, write {key.field}(gold=id). {hint}"
+    elif gold:
+        hint += " The score of a gold document is its grade."
+    what = f"{container} contains only ids, so documents cannot be matched by {key.field}"
+    raise KaratError(what, where=where, hint=hint)
+
+
 def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> str:
     query = identifier(value, name)
     if query in seen:
@@ -124,8 +140,12 @@ def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
     return docs
 
 
-def _with_text_keys(docs: Mapping[Any, Any], where: str) -> dict[str, Any]:
+def _ids_with_numbers(
+    docs: Mapping[Any, Any], key: Key, where: str, numbers: Literal["grades", "scores"]
+) -> dict[str, Any]:
     """The mapping with ids as strings; the mapping itself if they are strings already, as they usually are."""
+    if docs:
+        check_matched_by_id(key, f"a mapping of documents to {numbers}", where, gold=numbers == "grades")
     if isinstance(docs, dict) and all_text(docs):
         return docs
     texts: dict[str, Any] = {}
