@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import math
 import pickle
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -222,6 +224,19 @@ def test_a_damaged_fingerprint_in_a_parquet_file_is_an_error(tmp_path: Path) -> 
     pq.write_table(table.replace_schema_metadata({b"karat": about}), tmp_path / "damaged.parquet")
     with pytest.raises(KaratError, match="its fingerprint is damaged"):
         Scores.load(tmp_path / "damaged.parquet")
+
+
+def test_ground_truth_is_released_with_its_scores() -> None:
+    gc.disable()  # a reference cycle would keep it in memory until the next collection
+    try:
+        scores = evaluate(TRUTH, RUN, "RR")
+        assert scores.evidence is not None
+        truth = weakref.ref(scores.evidence.truth)
+        scores = scores.without_evidence()
+        assert truth() is None
+        assert list(fingerprint_of(scores).truths["judged"]) == list(TRUTH)
+    finally:
+        gc.enable()
 
 
 def test_csv_files_and_scores_from_elsewhere_have_no_fingerprint(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class Fingerprint:
     ('id', 'c018efb3f1a328ac')
     """
 
-    truths: Mapping[str, Mapping[str, str]]
+    truths: Mapping[str, Mapping[str, str]] = field(repr=False)
     match: str | None = None
     options: Mapping[str, str | bool] = field(default_factory=dict)
     version: str = __version__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -80,7 +80,8 @@ class Truth:
     @cached_property
     def digests(self) -> LazyDigests:
         """The digest of each query's judged documents; systems with the same ground truth share them."""
-        return LazyDigests(lambda: truth_digests(self))
+        # The digests refer to a copy, which shares all data: a cycle would keep it in memory for longer.
+        return LazyDigests(partial(truth_digests, replace(self)))
 
     def golds(self, query: int) -> range:
         """The row numbers of a query's judged documents."""
