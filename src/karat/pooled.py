@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
 from karat.errors import KaratError, plural, shown
 from karat.evaluation.lists import match_documents, warnings
-from karat.matching.containment import is_chunk_from_original
-from karat.matching.matchers import Match, matcher_of
+from karat.matching.containment import ContainmentComparer, is_chunk_from_original
+from karat.matching.matchers import Chunk, Match, Matcher, matcher_of
 from karat.measures import parse
 from karat.scores import Scores
 from karat.sources.list_checks import DocumentLists, check_document_lists
@@ -26,12 +27,20 @@ _DIGITS = 4
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class _ChunkFromOriginal(Chunk):
+    """`chunk` as `is_chunk_from_original` defines it: a chunk that is empty without its prefix matches nothing."""
+
+    def comparer(self) -> ContainmentComparer:
+        return ContainmentComparer(self.normalize, self.threshold)
+
+
 class _Pooled:
     """A measure of the registry, its name here, and its default `match`."""
 
     _measure: ClassVar[str]
     _name: ClassVar[str]
-    _match: ClassVar[str]
+    _match: ClassVar[str | Matcher]
 
     def __init__(self, global_config: object = None, *, match: Match | None = None) -> None:
         self.global_config = global_config
@@ -88,7 +97,7 @@ class RetrievalRecallAll(_Pooled):
     ({'Recall_all@1': 0.0, 'Recall_all@2': 1.0}, [{'Recall_all@1': 0.0, 'Recall_all@2': 1.0}])
     """
 
-    _measure, _name, _match = "RecallAll", "Recall_all", "chunk"
+    _measure, _name, _match = "RecallAll", "Recall_all", _ChunkFromOriginal()
 
 
 class RetrievalNDCGAny(_Pooled):
@@ -101,7 +110,7 @@ class RetrievalNDCGAny(_Pooled):
     {'NDCG_any@3': 0.6309}
     """
 
-    _measure, _name, _match = "nDCG(discount=jk, ideal=retrieved, credit=rank)", "NDCG_any", "chunk"
+    _measure, _name, _match = "nDCG(discount=jk, ideal=retrieved, credit=rank)", "NDCG_any", _ChunkFromOriginal()
 
 
 def _depths(k_list: Iterable[int]) -> list[int]:

@@ -107,9 +107,11 @@ def escaped_but_letters(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def is_cut_from(folds: Sequence[str] = (), threshold: float | None = None) -> Says:
+def is_cut_from(folds: Sequence[str] = (), threshold: float | None = None, keep_bare_prefix: bool = True) -> Says:
     def says(retrieved: str, gold: str) -> bool:
         text = without_wrapping(retrieved)
+        if keep_bare_prefix and not folded(text, folds).strip():
+            text = retrieved
         if not folded(text, folds).strip():
             return False
         forms = (text, escaped(text), escaped_but_letters(text))
@@ -123,10 +125,9 @@ def is_cut_from(folds: Sequence[str] = (), threshold: float | None = None) -> Sa
 def is_nearly(threshold: float, folds: Sequence[str] = NEARLY) -> Says:
     def says(retrieved: str, gold: str) -> bool:
         one, other = folded(retrieved, folds), folded(gold, folds)
-        if not one or not other:
-            return False
-        runs = [one[at : at + 12] for at in range(len(one) - 11)]
-        return one == other or (any(run in other for run in runs) and fuzz.partial_ratio(one, other) >= threshold)
+        if min(len(one), len(other)) < 12:
+            return bool(one) and one == other
+        return fuzz.partial_ratio(one, other) >= threshold
 
     return says
 
@@ -281,15 +282,19 @@ def test_a_chunk_is_a_hit_of_every_gold_that_contains_it(texts: Texts, folds: tu
 
 @given(texts=meeting())
 @settings(max_examples=50)
-def test_match_chunk_agrees_with_is_chunk_from_original(texts: Texts) -> None:
-    assert found(run(texts, "chunk")) == expected(texts, is_chunk_from_original)
+def test_match_chunk_agrees_with_is_chunk_from_original_where_a_chunk_is_more_than_a_prefix(texts: Texts) -> None:
+    whole = {
+        query: (golds, [text for text in retrieved if without_wrapping(text).strip()])
+        for query, (golds, retrieved) in texts.items()
+    }
+    assert found(run(whole, "chunk")) == expected(whole, is_chunk_from_original)
 
 
 THRESHOLDS = st.sampled_from([0.0, 40.0, 75.0, 80.0, 90.0, 95.5, 100.0])
 
 
 @given(texts=meeting(LONG), threshold=THRESHOLDS, folds=folds_asked)
-def test_fuzzy_texts_are_equal_or_share_12_characters_and_reach_the_partial_ratio(
+def test_fuzzy_texts_reach_the_partial_ratio_or_are_equal_if_shorter_than_12_characters(
     texts: Texts, threshold: float, folds: tuple[str, ...]
 ) -> None:
     assert found(run(texts, fuzzy(threshold))) == expected(texts, is_nearly(threshold))
@@ -315,7 +320,7 @@ def test_a_chunk_with_a_threshold_is_contained_or_fuzzy(texts: Texts, threshold:
 @given(texts=meeting(LONG), threshold=THRESHOLDS)
 @settings(max_examples=50)
 def test_is_chunk_from_original_takes_a_threshold(texts: Texts, threshold: float) -> None:
-    says = is_cut_from(threshold=threshold)
+    says = is_cut_from(threshold=threshold, keep_bare_prefix=False)
     for golds, retrieved in texts.values():
         for text in retrieved:
             for gold in golds:
@@ -738,13 +743,46 @@ def test_a_gold_listed_twice_counts_once() -> None:
         assert dict(scores) == {"R": 0.5, "NumRel": 2.0}, match
 
 
-@pytest.mark.parametrize("blank", ["", " ", None, "user: ", "assistant: ", "Date: 2024-05-01", "Date: 1\nuser: ", "  "])
+@pytest.mark.parametrize("blank", ["", " ", None, "  ", "\n" * 20, "\t \n"])
 @pytest.mark.parametrize("match", ["chunk", "chunk(normalize=space)", "chunk(normalize=all, threshold=0)"])
 def test_a_chunk_without_text_matches_nothing(match: str, blank: str | None) -> None:
     golds = ["user: Date: 2024-05-01 and  some text of it, \n \t with blanks "]
     scores = evaluate({"q": golds}, {"q": [blank, "some text"]}, "P@2", match=match)
     assert found(scores) == [("q", 2, golds[0])]
     assert judged_of(scores).retrieved.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Date: palms grow.", "Date: palms grow.\n", "Date: ", "user: ", "assistant: ", "user: \n",
+        "Date: 2024-05-01\nuser: ", "Date: 2024-05-01\nassistant:  \n", "Date: 2024-05-01\n\t",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "match", ["chunk", "chunk(normalize=space)", "chunk(normalize=all)", "chunk(threshold=90)",
+              "chunk(normalize=all, threshold=100)"],
+)  # fmt: skip
+def test_a_chunk_that_is_only_a_prefix_of_a_chat_log_is_compared_as_it_is(match: str, text: str) -> None:
+    scores = evaluate({"q": [text, f"x {text}y", "palms"]}, {"q": [text]}, "R", match=match)
+    assert found(scores) == [("q", 1, text), ("q", 1, f"x {text}y")]
+    assert [row.reason for row in scores.explain("q").rows] == ["the whole text", "contained", "not retrieved"]
+    assert not is_chunk_from_original(text, text)
+
+
+@given(text=PASSAGES | st.sampled_from(["user: …", "Date: .\nuser: !"]), folds=folds_asked)
+@settings(max_examples=50)
+def test_every_text_is_a_chunk_of_itself_unless_normalization_leaves_nothing(text: str, folds: tuple[str, ...]) -> None:
+    for match in (chunk(normalize=folds), chunk(normalize=folds, threshold=100)):
+        assert len(found(run({"q": ([text], [text])}, match))) == bool(folded(text, folds).strip())
+
+
+def test_a_chunk_that_is_only_a_prefix_may_be_similar() -> None:
+    golds, retrieved = {"q": ["Date: palms grew, and figs."]}, {"q": ["Date: palms grow."]}
+    assert evaluate(golds, retrieved, "R", match="chunk")["R"] == 0
+    scores = evaluate(golds, retrieved, "R", match="chunk(threshold=85)")
+    ratio = fuzz.partial_ratio("date: palms grow.", "date: palms grew, and figs.")
+    assert (scores["R"], scores.explain("q").rows[0].reason) == (1, f"partial ratio {ratio:.1f}")
 
 
 @pytest.mark.parametrize("match", ["chunk", "fuzzy", "overlap", "content", "id"])

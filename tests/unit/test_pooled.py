@@ -122,7 +122,23 @@ def plainly(metric: type[Any], golds: list[str], retrieved: list[str], k: int) -
 
 
 TEXTS = st.sampled_from(
-    ["a", "ab", "abc", "b", "bc", "user: b", "Date: 1\na", 'a"b', 'a\\"b', "x", "é", "\\u00e9", "a\0b"]
+    [
+        "a",
+        "ab",
+        "abc",
+        "b",
+        "bc",
+        "user: b",
+        "user: ",
+        "Date: a",
+        "Date: 1\na",
+        'a"b',
+        'a\\"b',
+        "x",
+        "é",
+        "\\u00e9",
+        "a\0b",
+    ]
 )
 EXAMPLES = st.lists(st.tuples(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=7)), min_size=1, max_size=4)
 K_LISTS = st.lists(st.integers(1, 9), min_size=1, max_size=4)
@@ -150,13 +166,14 @@ def test_each_metric_equals_its_plain_definition(
 @given(examples=EXAMPLES, k=st.integers(1, 9))
 def test_each_metric_is_a_measure_of_the_registry(examples: list[tuple[list[str], list[str]]], k: int) -> None:
     golds, retrieved = [gold for gold, _ in examples], [found for _, found in examples]
-    for metric, measure, match in (
-        (RetrievalRecall, f"R@{k}", "content"),
-        (RetrievalRecallAll, f"RecallAll@{k}", "chunk"),
-        (RetrievalNDCGAny, f"nDCG(discount=jk, ideal=retrieved, credit=rank)@{k}", "chunk"),
-    ):
+    measures: dict[type[Any], str] = {
+        RetrievalRecall: f"R@{k}",
+        RetrievalRecallAll: f"RecallAll@{k}",
+        RetrievalNDCGAny: f"nDCG(discount=jk, ideal=retrieved, credit=rank)@{k}",
+    }
+    for metric, measure in measures.items():
         _, each = scores(metric, golds, retrieved, [k])
-        values = evaluate(golds, retrieved, measure, match=match).column(measure).tolist()
+        values = evaluate(golds, retrieved, measure, match=metric().match).column(measure).tolist()
         assert [value for one in each for value in one.values()] == pytest.approx(values, abs=1e-12)
 
 
@@ -287,6 +304,9 @@ def test_every_metric_takes_match(metric: type[Any], match: Any, hit: bool) -> N
 
 def test_each_metric_has_a_default_match() -> None:
     assert [str(metric().match) for metric in METRICS] == ["content", "chunk", "chunk"]
+    # The default is `is_chunk_from_original`, where a bare prefix is not a chunk; `match="chunk"` keeps it.
+    assert scores(RetrievalRecallAll, [["user: "]], [["user: "]], [1])[0] == {"Recall_all@1": 0.0}
+    assert scores(RetrievalRecallAll, [["user: "]], [["user: "]], [1], match="chunk")[0] == {"Recall_all@1": 1.0}
     # Recall by chunks, and all-or-nothing by exact texts.
     assert scores(RetrievalRecall, [[GOLD, IRON]], [["soft", "metal"]], [2], match="chunk")[0] == {"Recall@2": 0.5}
     assert scores(RetrievalRecallAll, [[GOLD]], [["soft"]], [1], match="content")[0] == {"Recall_all@1": 0.0}
@@ -402,7 +422,7 @@ def test_with_a_threshold_similar_text_matches_too() -> None:
     assert not is_chunk_from_original(near, GOLD, threshold=100)
     assert is_chunk_from_original(f"Date: 2024\nuser: {near}", GOLD, threshold=90)
     assert is_chunk_from_original("GOLD IS  A SOFT METAL", GOLD, threshold=100)
-    # Sharing eleven characters in a row is not enough.
+    # A text of eleven characters matches only an equal one.
     assert is_chunk_from_original("it melts at", "It Melts At", threshold=100)
     assert not is_chunk_from_original("it melts at", "It Melts At!", threshold=0)
     assert not is_chunk_from_original("IT MELTS AT", "so it melts at", threshold=0)

@@ -30,7 +30,7 @@ def is_chunk_from_original(chunk: str, original: str, threshold: float | None = 
     return any(True for _ in ContainmentComparer((), least).pairs([chunk], [original]))
 
 
-def strip_log_prefix(chunk: str) -> str:
+def _strip_log_prefix(chunk: str) -> str:
     """A chunk without the prefix of a chat log: a line with the date, and the name of the speaker."""
     if chunk.startswith(_DATE):
         chunk = chunk.partition("\n")[2]
@@ -50,37 +50,41 @@ def _escaped_forms(text: str) -> tuple[str, ...]:
 class ContainmentComparer:
     """Finds the gold texts that contain retrieved texts, one query at a time."""
 
-    def __init__(self, folds: Folds, threshold: float | None) -> None:
+    def __init__(self, folds: Folds, threshold: float | None, keep_bare_prefix: bool = False) -> None:
+        """`keep_bare_prefix` compares a chunk that has no text besides its prefix with the prefix."""
+        self._keep_bare_prefix = keep_bare_prefix
         self._fuzzy = FuzzyComparer(threshold, folds or FUZZY_FOLDS) if threshold is not None else None
         self._normalize = normalizer(folds)
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Pairs of a text and a gold text that contains it, by their positions."""
-        chunks = list(map(strip_log_prefix, texts))
+        chunks = list(map(self._compared, texts))
         documents = list(map(self._normalize, golds))
         # Most chunks are in no gold text: one search through all of them joined rules those out.
         joined = "\0".join(documents)
         found: set[tuple[int, int]] = set()
-        for at, text in enumerate(chunks):
-            for form in self._forms(text):
+        for at, chunk in enumerate(chunks):
+            for form in self._forms(chunk):
                 if form in joined:
                     found.update((at, gold) for gold, document in enumerate(documents) if form in document)
         yield from sorted(found)
         if self._fuzzy:
             yield from (pair for pair in self._fuzzy.pairs(chunks, golds) if pair not in found)
 
-    def _forms(self, text: str) -> list[str]:
-        # An empty text is contained in every text, so it must not match. Its JSON form may still have letters.
-        if not self._normalize(text).strip():
-            return []
-        return [folded for form in _escaped_forms(text) if (folded := self._normalize(form)).strip()]
+    def _compared(self, text: str) -> str:
+        """The part of a chunk that is compared: empty if it has no text, as that would be contained in every text."""
+        parts = (_strip_log_prefix(text), text) if self._keep_bare_prefix else (_strip_log_prefix(text),)
+        return next((part for part in parts if self._normalize(part).strip()), "")
+
+    def _forms(self, chunk: str) -> list[str]:
+        return [folded for form in _escaped_forms(chunk) if (folded := self._normalize(form)).strip()]
 
     def reason(self, text: str, gold: str) -> str:
-        """How a text is contained in a gold text, in words; empty if it is not."""
-        chunk, document = strip_log_prefix(text), self._normalize(gold)
+        """How a text is contained in a gold text or similar to it, in words, if it is."""
+        chunk, document = self._compared(text), self._normalize(gold)
         forms = [form for form in self._forms(chunk) if form in document]
         if not forms:
-            return ""
+            return self._fuzzy.reason(chunk, gold) if self._fuzzy else ""
         if forms[0] == document:
             return "the whole text"
         return "contained" if forms[0] == self._normalize(chunk) else "contained, escaped as in JSON"

@@ -15,10 +15,10 @@ from karat.documents.fields import DocumentLike, check_field
 from karat.documents.key import Key, WholeDocument
 from karat.documents.normalization import Folds, format_folds, normalized, parse_folds
 from karat.errors import KaratError, did_you_mean, shown
-from karat.matching.containment import ContainmentComparer, strip_log_prefix
+from karat.matching.containment import ContainmentComparer
 from karat.matching.coverage import OverlapComparer, coverage
 from karat.matching.function import Function, FunctionComparer, name_of
-from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage, partial_ratio
+from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage
 from karat.registry.names import format_name, format_value, parse_name, unquote
 from karat.registry.parameters import Help, Parameter
 
@@ -147,6 +147,7 @@ class Prefix(Matcher):
 class Chunk(Matcher):
     """A chunk is a hit for every gold document that contains it: see `is_chunk_from_original`.
 
+    Here, a chunk that would be empty without its prefix keeps it, so that every text matches itself.
     `normalize=space` ignores differences in line breaks; `threshold=90` also accepts similar text (see `fuzzy`).
 
     >>> from karat import evaluate
@@ -167,19 +168,23 @@ class Chunk(Matcher):
             object.__setattr__(self, "threshold", check_percentage(self.name, self.threshold))
 
     def comparer(self) -> ContainmentComparer:
-        return ContainmentComparer(self.normalize, self.threshold)
+        return ContainmentComparer(self.normalize, self.threshold, keep_bare_prefix=True)
 
     def reason(self, retrieved: str, gold: str) -> str:
-        reason = self.comparer().reason(retrieved, gold)
-        return reason or _fuzzy_reason(strip_log_prefix(retrieved), gold, self.normalize or FUZZY_FOLDS)
+        return self.comparer().reason(retrieved, gold)
 
 
 @dataclass(frozen=True)
 class Fuzzy(Matcher):
-    """Similar text: rapidfuzz's partial ratio reaches the threshold, from 0 to 100.
+    """Similar text: rapidfuzz's partial ratio is at least the threshold, from 0 to 100.
 
     The ratio is the similarity of the shorter text and the best-matching part of the longer one. Both texts are
-    normalized first, and must share 12 characters in a row, or be equal.
+    normalized first. A text of fewer than 12 characters matches only an equal one, since `of` is 100% of any sentence.
+
+    >>> from karat import evaluate
+    >>> golds, retrieved = {"q": ["Yesterday the cat sat on the mat again"]}, {"q": ["the cta sat on teh mat"]}
+    >>> evaluate(golds, retrieved, "R", match="fuzzy")["R"]
+    1.0
     """
 
     name: ClassVar[str] = "fuzzy"
@@ -197,7 +202,7 @@ class Fuzzy(Matcher):
         return FuzzyComparer(self.threshold, self.normalize)
 
     def reason(self, retrieved: str, gold: str) -> str:
-        return _fuzzy_reason(retrieved, gold, self.normalize)
+        return self.comparer().reason(retrieved, gold)
 
 
 @dataclass(frozen=True)
@@ -322,10 +327,3 @@ def _same(field: str, normalize: Folds = (), gold: str | None = None) -> Same:
         near = did_you_mean(field, [*_MATCHERS, "content", "id", f"meta.{field}"])
         raise KaratError(f"{shown(field)} is not a valid `match`", hint=f"{near} {_HINT}".strip()) from None
     return Same(field, normalize, gold)
-
-
-def _fuzzy_reason(retrieved: str, gold: str, folds: Folds) -> str:
-    one, other = normalized(retrieved, folds), normalized(gold, folds)
-    if one == other:
-        return "the same text"
-    return "contained" if one in other or other in one else f"partial ratio {partial_ratio(one, other):.1f}"

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
-from math import floor
+from math import ceil
 from typing import NamedTuple
+
+import numpy as np
 
 from karat.documents.normalization import Folds, normalizer
 from karat.errors import KaratError
-from karat.matching.shingles import WIDTH, Shingles, have_common_shingle
+from karat.matching.qgrams import may_be_similar
 from karat.registry.parameters import Help, Parameter
 
 FUZZY_FOLDS: Folds = ("unicode", "case", "space")
 """The differences that fuzzy matching ignores by default."""
 
+SHORTEST = 12
+"""Texts of fewer characters match only if they are equal: `of` is contained in nearly every text."""
+
 _CACHED_PAIRS = 1 << 18
-# From this threshold on, a first check of long stretches rejects most pairs; below, it would accept nearly all.
-_HIGH_THRESHOLD = 85
+# Larger than any error of rounding in a ratio.
+_ROUNDING = 1e-6
+_WORD = 64
+# How many runs of characters are searched for, to find out where a text begins in another one.
+_ANCHORS = 8
 
 
 class Rapidfuzz(NamedTuple):
@@ -40,11 +48,6 @@ def _rapidfuzz() -> Rapidfuzz:
     return Rapidfuzz(fuzz.ratio, fuzz.partial_ratio, LCSseq.similarity, process.extractOne)
 
 
-def partial_ratio(one: str, other: str) -> float:
-    """The similarity of the shorter text and the best-matching part of the longer one, from 0 to 100."""
-    return _rapidfuzz().partial_ratio(one, other)
-
-
 def check_percentage(name: str, given: object) -> float:
     """The threshold as a number from 0 to 100; an error if it is not one, or if rapidfuzz is not installed."""
     number = Parameter("threshold", float, None, help=Help("", low=0, high=100)).value(given, name)
@@ -61,12 +64,14 @@ def check_percentage(name: str, given: object) -> float:
 class FuzzyComparer:
     """Finds similar texts, one query at a time, and caches the results.
 
-    Two texts are similar if they are equal, or if they share a shingle and their partial ratio reaches the threshold.
+    Two texts are similar if they are equal, or if both have at least 12 characters and rapidfuzz's partial ratio of
+    them is at least the threshold.
     """
 
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
-        self._shingles = Shingles()
+        # A little less, so that rounding never rules out a pair.
+        self._ratio = max(threshold - _ROUNDING, 0) / 100
         self._normalize = normalizer(folds)
         self._cached_similar = lru_cache(_CACHED_PAIRS)(self._similar)
 
@@ -79,44 +84,81 @@ class FuzzyComparer:
                 equal.setdefault(form, []).append(gold)
         for at, form in enumerate(forms):
             yield from ((at, gold) for gold in equal.get(form, ()))
-        for at, gold in self._shingles.candidates(forms, gold_forms):
+        for at, gold in self._candidates(forms, gold_forms):
             if forms[at] != gold_forms[gold] and self._cached_similar(forms[at], gold_forms[gold]):
                 yield at, gold
 
+    def reason(self, text: str, gold: str) -> str:
+        """How similar a text is to a gold text, in words."""
+        one, other = self._normalize(text), self._normalize(gold)
+        if one == other:
+            return "the same text"
+        if one in other or other in one:
+            return "contained"
+        return f"partial ratio {self._partial_ratio(one, other):.1f}"
+
+    def _candidates(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Pairs of texts that may be similar: either of the two may be the shorter one."""
+        at = [each for each, text in enumerate(texts) if len(text) >= SHORTEST]
+        gold_at = [each for each, gold in enumerate(golds) if len(gold) >= SHORTEST]
+        texts, golds = [texts[each] for each in at], [golds[each] for each in gold_at]
+        passed = may_be_similar(texts, golds, self._ratio) | may_be_similar(golds, texts, self._ratio).T
+        yield from ((at[one], gold_at[other]) for one, other in np.argwhere(passed).tolist())
+
     def _similar(self, one: str, other: str) -> bool:
-        """Whether the partial ratio of two texts reaches the threshold, and they share a shingle."""
+        """Whether the partial ratio of two texts reaches the threshold."""
         short, long = sorted((one, other), key=len)
-        if short in long:
-            return len(short) >= WIDTH
-        for steps in (2, 1) if self._threshold >= _HIGH_THRESHOLD else (1,):
-            if not _may_reach(short, long, self._threshold / 100, steps):
-                return False
-        return self._ratio_reaches_threshold(short, long) and have_common_shingle(short, long)
-
-    def _ratio_reaches_threshold(self, short: str, long: str) -> bool:
-        """Whether the partial ratio reaches the threshold."""
-        rapidfuzz, size = _rapidfuzz(), len(short)
-        # If the first or the last piece reaches the threshold, so does the best one. Finding that takes minutes in long
-        # texts that are nearly the same.
-        if any(rapidfuzz.ratio(short, piece) >= self._threshold for piece in (long[:size], long[-size:])):
+        if not self._threshold or short in long:
             return True
-        # rapidfuzz sometimes misses a ratio that exactly equals its cut-off.
-        cutoff = max(self._threshold - 1e-6, 0)
-        return rapidfuzz.partial_ratio(short, long, score_cutoff=cutoff) >= self._threshold
+        # rapidfuzz compares a text of up to 64 characters, the bits of a word, faster than any filter.
+        if len(short) > _WORD:
+            # If any piece clearly reaches the threshold, so does the best one, which takes minutes to find in long
+            # texts that are nearly the same.
+            ratio, clearly = _rapidfuzz().ratio, self._threshold + _ROUNDING
+            if any(ratio(short, piece, score_cutoff=clearly) for piece in _likely_pieces(short, long)):
+                return True
+            if not _may_reach(short, long, self._ratio):
+                return False
+        return self._partial_ratio(short, long) >= self._threshold
+
+    def _partial_ratio(self, one: str, other: str) -> float:
+        """The partial ratio of two texts if it reaches the threshold, which is faster; otherwise that or 0."""
+        # rapidfuzz misses a ratio that equals its cut-off, so the cut-off is lower, by about one character.
+        cutoff = max(self._threshold - 100 / min(len(one), len(other)), 0)
+        return _rapidfuzz().partial_ratio(one, other, score_cutoff=cutoff)
 
 
-def _may_reach(short: str, long: str, ratio: float, steps: int) -> bool:
+def _may_reach(short: str, long: str, ratio: float) -> bool:
     """Whether a piece of the longer text could be similar enough to the shorter one.
 
-    The ratio of a text of m characters and a piece of w ≤ m is 2·L/(m + w), where L is the length of their longest
-    common subsequence, which has at most w characters. To reach t, L must be at least t·m/(2 − t). Every piece lies in
-    one of the stretches of (s + 1)·m characters that begin at multiples of s·m, so L is at most that of the stretch.
-    Shorter stretches reject more pairs, and take longer.
+    The pieces of a text of n characters that are compared with a text of m are all those of m characters, and all
+    shorter ones at its two ends. The ratio of a piece of w characters is 2·L/(m + w), where L is the length of the
+    longest common subsequence. To reach t, L must be at least t·m for w = m, and t·m/(2 − t) for any w, as L ≤ w.
+    Every piece is within one of the stretches of 2·m characters that begin at multiples of m, so L is at most that of
+    the stretch.
     """
     size = len(short)
-    least = floor(ratio * size / (2 - ratio) - 1e-9)
-    if least <= 0:
+    of_any, of_full = (ceil(bound - 1e-6) for bound in (ratio * size / (2 - ratio), ratio * size))
+    if of_any <= 0:
         return True
-    stretches = [long[start : start + (steps + 1) * size] for start in range(0, len(long), steps * size)]
+    stretches = [long[start : start + 2 * size] for start in range(0, max(len(long) - size, 1), size)]
+    best = _longest_subsequence(short, stretches, of_any)
+    return best >= of_full or (best > 0 and _longest_subsequence(short, [long[:size], long[-size:]], of_any) > 0)
+
+
+def _longest_subsequence(text: str, others: Sequence[str], least: int) -> int:
+    """The length of the longest subsequence that a text has in common with one of the others; 0 if below `least`."""
     rapidfuzz = _rapidfuzz()
-    return rapidfuzz.best_match(short, stretches, scorer=rapidfuzz.common_subsequence, score_cutoff=least) is not None
+    # rapidfuzz misses some subsequences whose length equals its cut-off.
+    best = rapidfuzz.best_match(text, others, scorer=rapidfuzz.common_subsequence, score_cutoff=least - 1)
+    return int(best[1]) if best and best[1] >= least else 0
+
+
+def _likely_pieces(short: str, long: str) -> Iterator[str]:
+    """Pieces of the longer text that begin where the shorter one would begin, if a few characters in a row agree."""
+    size, starts = len(short), set()
+    for at in range(0, size, max(size // _ANCHORS, _WORD)):
+        found = long.find(short[at : at + SHORTEST])
+        if found >= 0:
+            starts.add(min(max(found - at, 0), len(long) - size))
+    yield from (long[start : start + size] for start in starts)
