@@ -422,6 +422,31 @@ def test_several_runs_are_written_to_one_file(folder: Path, suffix: str) -> None
     }
 
 
+def test_digits_set_the_decimals_of_tables(folder: Path) -> None:
+    words = ("evaluate", "truth.qrels", "good.trec", "poor.trec", "-m", "AP")
+    value = expected(folder, "poor")["AP"]
+    for more, digits in (((), 2), (("--per-query",), 3), (("--ci",), 1), (("--format", "latex"), 6)):
+        assert f"{value:.{digits}f}" in good(folder, *words, *more, "--digits", str(digits))
+        assert f"{value:.{digits + 1}f}" not in good(folder, *words, *more, "--digits", str(digits))
+    for wrong, problem in (
+        (("--digits", "-1"), "--digits -1 is not a number of decimals"),
+        (("--digits", "2", "--format", "csv"), "csv contains all digits"),
+        (("--digits", "2", "--explain", "q1"), "--digits does not apply to --explain"),
+    ):
+        assert problem in refused(run_here(folder, *words, *wrong))
+
+
+def test_runs_are_shown_in_the_order_of_a_measure(folder: Path) -> None:
+    words = ("evaluate", "truth.qrels", "poor.trec", "good.trec", "-m", "AP", "-m", "RR", "--format", "csv")
+    assert [line.split(",")[0] for line in good(folder, *words).splitlines()] == ["run", "poor", "good"]
+    assert [line.split(",")[0] for line in good(folder, *words, "--sort", "map").splitlines()] == [
+        "run",
+        "good",
+        "poor",
+    ]
+    assert "no 'P@5'. The measures are AP, RR." in refused(run_here(folder, *words, "--sort", "P@5"))
+
+
 # Bad input.
 
 BAD: dict[str, Callable[[Path], list[str]]] = {

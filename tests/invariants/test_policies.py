@@ -219,8 +219,8 @@ def test_the_package_declares_that_it_is_typed() -> None:
 
 # Parameters of commands that take text that is not the name of a file. The names of systems and measures are not files.
 NOT_FILES = {
-    "--baseline of compare", "--explain", "--field", "--match", "--max", "--max-drop", "--measure", "--min", "--query",
-    "NAME",
+    "--baseline of compare", "--explain", "--field", "--lower-is-better", "--match", "--max", "--max-drop", "--measure",
+    "--min", "--query", "--sort", "NAME",
 }  # fmt: skip
 
 

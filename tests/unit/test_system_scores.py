@@ -113,6 +113,26 @@ def test_documents_get_the_same_table_as_markdown_and_latex(systems: SystemScore
     assert systems["bm25"].to_markdown().startswith("| measure | bm25 |")
 
 
+def test_tables_have_as_many_decimals_as_asked_for(systems: SystemScores) -> None:
+    best = systems["bm25-rm3"]["nDCG@10"]
+    assert rf"\textbf{{{best:.2f}}}" in systems.to_latex(digits=2)
+    assert f"**{best:.6f}**" in systems.to_markdown(digits=6)
+    assert f"{best:.0f}" in systems["bm25-rm3"].table(digits=0).text()
+    for wrong in (-1, 16, 2.5, True):
+        with pytest.raises(KaratError, match=f"digits={wrong} is not a number of decimals. Use 0 to 15"):
+            systems.to_latex(digits=wrong)  # type: ignore[arg-type]
+
+
+def test_systems_are_sorted_by_a_measure_with_the_best_first(systems: SystemScores) -> None:
+    assert list(systems.sorted("mrr")) == ["bm25-rm3", "bm25", "overlap"]
+    part = SystemScores({"none": systems["bm25"].only(["RR"]), **systems})
+    assert list(part.sorted("nDCG@10")) == ["bm25-rm3", "bm25", "overlap", "none"]
+    unjudged = {"much": {"q": ["x", "y"]}, "little": {"q": ["a", "x"]}}
+    assert list(evaluate_runs({"q": {"a": 1}}, unjudged, "Unjudged@2").sorted("Unjudged@2")) == ["little", "much"]
+    with pytest.raises(KaratError, match="no 'AP'"):
+        systems.sorted("AP")
+
+
 # Data frames
 
 

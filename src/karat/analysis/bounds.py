@@ -30,7 +30,7 @@ from karat.output.tables import Cell, Table, Tabular
 from karat.registry import Effect, Measure
 from karat.registry.names import format_value
 from karat.scores import Scores
-from karat.scores.summary import cell_text
+from karat.scores.summary import DIGITS, cell_text
 
 # Ranks, over all gradings, that are computed at a time.
 _ROWS = 1 << 18
@@ -69,10 +69,10 @@ class Bounds(Tabular):
         del combined["query"]
         return {"measure": self.measure, "max_grade": self.max_grade, **combined, "queries": queries}
 
-    def table(self) -> Table:
+    def table(self, digits: int = DIGITS) -> Table:
         """A row per query, and a last row for all queries."""
         rows = tuple(
-            (Cell(query), *(Cell(cell_text(value, self.measure)) for value in values), Cell(f"{unjudged:,}"))
+            (Cell(query), *(Cell(cell_text(value, self.measure, digits)) for value in values), Cell(f"{unjudged:,}"))
             for query, *values, unjudged in self._rows()
         )
         documents = plural(int(self.unjudged.sum()), "unjudged document")

@@ -22,7 +22,7 @@ from karat.options import check_level
 from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.registry.names import format_value
 from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
-from karat.scores.summary import cell_text, interval_text, notes
+from karat.scores.summary import DIGITS, cell_text, interval_text, notes
 from karat.stats import weak_group
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class Slices(Tabular):
             rows.append({"group": label, "queries": len(scores.queries), "scores": values})
         return {"by": self.by, "level": self.level, "groups": rows[:-1], "all": rows[-1]}
 
-    def table(self) -> Table:
+    def table(self, digits: int = DIGITS) -> Table:
         """A row per group, with the weakest of each column marked, and a last row for all queries."""
         weakest = {name: self._weakest(name) for name in self.whole}
         rows = []
         for label, scores, ends in self._rows:
             cells = [Cell(label), Cell(f"{len(scores.queries):,}")]
             for name, value in scores.means.items():
-                text = interval_text(value, ends[name], name)
+                text = interval_text(value, ends[name], name, digits)
                 is_weakest = scores is not self.whole and value is not None and value == weakest[name]
                 cells.append(Cell(text, _WEAKEST if is_weakest else None))
             rows.append(tuple(cells))

@@ -38,6 +38,8 @@ from karat.options import Missing, Names
 @opt.per_query
 @opt.names
 @opt.intervals
+@opt.digits
+@opt.sort
 @click.option("--explain", metavar="QUERY", help="Compare the answer to one question with each of its gold answers.")
 @opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every question")
 @click.option(
@@ -57,6 +59,8 @@ def command(
     per_query: bool,
     names: Names,
     ci: bool,
+    digits: int | None,
+    sort: str | None,
     explain: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
@@ -70,6 +74,7 @@ def command(
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
     from karat.registry.selection import listed_measures
+    from karat.scores import SystemScores
     from karat.sources.answers import read_gold_answers
 
     if not predictions:
@@ -77,7 +82,7 @@ def command(
         raise KaratError("gold answers without predicted answers cannot be evaluated", where=truth, hint=hint)
     chosen, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
     select_measures(chosen, subjects=("answers",))
-    output = Output(format, file, per_query, 0.95 if ci else None, explain, names=names)
+    output = Output(format, file, per_query, 0.95 if ci else None, explain, digits, names=names)
     check_output(output)
     field_names = parse_fields(fields)
     golds = read_gold_answers(truth, field_names)
@@ -86,4 +91,5 @@ def command(
         name: evaluate_answers(golds, path, chosen, missing=missing, fields=field_names, name=name)
         for name, path in by_name.items()
     }
-    print_scores(with_findings(scores, findings), output)
+    found = SystemScores(with_findings(scores, findings))
+    print_scores(found if sort is None else found.sorted(sort), output)

@@ -28,7 +28,8 @@ def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
         raise errors[0]
     under = (*dict.fromkeys(f"note: {error.what}." for error in errors), *notes(runs))
     several = len(runs) > 1
-    tables = _tables_per_query(bounds, several) if output.per_query else [_table(bounds, several)]
+    digits = output.decimals
+    tables = _tables_per_query(bounds, several, digits) if output.per_query else [_table(bounds, several, digits)]
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *under))
     rows = [
         {**({"run": run} if several else {}), "measure": measure, **row}
@@ -48,13 +49,13 @@ def _rows(bounds: Bounds, per_query: bool) -> list[dict[str, object]]:
     return [{key: document[key] for key in ("value", "low", "high", "unjudged")}]
 
 
-def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool) -> Table:
+def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int) -> Table:
     """A row per measure and run."""
     rows, last = [], None
     for measure in dict.fromkeys(measure for measure, _ in bounds):
         for run, each in ((run, each) for (of, run), each in bounds.items() if of == measure):
             document = each.to_dict()
-            values = (Cell(cell_text(document[key], measure)) for key in ("value", "low", "high"))
+            values = (Cell(cell_text(document[key], measure, digits)) for key in ("value", "low", "high"))
             labels = [Cell("" if last == measure else measure), *([Cell(run)] if several else [])]
             rows.append((*labels, *values, Cell(f"{document['unjudged']:,}")))
             last = measure
@@ -67,9 +68,9 @@ def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool) -> Table:
     return Table(header, tuple(rows), (note,), labels=2 if several else 1)
 
 
-def _tables_per_query(bounds: Mapping[tuple[str, str], Bounds], several: bool) -> list[Table]:
+def _tables_per_query(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int) -> list[Table]:
     tables = []
     for (_, run), each in bounds.items():
-        table = each.table()
+        table = each.table(digits)
         tables.append(replace(table, notes=tuple(f"{run}: {note}" for note in table.notes)) if several else table)
     return tables

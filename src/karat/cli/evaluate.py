@@ -24,6 +24,8 @@ from karat.options import Names
 @opt.per_query
 @opt.names
 @opt.intervals
+@opt.digits
+@opt.sort
 @click.option("--explain", metavar="QUERY", help="Show which documents of a query were hits, rank by rank.")
 @click.option(
     "--bounds", is_flag=True, help="Show the lowest and highest possible scores if the unjudged documents were judged."
@@ -40,6 +42,8 @@ def command(
     per_query: bool,
     names: Names,
     ci: bool,
+    digits: int | None,
+    sort: str | None,
     explain: str | None,
     bounds: bool,
     by: str | None,
@@ -56,6 +60,7 @@ def command(
     from karat.cli.systems import Evaluation, load_systems
     from karat.errors import KaratError
     from karat.matching.matchers import matcher_of
+    from karat.scores import SystemScores
 
     paths = [truth, *runs]
     matcher_of(options["match"])
@@ -66,10 +71,12 @@ def command(
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
     if names == "asked" and (bounds or by is not None or explain is not None):
         raise KaratError(f"--names and {chosen[0]} cannot be combined", hint="Leave one of them out.")
-    output = Output(format, file, per_query, 0.95 if ci else None, explain, is_scores=not (bounds or by), names=names)
+    level = 0.95 if ci else None
+    output = Output(format, file, per_query, level, explain, digits, is_scores=not (bounds or by), names=names)
     check_output(output)
     grouping = read_grouping(by, texts)
-    scores = load_systems(paths, Evaluation(measures, options, fields))
+    systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields)))
+    scores = systems if sort is None else systems.sorted(sort)
     if bounds:
         print_bounds(scores, output)
     elif grouping is not None:

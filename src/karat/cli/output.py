@@ -17,7 +17,7 @@ from karat.output.tables import Table, delimited
 from karat.scores import Scores, SystemScores
 from karat.scores.exports import mean_rows, query_rows
 from karat.scores.names import with_names
-from karat.scores.summary import by_measure, by_query, notes, summary
+from karat.scores.summary import DIGITS, by_measure, by_query, check_digits, notes, summary
 
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -42,10 +42,17 @@ class Output:
     """the confidence level of intervals, if they are shown"""
     explain: str | None = None
     """the query to explain, if one is explained"""
+    digits: int | None = None
+    """the number of decimals in tables, if it is given"""
     is_scores: bool = True
     """whether the output is scores, which a Parquet file can contain"""
     names: Names = "canonical"
     """how measures are named"""
+
+    @property
+    def decimals(self) -> int:
+        """The number of decimals in tables."""
+        return DIGITS if self.digits is None else self.digits
 
     @property
     def format(self) -> str:
@@ -57,11 +64,16 @@ class Output:
 def check_output(output: Output) -> None:
     """Reject a format that cannot be written before any work is done."""
     form, file = output.format, output.file
+    if output.digits is not None:
+        check_digits(output.digits, "--digits ")
+        hint = f"Leave it out: {form} contains all digits."
+        require(form in _FOR_PEOPLE, "--digits applies to table, markdown and latex", hint)
     if output.explain is not None:
         hint = "Use table, markdown, latex or json."
         require(form not in _WITHOUT_NOTES, f"an explanation cannot be written as {form}", hint)
         together = output.per_query or output.level is not None
         require(not together, "--explain shows one query", "Leave out --per-query and --ci.")
+        require(output.digits is None, "--digits does not apply to --explain", "Leave it out.")
     if output.level is not None and (form == "parquet" or (output.per_query and form in _WITHOUT_NOTES)):
         raise KaratError(f"confidence intervals per query cannot be written as {form}", hint="Leave out --ci.")
     if file is None:
@@ -81,7 +93,7 @@ def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
         return
     scores = {name: with_names(of_run, output.names) for name, of_run in scores.items()}
     if output.file is None and output.format == "table":
-        narrower = None if output.per_query else partial(by_measure, scores, output.level)
+        narrower = None if output.per_query else partial(by_measure, scores, output.level, output.decimals)
         print_table(_table(scores, output), narrower)
     elif output.file is not None and output.format == "parquet":
         (next(iter(scores.values())) if len(scores) == 1 else SystemScores(scores)).to_parquet(output.file)
@@ -183,7 +195,7 @@ def rendered(scores: Mapping[str, Scores], output: Output) -> str:
 
 
 def _table(scores: Mapping[str, Scores], output: Output) -> Table:
-    return by_query(scores, output.level) if output.per_query else summary(scores, output.level)
+    return (by_query if output.per_query else summary)(scores, output.level, output.decimals)
 
 
 def _document(scores: Scores, output: Output) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
     with _hint_at_texts(grouping):
         found = {name: scores.slices(grouping.by, texts=grouping.texts) for name, scores in runs.items()}
     slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
-    tables = [each.table() for each in slices.values()]
+    tables = [each.table(output.decimals) for each in slices.values()]
     if several:
         tables = [
             replace(table, notes=(f"{name}: {table.notes[0]}", *table.notes[1:]))

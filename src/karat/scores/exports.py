@@ -96,11 +96,12 @@ class Exports(Tabular):
     def _rows(self, names: Names = "canonical") -> Rows:
         """A row per query."""
 
-    def table(self, level: float | None = None) -> Table:
+    def table(self, level: float | None = None, digits: int = 4) -> Table:
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
-        from karat.scores.summary import summary
+        from karat.scores.summary import check_digits, summary
 
-        return summary(self._by_system(), level)
+        check_digits(digits)
+        return summary(self._by_system(), level, digits)
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical") -> str:
         """`to_dict()` as JSON, also written to a file if a path is given."""
@@ -112,13 +113,13 @@ class Exports(Tabular):
         table = self._arrow(names)
         write_whole(path, lambda file: _write_parquet(table, file))
 
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_markdown(self, path: str | os.PathLike[str] | None = None, *, digits: int = 4) -> str:
         """The table that is printed, in Markdown; also written to a file if a path is given."""
-        return write_text(self.table().markdown(), path)
+        return write_text(self.table(digits=digits).markdown(), path)
 
-    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_latex(self, path: str | os.PathLike[str] | None = None, *, digits: int = 4) -> str:
         """The table that is printed, as a booktabs tabular; also written to a file if a path is given."""
-        return write_text(self.table().latex(), path)
+        return write_text(self.table(digits=digits).latex(), path)
 
     def save(self, path: str | os.PathLike[str], *, names: Names = "canonical") -> None:
         """Write all values to a .json, .csv or .parquet file, which `load` reads; a CSV file has only values."""

@@ -18,7 +18,7 @@ from karat.options import Names, check_level
 from karat.output.files import write_text
 from karat.registry.registry import several_measures
 from karat.registry.selection import Measures
-from karat.scores.combining import after_mean, before_mean, combination
+from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
 from karat.scores.exports import Exports, Rows, document, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
@@ -142,6 +142,10 @@ class Scores(Exports):
         Queries are resampled in this order, so that results do not depend on the order of the input.
         """
         return np.array(sorted(range(len(self.queries)), key=self.queries.__getitem__), np.int64)
+
+    def higher_is_better(self, measure: str | Measure) -> bool:
+        """Whether higher values of a measure are better; assumed if it is not a measure of karat."""
+        return higher_is_better(self._name(measure))
 
     def nulls(self, measure: str | Measure) -> int:
         """The number of queries without a value."""

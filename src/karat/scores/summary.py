@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from karat.errors import plural
+from karat.errors import plural, require, shown
 from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination, higher_is_better
 
+DIGITS = 4
+"""the number of decimals in a table"""
+_MAX_DIGITS = 15
 
-def summary(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+
+def summary(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
     """For one system a row per measure; for several a row per system, with the best of each column marked."""
-    return by_measure(runs, level) if len(runs) == 1 else by_system(runs, level)
+    return by_measure(runs, level, digits) if len(runs) == 1 else by_system(runs, level, digits)
 
 
-def by_system(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+def by_system(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
     """A row per system and a column per measure."""
-    columns = _columns(runs, level)
+    columns = _columns(runs, level, digits)
     rows = tuple((Cell(system), *(column[system] for column in columns.values())) for system in runs)
     return Table(("run", *columns), rows, _footer(runs, level))
 
 
-def by_measure(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+def by_measure(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
     """A row per measure and system, for one system and for narrow terminals."""
-    columns = _columns(runs, level)
+    columns = _columns(runs, level, digits)
     if len(runs) == 1:
         (system,) = runs
         rows = tuple((Cell(name), column[system]) for name, column in columns.items())
@@ -37,14 +41,14 @@ def by_measure(runs: Mapping[str, Scores], level: float | None = None) -> Table:
     return Table(("measure", "run", "score"), several, _footer(runs, level), labels=2)
 
 
-def by_query(runs: Mapping[str, Scores], level: float | None = None) -> Table:
+def by_query(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
     """A row per query (and system, if there are several), the combined values last."""
-    columns = _columns(runs, level)
+    columns = _columns(runs, level, digits)
     several = len(runs) > 1
     rows = []
     for system, scores in runs.items():
         for query, values in scores.per_query.items():
-            cells = (Cell(cell_text(values.get(name), name)) for name in columns)
+            cells = (Cell(cell_text(values.get(name), name, digits)) for name in columns)
             rows.append((*([Cell(system)] if several else []), Cell(query), *cells))
     for system in runs:
         combined = (column[system] for column in columns.values())
@@ -53,37 +57,45 @@ def by_query(runs: Mapping[str, Scores], level: float | None = None) -> Table:
     return Table(header, tuple(rows), _footer(runs, level), labels=2 if several else 1)
 
 
-def cell_text(value: float | None, measure: str) -> str:
-    """A value in a table: four digits, counts without decimals, a dash for null."""
+def cell_text(value: float | None, measure: str, digits: int = DIGITS) -> str:
+    """A value in a table: with as many decimals as digits, counts without decimals, a dash for null."""
     if value is None:
         return "–"
     # The ends of an interval of a count may have a rounding error.
     if combination(measure) == "sum" and round(float(value), 9).is_integer():
         return f"{value:,.0f}"
-    return f"{round(value, 4) + 0.0:.4f}"  # + 0.0 turns -0.0 into 0.0
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 turns -0.0 into 0.0
 
 
-def nonzero_text(value: float, measure: str, sign: str = "") -> str:
+def nonzero_text(value: float, measure: str, sign: str = "", digits: int = DIGITS) -> str:
     """A value as in `cell_text`; but one that is not 0 is never shown as 0.
 
     >>> nonzero_text(0.25, "AP", "+"), nonzero_text(0.00001234, "AP", "+"), nonzero_text(0.0, "AP", "+")
     ('+0.2500', '+1.2e-05', '0.0000')
     """
-    text = cell_text(value, measure)
+    text = cell_text(value, measure, digits)
     text = f"{value:.2g}" if value and not float(text.replace(",", "")) else text
     return f"{sign}{text}" if value > 0 else text
 
 
-def interval_text(value: float | None, interval: tuple[float | None, float | None] | None, measure: str) -> str:
+def interval_text(
+    value: float | None, interval: tuple[float | None, float | None] | None, measure: str, digits: int = DIGITS
+) -> str:
     """A value in a table with its confidence interval, if it has one: `0.4358 [0.3453, 0.5259]`."""
-    text = cell_text(value, measure)
+    text = cell_text(value, measure, digits)
     if interval is None or None in interval:
         return text
-    low, high = (cell_text(end, measure) for end in interval)
+    low, high = (cell_text(end, measure, digits) for end in interval)
     return f"{text} [{low}, {high}]"
 
 
-def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[str, Cell]]:
+def check_digits(digits: int, name: str = "digits=") -> None:
+    """Reject a number of decimals that a table cannot have; `name` is that of the parameter, for messages."""
+    valid = isinstance(digits, int) and not isinstance(digits, bool) and 0 <= digits <= _MAX_DIGITS
+    require(valid, f"{name}{shown(digits)} is not a number of decimals", f"Use 0 to {_MAX_DIGITS}.")
+
+
+def _columns(runs: Mapping[str, Scores], level: float | None, digits: int) -> dict[str, dict[str, Cell]]:
     """The cells of each measure, by system."""
     intervals = {system: {} if level is None else scores.intervals(level) for system, scores in runs.items()}
     columns = {}
@@ -92,7 +104,7 @@ def _columns(runs: Mapping[str, Scores], level: float | None) -> dict[str, dict[
         best = _best(values, name, runs)
         columns[name] = {
             system: Cell(
-                interval_text(value, intervals[system].get(name), name),
+                interval_text(value, intervals[system].get(name), name, digits),
                 BEST if best is not None and value == best else None,
             )
             for system, value in values.items()

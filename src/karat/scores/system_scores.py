@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -76,6 +77,23 @@ class SystemScores(Exports, Mapping[str, Scores]):
         """The scores of some of the measures."""
         measures = measures if isinstance(measures, str | Measure) else list(measures)
         return SystemScores({name: scores.only(measures) for name, scores in self.systems.items()})
+
+    def sorted(self, measure: str | Measure) -> SystemScores:
+        """The systems in the order of a measure, best first; those without a value last.
+
+        >>> from karat import evaluate_runs
+        >>> runs = {"bad": {"q": ["x", "a"]}, "good": {"q": ["a"]}}
+        >>> list(evaluate_runs({"q": {"a": 1}}, runs, ["RR", "P@5"]).sorted("RR"))
+        ['good', 'bad']
+        """
+        having = [scores for scores in self.systems.values() if measure in scores]
+        sign = -1 if (having or [*self.systems.values()])[0].higher_is_better(measure) else 1
+
+        def place(scores: Scores) -> float:
+            value = scores.combined(measure) if scores in having else None
+            return math.inf if value is None else sign * value
+
+        return SystemScores(dict(sorted(self.systems.items(), key=lambda system: place(system[1]))))
 
     def without_evidence(self) -> SystemScores:
         """The scores without the data they were computed from."""
