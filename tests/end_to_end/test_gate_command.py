@@ -87,7 +87,7 @@ def test_a_significant_gate_passes_noise_and_fails_real_drops(folder: Path, run:
     words = ["--baseline", "good.trec", "--max-drop", "AP=0.01", "--significant"]
     noisy, poor = (run("truth.qrels", name, *words) for name in ("noisy.trec", "poor.trec"))
     assert (noisy.returncode, poor.returncode) == (0, 1)
-    assert "not significant (p = 0.5000)" in noisy.stdout
+    assert "not significant (p = 0.5000; only 2 queries differ, so p cannot be below 0.5000)" in noisy.stdout
     assert "fell by 0.4167 (p = 0.0005)" in poor.stdout
 
 
@@ -241,3 +241,9 @@ def test_an_error_about_fields_in_the_file_names_the_file(folder: Path, run: Run
 def test_an_option_without_effect_on_saved_scores_is_rejected(run: Run) -> None:
     done = run("old.parquet", "--min", "AP=0.1", "--missing", "skip")
     assert (done.returncode, "--missing has no effect on saved scores" in done.stderr) == (2, True)
+
+
+def test_options_that_no_rule_uses_are_refused(folder: Path, run: Run) -> None:
+    done = run("truth.qrels", "good.trec", "--min", "AP=0.1", "--significant")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "significant has no effect without a max-drop rule" in done.stderr

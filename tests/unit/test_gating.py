@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -419,8 +420,9 @@ def test_a_tighter_limit_never_turns_failed_into_passed(data: st.DataObject, nam
     old = data.draw(st.lists(st.floats(0, 1), min_size=len(new), max_size=len(new)))
     loose, tight = sorted(data.draw(st.tuples(st.floats(0, 1), st.floats(0, 1))), reverse=True)
     for kind, first, second in (("max-drop", loose, tight), ("max", loose, tight), ("min", tight, loose)):
+        options: dict[str, Any] = {"significant": significant, "test": "t"} if kind == "max-drop" else {}
         passed = [
-            gate(scores({name: new}), [Rule(kind, name, limit)], scores({name: old}), significant=significant, test="t")  # type: ignore[arg-type]
+            gate(scores({name: new}), [Rule(kind, name, limit)], scores({name: old}), **options)  # type: ignore[arg-type]
             for limit in (first, second)
         ]
         assert passed[0].passed or not passed[1].passed
@@ -443,3 +445,39 @@ def test_a_gate_knows_tests_by_the_names_of_other_tools_and_refuses_a_correction
     assert only(gate(runs[0], [rule], runs[1], test="student")).p == only(gate(runs[0], [rule], runs[1], test="t")).p
     with pytest.raises(KaratError, match="correction='bh' has no effect on Tukey's test"):
         gate(runs[0], [rule], runs[1], test="tukey", correction="bh")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"significant": True}, {"test": "student"}, {"correction": "holm"}, {"level": 0.9}, {"queries": "common"},
+        {"force": True},
+    ],
+)  # fmt: skip
+def test_options_of_the_comparison_are_refused_without_a_max_drop_rule(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(KaratError, match=f"{name} has no effect without a max-drop rule"):
+        gate(scores({"AP": [0.5]}), [Rule("min", "AP", 0.1)], **options)
+
+
+def test_a_small_change_is_not_called_0() -> None:
+    rule = Rule("max-drop", "AP", 0.1)
+    now, before = scores({"AP": [0.5, 0.7]}), scores({"AP": [0.50001, 0.7]})
+    assert "fell by 5e-06" in only(gate(now, [rule], before)).explanation
+    assert "rose by 5e-06" in only(gate(before, [rule], now)).explanation
+
+
+def test_a_drop_that_could_never_be_significant_is_said_to_be_so() -> None:
+    now, before = scores({"AP": [0.1, 0.2, 0.3, 0.4, 0.5]}), scores({"AP": [0.5, 0.7, 0.9, 0.9, 0.9]})
+    found = gate(now, [Rule("max-drop", "AP", 0.01)], before, significant=True)
+    assert found.passed
+    assert only(found).explanation.endswith(
+        "not significant (p = 0.0625; only 5 queries differ, so p cannot be below 0.0625)"
+    )
+
+
+def test_a_baseline_without_a_common_query_is_an_error() -> None:
+    now, before = scores({"AP": [0.1]}, ["q"]), scores({"AP": [0.1]}, ["r"])
+    for queries in ("same", "common"):
+        with pytest.raises(KaratError, match="no query in common: baseline has r; run has q"):
+            gate(now, [Rule("max-drop", "AP", 0.01)], before, queries=queries)

@@ -60,7 +60,11 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.test
 @opt.correction
 @click.option(
-    "--level", default=0.95, metavar="LEVEL", show_default=True, help="A drop is significant if p is below 1 - LEVEL."
+    "--level",
+    default=0.95,
+    metavar="LEVEL",
+    show_default=True,
+    help="With --significant: a drop is significant if p is below 1 - LEVEL.",
 )
 @opt.queries
 @opt.force
@@ -150,7 +154,13 @@ def _checked(
     from karat.cli.systems import SystemFiles, is_saved_scores, saved_system
     from karat.comparison import choose_method
     from karat.gating.gate import gate
-    from karat.gating.rules import check_measures, check_rules, merge_rules, with_relevance_threshold
+    from karat.gating.rules import (
+        check_drop_options,
+        check_measures,
+        check_rules,
+        merge_rules,
+        with_relevance_threshold,
+    )
     from karat.matching.matchers import matcher_of
 
     rel = evaluation.options["rel"]
@@ -160,6 +170,7 @@ def _checked(
     before = _baseline(baseline, in_file, rules)
     check_rules(rules, before is not None)
     choose_method(**{name: value for name, value in test_options.items() if name != "significant"})
+    check_drop_options(rules, test_options)
     matcher_of(evaluation.options["match"])
     names: list[str] = []
     findings: list[Finding] = []

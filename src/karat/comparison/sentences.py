@@ -53,7 +53,7 @@ def _result(comparison: Comparison, row: ComparisonRow, power: Power, scope: str
         better, worse = (system, baseline) if row.is_improvement else (baseline, system)
         details += _disagreement(comparison, row, power)
         return f"{better} is significantly better than {worse} on {measure}, by {_size(row)} ({details})"
-    details += _obstacle(comparison, row, power) or _disagreement(comparison, row, power)
+    details += obstacle(comparison, row, power) or _disagreement(comparison, row, power)
     return f"no significant difference between {system} and {baseline} on {measure}: {_signed(row)} ({details})"
 
 
@@ -66,7 +66,7 @@ def _test_details(comparison: Comparison, row: ComparisonRow, power: Power) -> s
     return ", ".join(filter(None, [p, correction_text(comparison.method, power.comparisons), queries]))
 
 
-def _obstacle(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
+def obstacle(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
     """Why no difference of any size could be significant; an empty string if one could be."""
     if power.queries == 1:
         return "; one query is not enough for a test"

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.comparison import Comparison, choose_method, compare_with
+from karat.comparison import Comparison, ComparisonRow, choose_method, compare_with
 from karat.comparison.alignment import check_finite
+from karat.comparison.sentences import obstacle
 from karat.errors import KaratError, plural, require, shown
 from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
-from karat.gating.rules import Rule, check_rules
+from karat.gating.rules import Rule, check_drop_options, check_rules
 from karat.options import Correction, Queries, Test
 from karat.scores import Scores
 from karat.scores.combining import before_mean, combination, higher_is_better
@@ -40,7 +41,8 @@ def gate(
     - `significant`: the rule fails only if the drop is also statistically significant, so that noise does not block a
       release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules, except by the
       test `tukey`.
-    - `test`, `correction`, `level`, `queries`, `force`: as in `compare`. The tests are two-sided.
+    - `test`, `correction`, `level`, `queries`, `force`: as in `compare`. The tests are two-sided. `level` is only used
+      with `significant`. All of them are refused if there is no `max-drop` rule.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -64,6 +66,8 @@ def gate(
         raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
     check_rules(named, baseline is not None)
+    options = {"significant": significant, "level": level, "queries": queries, "force": force}
+    check_drop_options(named, {**options, "test": method.test, "correction": correction})
     require(scores.queries, "there are no queries to check", where="scores")
     drops = [rule for rule in named if rule.kind == "max-drop"]
     if baseline is not None:
@@ -140,7 +144,7 @@ def _check_drop(rule: Rule, comparison: Comparison, significant: bool) -> Outcom
     # If several queries all drop by the same amount, there is no variance to test with, and no doubt either.
     all_equal = p is None and len(run.queries) > 1
     doubtful = too_large and significant and not (comparison.significant(row) or all_equal)
-    change = wording.change_text(rule, drop) + _significance(p, comparison, len(run.queries), doubtful)
+    change = wording.change_text(rule, drop) + _significance(comparison, row, doubtful)
     explanation = f"{wording.requirement(rule, cell_text(before, name))}: {change}"
     passed = not too_large or doubtful
     worst = () if passed else _largest_losses(run, baseline, name, sign)
@@ -154,17 +158,18 @@ def _paired(comparison: Comparison, name: str) -> tuple[Scores, Scores]:
     return run.take(kept), baseline.take(kept)
 
 
-def _significance(p: float | None, comparison: Comparison, queries: int, doubtful: bool) -> str:
+def _significance(comparison: Comparison, row: ComparisonRow, doubtful: bool) -> str:
     """The p-value of a drop; for a drop that passes as not significant, also why."""
-    if doubtful and queries == 1:
+    method, power = comparison.method, comparison.power(row.measure)
+    if doubtful and power.queries == 1:
         return ", not significant: one query is not enough for a test"
-    method = comparison.method
-    comparisons = next(iter(comparison.powers.values())).comparisons
-    p_value = wording.p_value_text(p, method.correction if comparisons > 1 else "none", method.alpha)
+    p = row.p_corrected
+    p_value = wording.p_value_text(p, method.correction if power.comparisons > 1 else "none", method.alpha)
     # Wilcoxon's test compares ranks, which may rise although the mean falls.
-    why = "the ranks moved the other way" if p is not None and p < method.alpha else ""
-    doubt = ", not significant" + (f": {why}" if why else "") if doubtful else ""
-    return doubt + (f" ({p_value})" if p_value else "")
+    if doubtful and p is not None and p < method.alpha:
+        return f", not significant: the ranks moved the other way ({p_value})"
+    doubt, why = (", not significant", obstacle(comparison, row, power)) if doubtful else ("", "")
+    return f"{doubt} ({p_value}{why})" if p_value else doubt
 
 
 def _largest_losses(run: Scores, baseline: Scores, name: str, sign: int) -> tuple[WorstQuery, ...]:

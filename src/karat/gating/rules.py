@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from karat.errors import KaratError, require, shown
 from karat.measures import meanings, parse
@@ -17,6 +17,10 @@ from karat.registry.selection import select_measures
 
 Kind = Literal["min", "max", "max-drop"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+# The options of the comparison with a baseline, and their defaults.
+_DROP_OPTIONS: Mapping[str, object] = {
+    "significant": False, "test": "randomization", "correction": None, "level": 0.95, "queries": "same", "force": False,
+}  # fmt: skip
 Limits = Mapping[str, float] | Mapping[Measure, float] | Mapping[str | Measure, float]
 
 
@@ -150,6 +154,15 @@ def check_rules(rules: Sequence[Rule], has_baseline: bool) -> None:
         if rule.kind == "max-drop" and not has_baseline:
             hint = "Use the previous run, or its saved scores, as the baseline."
             raise rule.error(f"a max-drop rule for {rule.measure} needs a baseline", hint)
+
+
+def check_drop_options(rules: Iterable[Rule], options: Mapping[str, Any]) -> None:
+    """Reject options of the comparison with a baseline if no rule compares with it."""
+    if has_drops(rules):
+        return
+    for name, default in _DROP_OPTIONS.items():
+        hint = f"Add a max-drop rule and a baseline, or leave {name} out."
+        require(options.get(name, default) == default, f"{name} has no effect without a max-drop rule", hint)
 
 
 def check_measures(rules: Iterable[Rule]) -> None:

@@ -6,7 +6,7 @@ from karat.comparison.sentences import CORRECTED, p_text
 from karat.gating.rules import Rule
 from karat.options import Correction
 from karat.scores.combining import higher_is_better
-from karat.scores.summary import cell_text
+from karat.scores.summary import cell_text, nonzero_text
 from karat.stats import ROUNDING
 
 _DIGITS = (4, 6, 8, 10, 12)
@@ -56,13 +56,15 @@ def requirement(rule: Rule, baseline: str = "the baseline") -> str:
 def change_text(rule: Rule, drop: float) -> str:
     """How a value changed from the baseline's.
 
-    >>> change_text(Rule("max-drop", "AP", 0.01), 0.03), change_text(Rule("max-drop", "Unjudged@10", 0.01), 0.03)
-    ('fell by 0.0300', 'rose by 0.0300')
+    >>> change_text(Rule("max-drop", "AP", 0.01), 0.03), change_text(Rule("max-drop", "Unjudged@10", 0.01), 0.00003)
+    ('fell by 0.0300', 'rose by 3e-05')
     """
     if not (exceeds(drop, 0) or exceeds(-drop, 0)):
         return "unchanged"
     fell = (drop > 0) == higher_is_better(rule.measure)
-    size = number_text(drop, rule.limit, rule.measure) if drop > 0 else cell_text(-drop, rule.measure)
+    size = number_text(drop, rule.limit, rule.measure)
+    if drop < 0 or not float(size.replace(",", "")):
+        size = nonzero_text(abs(drop), rule.measure)
     return f"{'fell' if fell else 'rose'} by {size}"
 
 
