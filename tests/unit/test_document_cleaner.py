@@ -194,10 +194,12 @@ def test_documents_without_content_are_returned_unchanged_and_reported_once(capl
 def test_of_many_documents_without_content_the_warning_names_a_few(caplog: pytest.LogCaptureFixture) -> None:
     DocumentCleaner().run([Document(id=f"d{at}") for at in range(2000)])
     assert caplog.messages[0].endswith("for document IDs d0, d1, d2, d3, d4 and 1995 others is None.")
+    DocumentCleaner().run([Document(id="a\x1b[2J\n")])
+    assert r"for document ID a\x1b[2J\n is None." in caplog.messages[1]
     meta: dict[str, Any] = {}
     meta["again"] = meta  # no id can be derived from it
     DocumentCleaner().run([["a"], [Document(meta=meta)]])
-    assert caplog.messages[1].endswith("for document ID documents[1][0] is None.")
+    assert caplog.messages[-1].endswith("for document ID documents[1][0] is None.")
 
 
 def test_nothing_is_logged_if_all_documents_have_content_and_none_is_dropped(caplog: pytest.LogCaptureFixture) -> None:

@@ -146,6 +146,11 @@ def test_scores_of_other_number_types_become_python_numbers() -> None:
         assert list(map(type, report["m"])) == list(map(type, plain))
 
 
+def test_the_repr_shows_control_characters_as_escapes() -> None:
+    result = EvaluationRunResult("a\x1b[2J", {"q": [1]}, {"m\x1b[2J\n": {"score": 1, "individual_scores": [1]}})
+    assert repr(result) == r"<EvaluationRunResult 'a\x1b[2J' of 1 row: m\x1b[2J\n=1.0000>"
+
+
 def test_the_repr_shows_name_rows_and_scores(run: EvaluationRunResult) -> None:
     assert repr(run) == "<EvaluationRunResult 'mine' of 3 rows: exact=0.6667, faith=0.6250>"
     assert repr(EvaluationRunResult("x", {"q": [1]}, {})) == "<EvaluationRunResult 'x' of 1 row: no metrics>"

@@ -322,6 +322,11 @@ def test_a_warning_names_the_field_that_gold_documents_lack(caplog: pytest.LogCa
     assert caplog.messages == ["karat: 1 judged document without meta.file (cannot match)."]
 
 
+def test_a_warning_shows_control_characters_of_a_field_as_escapes(caplog: pytest.LogCaptureFixture) -> None:
+    DocumentRecallEvaluator("multi_hit", "meta.a\x1b[2J\n").run([["a", Document("x")]], [["a"]])
+    assert caplog.messages == [r"karat: 1 judged document without meta.a\x1b[2J\n (cannot match)."]
+
+
 def test_the_warning_for_an_empty_list_differs_from_that_for_documents_without_content(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -347,6 +347,16 @@ def test_the_map_evaluator_of_haystack_is_loaded_with_the_standard_convention() 
     assert Pipeline.from_dict(data).get_component("map").convention == "standard"
 
 
+def test_control_characters_in_the_names_of_a_saved_pipeline_are_shown_as_escapes() -> None:
+    kind = f"{Broken.__module__}.{Broken.__qualname__}"
+    name = "a\x1b[2J\nb"
+    pipeline = Pipeline.loads(json.dumps({"components": {name: {"type": kind}}}))
+    assert repr(pipeline).splitlines() == ["<Pipeline of 1 component", r"  a\x1b[2J\nb: Broken>"]
+    with pytest.raises(ZeroDivisionError) as raised:
+        pipeline.run({name: {"how": "raise"}})
+    assert raised.value.__notes__ == [r"Raised by component a\x1b[2J\nb (Broken)."]
+
+
 def saved_sas(token: Any) -> dict[str, Any]:
     kind = "karat.components.evaluators.sas_evaluator.SASEvaluator"
     return {"components": {"sas": {"type": kind, "init_parameters": {"model": "wordllama", "token": token}}}}

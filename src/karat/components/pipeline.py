@@ -194,7 +194,7 @@ class Pipeline:
     def __repr__(self) -> str:
         lines = [safe_line(f"{name}: {type(instance).__name__}") for name, instance in self._graph.components.items()]
         head = f"<Pipeline of {plural(len(lines), 'component')}"
-        return "\n  ".join([head, *lines, *map(str, self._graph.connections)]) + ">"
+        return "\n  ".join([head, *lines, *(safe_line(str(each)) for each in self._graph.connections)]) + ">"
 
 
 _PARTS = {"metadata": Mapping, "components": Mapping, "connections": list}
@@ -253,7 +253,7 @@ def _run(name: str, instance: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     except KaratError as error:
         raise _with_component(error, name)  # noqa: B904  # it is the same error
     except Exception as error:
-        error.add_note(f"Raised by component {name} ({type(instance).__name__}).")
+        error.add_note(f"Raised by component {safe_line(name)} ({type(instance).__name__}).")
         raise
     if not isinstance(outputs, Mapping):
         raise KaratError(f"run returned {shown(outputs)}, not a dictionary of outputs", where=f"component {name}")

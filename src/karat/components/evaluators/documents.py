@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from karat.components.run_cache import cached
+from karat.errors import safe_line
 from karat.evaluation.lists import JudgedLists, match_documents, warnings
 from karat.judged import Judged
 from karat.matching.matchers import Matcher
@@ -32,5 +33,5 @@ def match_lists(truth: DocumentLists, run: DocumentLists, match: Matcher) -> Jud
 def _match_and_warn(truth: DocumentLists, run: DocumentLists, match: Matcher) -> JudgedLists:
     matched = match_lists(truth, run, match)
     if text := warnings(matched, match):
-        _log.warning("karat: %s", text)
+        _log.warning("karat: %s", safe_line(text))
     return matched

@@ -15,7 +15,7 @@ from karat.components.serialization import SerializableComponent
 from karat.documents.content import with_content
 from karat.documents.document import Document, as_document
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, KaratTypeError, did_you_mean, enumeration, require, shown
+from karat.errors import KaratError, KaratTypeError, did_you_mean, enumeration, require, safe_line, shown
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Step = Callable[[str], str]
@@ -147,6 +147,7 @@ def _id(document: Document, where: str) -> str:
 def _nothing_to_clean(ids: Sequence[str]) -> str:
     """A warning about documents without content, which names the first few of them."""
     named = [*ids[:_NAMED], f"{len(ids) - _NAMED} others"] if len(ids) > _NAMED + 1 else ids
+    named = [safe_line(each) for each in named]
     noun = "ID" if len(ids) == 1 else "IDs"
     return (
         f"DocumentCleaner only cleans text documents but document.content for document {noun} "
