@@ -218,6 +218,13 @@ def test_rows_of_a_parquet_file_can_be_sorted_and_filtered(tmp_path: Path) -> No
     )
 
 
+def test_rows_without_a_digest_have_no_fingerprint(tmp_path: Path) -> None:
+    data = evaluate(TRUTH, RUN, "RR").to_dict()
+    data["queries"].append({"query": "added", "RR": 1.0})
+    (tmp_path / "scores.json").write_text(json.dumps(data))
+    assert Scores.load(tmp_path / "scores.json").fingerprint is None
+
+
 def test_a_damaged_fingerprint_in_a_parquet_file_is_an_error(tmp_path: Path) -> None:
     table = evaluate(TRUTH, RUN, "RR").to_arrow()
     about = table.schema.metadata[b"karat"].replace(b'"match": "id"', b'"match": 5')

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from karat import __version__
-from karat.errors import first_few, plural, require, shown
+from karat.errors import KaratError, first_few, plural, shown
 
 # The kinds of data that measures read: how the gold data of each is called, and what it is given for.
 _GOLD = {"judged": ("ground truth", "query"), "answers": ("gold answers", "question"), "spans": ("gold spans", "query")}
@@ -43,7 +43,7 @@ class Fingerprint:
     def differences(self, other: Fingerprint, queries: Sequence[str], kinds: Collection[str]) -> list[str]:
         """What differs from another fingerprint for these queries and measures of these kinds of data, in words."""
         same_match = "judged" not in kinds or None in (self.match, other.match) or self.match == other.match
-        # Digests of judged documents are made from the keys that are matched, so they are the same only if these are.
+        # Digests of judged documents depend on the key that is matched, so those of different matches always differ.
         comparable = [kind for kind in _GOLD if kind in kinds and (same_match or kind != "judged")]
         texts = [text for kind in comparable if (text := self._changed_truths(other, queries, kind))]
         if not same_match:
@@ -75,16 +75,24 @@ class Fingerprint:
         return {"karat": self.version, "match": self.match, "options": dict(self.options), "truths": truths}
 
     @classmethod
-    def from_dict(cls, data: Any, where: str) -> Fingerprint:
-        """The fingerprint from what `to_dict` returned; `where` is the file it is from, for errors."""
-        version, match, options, truths = (
-            data.get(name) if isinstance(data, dict) else None for name in ("karat", "match", "options", "truths")
-        )
-        valid = isinstance(version, str) and isinstance(match, str | None)
-        valid = valid and isinstance(options, dict) and all(isinstance(each, str | bool) for each in options.values())
-        valid = valid and isinstance(truths, dict) and all(map(_are_digests, truths.values()))
-        require(valid, "its fingerprint is damaged", "Save the scores again.", where=where)
-        return cls(truths, match, options, version)  # type: ignore[arg-type]  # checked above
+    def from_dict(cls, data: Any, queries: Iterable[str], where: str) -> Fingerprint | None:
+        """The fingerprint from what `to_dict` returned; `where` is the file it is from, for errors.
+
+        None if a query has no digest: then its row was not saved together with the fingerprint.
+        """
+        about = data if isinstance(data, dict) else {}
+        version, match, options, truths = (about.get(name) for name in ("karat", "match", "options", "truths"))
+        if not (
+            isinstance(version, str)
+            and isinstance(match, str | None)
+            and isinstance(options, dict)
+            and all(isinstance(value, str | bool) for value in options.values())
+            and isinstance(truths, dict)
+            and all(map(_are_digests, truths.values()))
+        ):
+            raise KaratError("its fingerprint is damaged", where=where, hint="Save the scores again.")
+        has_all = set().union(*truths.values()).issuperset(queries)
+        return cls(truths, match, options, version) if has_all else None
 
 
 def _are_digests(data: object) -> bool:

@@ -78,7 +78,7 @@ class ScoreTable:
                 raise KaratError(f"query {query}{of_system} appears {times} times", where=self.where, hint=hint)
         places = np.array(rows, np.int64)
         saved = about.get("fingerprint")
-        fingerprint = None if saved is None else Fingerprint.from_dict(saved, self.where)
+        fingerprint = None if saved is None else Fingerprint.from_dict(saved, own, self.where)
         asked = _asked(about.get("asked", {}), self.where)
         if not columns.keys() <= set(asked.values()):  # the columns have the names that were asked for
             columns = {asked.get(measure, measure): column for measure, column in columns.items()}
