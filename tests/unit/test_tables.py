@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 
 import pytest
 from rich.console import Console
 
-from karat.output.tables import BEST, Cell, Mark, Table, delimited
+from karat.output.tables import BEST, Cell, Mark, Table
 
 HOSTILE = "a|b\x1b[2J & 50% $x_1 {y} #z ~^ \\ <b> [red]*c* `d`\n\u202e\tend"
 
@@ -99,13 +97,6 @@ def test_latex_escapes_special_characters(table: Table) -> None:
 def test_html_escapes_everything(table: Table) -> None:
     assert "<b>0.5000*</b>" in table.html()
     assert "&lt;b&gt; [red]" in table.html()
-
-
-def test_delimited_text_is_read_back_unchanged() -> None:
-    rows = [['a,b\t"c"\nd', 0.1 + 0.2, None], ["é", 1.0, 2]]
-    for delimiter in ",\t":
-        back = list(csv.reader(io.StringIO(delimited(["x", "y", "z"], rows, delimiter)), delimiter=delimiter))
-        assert back == [["x", "y", "z"], ['a,b\t"c"\nd', "0.30000000000000004", ""], ["é", "1.0", "2"]]
 
 
 def test_the_result_in_words_comes_last_and_is_not_dimmed() -> None:

@@ -64,6 +64,7 @@ def command(
     explain: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
+    safe_csv: bool,
     fields: tuple[str, ...],
     missing: Missing,
 ) -> None:
@@ -82,7 +83,7 @@ def command(
         raise KaratError("gold answers without predicted answers cannot be evaluated", where=truth, hint=hint)
     chosen, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
     select_measures(chosen, subjects=("answers",))
-    output = Output(format, file, per_query, 0.95 if ci else None, explain, digits, names=names)
+    output = Output(format, file, per_query, 0.95 if ci else None, explain, digits, names=names, safe_csv=safe_csv)
     check_output(output)
     field_names = parse_fields(fields)
     golds = read_gold_answers(truth, field_names)

@@ -75,6 +75,7 @@ def command(
     texts: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
+    safe_csv: bool,
     fields: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -86,7 +87,7 @@ def command(
     from karat.errors import KaratError
 
     paths = [truth, *runs]
-    output = Output(format, file, is_scores=False)
+    output = Output(format, file, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     method = choose_method(
         test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force

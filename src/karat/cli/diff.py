@@ -43,6 +43,7 @@ def command(
     force: bool,
     format: str | None,  # noqa: A002
     file: str | None,
+    safe_csv: bool,
     fields: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -61,7 +62,7 @@ def command(
         raise KaratError(f"-n {n} is negative", hint="Use a number of queries; 0 shows all that changed.")
     if query is not None and losses:
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
-    output = Output(format, file, is_scores=False)
+    output = Output(format, file, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     evaluation = Evaluation(measures or ("nDCG@10",), options, fields, accepts_saved=True)
     files = SystemFiles(paths, evaluation)

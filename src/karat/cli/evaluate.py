@@ -50,6 +50,7 @@ def command(
     texts: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
+    safe_csv: bool,
     fields: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -71,8 +72,8 @@ def command(
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
     if names == "asked" and (bounds or by is not None or explain is not None):
         raise KaratError(f"--names and {chosen[0]} cannot be combined", hint="Leave one of them out.")
-    level = 0.95 if ci else None
-    output = Output(format, file, per_query, level, explain, digits, is_scores=not (bounds or by), names=names)
+    level, is_scores = 0.95 if ci else None, not (bounds or by)
+    output = Output(format, file, per_query, level, explain, digits, is_scores, names=names, safe_csv=safe_csv)
     check_output(output)
     grouping = read_grouping(by, texts)
     systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields)))

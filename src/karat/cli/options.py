@@ -82,10 +82,19 @@ def _evaluation_option(name: str, option: Option) -> Callable[[Function], Functi
     )
 
 
+safe_csv = click.option(
+    "--safe-csv",
+    is_flag=True,
+    help="Put an apostrophe before texts in CSV and TSV that a spreadsheet would run as formulas (= + - @).",
+)
+
+
 def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function], Function]:
     """`-o FILE` and `--format`; FILE is None for standard output, which can also be given as `-`."""
 
     def decorate(function: Function) -> Function:
+        if "csv" in formats:
+            function = safe_csv(function)
         by_name = "Output format. By default, FILE's suffix decides; without FILE, a table."
         function = choice_option("format", formats, None, by_name)(function)
         return file_option(

@@ -12,8 +12,9 @@ from typing import Any
 from karat.cli.terminal import print_data, print_error, print_table, print_text
 from karat.errors import KaratError, printable, require
 from karat.options import Names
+from karat.output.delimited import delimited
 from karat.output.files import write_text
-from karat.output.tables import Table, delimited
+from karat.output.tables import Table
 from karat.scores import Scores, SystemScores
 from karat.scores.exports import mean_rows, query_rows
 from karat.scores.names import with_names
@@ -48,6 +49,8 @@ class Output:
     """whether the output is scores, which a Parquet file can contain"""
     names: Names = "canonical"
     """how measures are named"""
+    safe_csv: bool = False
+    """whether spreadsheets must not run the cells of CSV and TSV as formulas"""
 
     @property
     def decimals(self) -> int:
@@ -76,6 +79,9 @@ def check_output(output: Output) -> None:
         require(output.digits is None, "--digits does not apply to --explain", "Leave it out.")
     if output.level is not None and (form == "parquet" or (output.per_query and form in _WITHOUT_NOTES)):
         raise KaratError(f"confidence intervals per query cannot be written as {form}", hint="Leave out --ci.")
+    if output.safe_csv:
+        hint = "Write CSV or TSV, or leave it out."
+        require(form in ("csv", "tsv"), f"--safe-csv has no effect on {form}", hint, where=file)
     if file is None:
         return
     suffix = PurePath(file).suffix.lower()
@@ -137,7 +143,7 @@ def print_report(
     elif output.format == "json":
         write_or_print(_json_text(document), output)
     elif output.format in ("csv", "tsv", "jsonl"):
-        write_or_print(_lines(rows, output.format, columns), output)
+        write_or_print(_lines(rows, output, columns), output)
         _print_notes(note for table in tables for note in (*table.notes, *table.sentences))
     elif output.format == "latex" and latex is not None:
         write_or_print(latex(), output)
@@ -151,12 +157,13 @@ def _print_tables(tables: Sequence[Table]) -> None:
         print_table(table)
 
 
-def _lines(rows: Sequence[Mapping[str, object]], form: str, columns: Sequence[str] = ()) -> str:
+def _lines(rows: Sequence[Mapping[str, object]], output: Output, columns: Sequence[str] = ()) -> str:
     """A line per row, for programs; `columns` are in the header even if there are no rows."""
-    if form == "jsonl":
+    if output.format == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     header = list(dict.fromkeys([*columns, *(key for row in rows for key in row)]))
-    return delimited(header, [[row.get(key) for key in header] for row in rows], "," if form == "csv" else "\t")
+    cells = [[row.get(key) for key in header] for row in rows]
+    return delimited(header, cells, "," if output.format == "csv" else "\t", safe=output.safe_csv)
 
 
 def _print_notes(texts: Iterable[str]) -> None:
@@ -190,7 +197,7 @@ def rendered(scores: Mapping[str, Scores], output: Output) -> str:
     if output.format == "json":
         return _json({name: _document(of_run, output) for name, of_run in scores.items()})
     if output.format in ("csv", "tsv", "jsonl"):
-        return _lines(_records(scores, output), output.format)
+        return _lines(_records(scores, output), output)
     return _table_text(_table(scores, output), output)
 
 

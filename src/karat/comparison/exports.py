@@ -7,8 +7,9 @@ import os
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from karat.output.delimited import delimited
 from karat.output.files import write_text
-from karat.output.tables import Tabular, delimited
+from karat.output.tables import Tabular
 from karat.scores.exports import Rows, to_pandas, to_polars
 
 if TYPE_CHECKING:
@@ -35,10 +36,14 @@ class ComparisonExports(Tabular):
         """`to_dict()` as JSON; also written to `path` if given."""
         return write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",") -> str:
-        """The rows as CSV, with all digits; also written to `path` if given."""
+    def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",", *, safe: bool = False) -> str:
+        """The rows as CSV, with all digits; also written to `path` if given.
+
+        With `safe=True`, an apostrophe stands before texts that a spreadsheet would run as a formula, such as `=1+1`.
+        """
         records = self.records()
-        return write_text(delimited(list(records[0]), [list(record.values()) for record in records], delimiter), path)
+        rows = [list(record.values()) for record in records]
+        return write_text(delimited(list(records[0]), rows, delimiter, safe=safe), path)
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""

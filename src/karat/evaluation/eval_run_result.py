@@ -18,8 +18,8 @@ from karat.documents.document import Document
 from karat.documents.ids import identifier
 from karat.errors import KaratError, KaratTypeError, did_you_mean, plural, require, safe_line, shown
 from karat.evaluation.row_alignment import align_rows, check_columns
+from karat.output.delimited import delimited
 from karat.output.files import write_text
-from karat.output.tables import delimited
 from karat.scores import Finding, Scores
 
 if TYPE_CHECKING:

@@ -236,19 +236,6 @@ def _width(text: str) -> int:
     return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
-def delimited(header: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str) -> str:
-    """CSV or TSV for programs: numbers to the last digit, an empty field for None, quotes only if needed."""
-    return "".join(delimiter.join(_field(value, delimiter) for value in row) + "\n" for row in [header, *rows])
-
-
-def _field(value: object, delimiter: str) -> str:
-    text = "" if value is None else str(value)
-    # Python's csv writer does not quote a carriage return, which its reader then takes for the end of a line, nor a
-    # blank at the beginning, which many readers skip.
-    special = text.startswith(" ") or any(mark in text for mark in (delimiter, '"', "\n", "\r"))
-    return '"' + text.replace('"', '""') + '"' if special else text
-
-
 def _markdown_cell(cell: Cell) -> str:
     text = _for_markdown(cell.text)
     return f"**{text}**{_for_markdown(cell.mark.symbol)}" if cell.mark else text

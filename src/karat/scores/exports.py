@@ -12,8 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from karat.errors import KaratError, require, shown
 from karat.options import Names
+from karat.output.delimited import delimited
 from karat.output.files import write_text, write_whole
-from karat.output.tables import Table, Tabular, delimited
+from karat.output.tables import Table, Tabular
 from karat.scores.names import with_names
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ class Rows:
     measures: tuple[str, ...]
     records: list[dict[str, object]]
 
-    def csv(self) -> str:
+    def csv(self, *, safe: bool = False) -> str:
         """A line per record, with all digits."""
-        return delimited(self.header, ([record.get(name) for name in self.header] for record in self.records), ",")
+        rows = ([record.get(name) for name in self.header] for record in self.records)
+        return delimited(self.header, rows, ",", safe=safe)
 
     def arrow(self, about: object = None) -> pa.Table:
         """An Arrow table, with more about the scores in its metadata."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import KaratError, enumeration, require, shown
+from karat.output.delimited import unguarded
 from karat.scores.exports import METADATA
 from karat.scores.score_table import ScoreTable
 from karat.scores.scores import Scores
@@ -153,7 +154,7 @@ def _from_csv(path: str) -> dict[str, Scores]:
             raise _not_scores(f"{path}:{reader.line_num}", str(error)) from None
     while rows and not rows[-1]:
         rows.pop()
-    header, *body = rows or [[]]
+    header, *body = unguarded(rows) or [[]]
     _check_names(header, path)
     for row, line in zip(body, lines[1:], strict=False):
         what = f"this line has {len(row)} columns, but the header has {len(header)}"

@@ -281,9 +281,15 @@ class Scores(Exports):
         """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings", "fingerprint"}`."""
         return document(with_names(self, names))
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical") -> str:
-        """The table as CSV, with all digits, also written to a file if a path is given."""
-        return write_text(self._rows(names).csv(), path)
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical", safe: bool = False
+    ) -> str:
+        """The table as CSV, with all digits, also written to a file if a path is given.
+
+        With `safe=True`, an apostrophe stands before texts that a spreadsheet would run as a formula, such as `=1+1`.
+        `load` removes it.
+        """
+        return write_text(self._rows(names).csv(safe=safe), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scores:

@@ -125,13 +125,20 @@ class SystemScores(Exports, Mapping[str, Scores]):
         return to_polars(self.to_arrow(per_query=per_query, names=names))
 
     def to_csv(
-        self, path: str | os.PathLike[str] | None = None, *, per_query: bool = False, names: Names = "canonical"
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        per_query: bool = False,
+        names: Names = "canonical",
+        safe: bool = False,
     ) -> str:
         """CSV with a line per system, or per system and query, with all digits; also written to a file if given.
 
-        `load` reads the values per query, which `save` writes, but not those per system.
+        `load` reads the values per query, which `save` writes, but not those per system. With `safe=True`, an
+        apostrophe stands before texts that a spreadsheet would run as a formula, such as `=1+1`; `load` removes it.
         """
-        return write_text((self._rows(names) if per_query else mean_rows(self._named(names))).csv(), path)
+        rows = self._rows(names) if per_query else mean_rows(self._named(names))
+        return write_text(rows.csv(safe=safe), path)
 
     def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
         """`{"runs": {name: {"name", "means", "queries": [...], "findings", "fingerprint"}}}`."""
