@@ -103,7 +103,8 @@ class FuzzyComparer:
         gold_at = [each for each, gold in enumerate(golds) if len(gold) >= SHORTEST]
         texts, golds = [texts[each] for each in at], [golds[each] for each in gold_at]
         passed = may_be_similar(texts, golds, self._ratio) | may_be_similar(golds, texts, self._ratio).T
-        yield from ((at[one], gold_at[other]) for one, other in np.argwhere(passed).tolist())
+        for one, others in enumerate(passed):
+            yield from ((at[one], gold_at[other]) for other in np.flatnonzero(others).tolist())
 
     def _similar(self, one: str, other: str) -> bool:
         """Whether the partial ratio of two texts reaches the threshold."""
