@@ -479,7 +479,9 @@ def test_a_token_from_the_environment_is_saved_as_the_name_of_its_variable(monke
     for token in (Secret.from_env_var("OTHER_TOKEN", strict=False), {**ENVIRONMENT, "env_vars": ["OTHER_TOKEN"]}):
         saved = SASEvaluator(model="wordllama", token=token).to_dict()
         assert saved["init_parameters"]["token"] == {"type": "env_var", "env_vars": ["OTHER_TOKEN"], "strict": False}
-        assert SASEvaluator.from_dict(saved).to_dict() == saved
+        assert SASEvaluator.from_dict(saved, allowed_env_vars=["OTHER_TOKEN"]).to_dict() == saved
+        with pytest.raises(KaratError, match=r"reads 'OTHER_TOKEN' from the environment.* pass allowed_env_vars=\["):
+            SASEvaluator.from_dict(saved)
 
 
 # Saving, copying, and pipelines.

@@ -387,8 +387,8 @@ def test_a_saved_pipeline_can_name_an_environment_variable_only_if_it_is_allowed
     ]
     for load in loaders:
         with rejected(
-            r"component sas: the saved pipeline reads 'AWS_SECRET_ACCESS_KEY' from the environment, which was not "
-            r"allowed\. If you trust this pipeline, pass allowed_env_vars=\['AWS_SECRET_ACCESS_KEY'\]\."
+            r"component sas: the saved component reads 'AWS_SECRET_ACCESS_KEY' from the environment, which was not "
+            r"allowed\. If you trust it, pass allowed_env_vars=\['AWS_SECRET_ACCESS_KEY'\]\."
         ):
             load()
 
@@ -432,7 +432,7 @@ def test_variables_in_parameters_of_any_component_are_checked_even_if_it_has_its
         if allowed:
             assert Pipeline.from_dict(data).get_component("client").key == secret(name)
         else:
-            with rejected("component client: the saved pipeline reads 'HF_TOKEN' from the environment"):
+            with rejected("component client: the saved component reads 'HF_TOKEN' from the environment"):
                 Pipeline.from_dict(data)
 
 

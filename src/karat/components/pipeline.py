@@ -13,7 +13,6 @@ from karat.components.graph import Connection, Graph
 from karat.components.inputs import check_input, checked_inputs
 from karat.components.run_cache import cache_cleared, run_cache
 from karat.components.serialization import (
-    check_env_vars,
     component_class,
     component_from_dict,
     component_to_dict,
@@ -71,7 +70,7 @@ class Pipeline:
         `include_outputs_from`.
         """
         given = checked_inputs(self._graph, {} if data is None else data)
-        included = _names(include_outputs_from, "include_outputs_from")
+        included = _names(include_outputs_from)
         for name in included:
             self.get_component(name)
         self.warm_up()
@@ -137,7 +136,6 @@ class Pipeline:
         `component` are instantiated. The dictionary can name an environment variable only if it is one that the
         component reads by default (HF_API_TOKEN and HF_TOKEN for SASEvaluator), or is in `allowed_env_vars`.
         """
-        allowed = _names(allowed_env_vars, "allowed_env_vars")
         parts = {key: _part(data, key, kind) for key, kind in _PARTS.items()}
         pipeline = cls(parts["metadata"])
         for name, description in parts["components"].items():
@@ -145,8 +143,7 @@ class Pipeline:
                 _part(description, "type", str)
                 description = from_haystack(description)
                 kind = component_class(description["type"])
-                check_env_vars(kind, description, allowed)
-                pipeline.add_component(name, component_from_dict(kind, description))
+                pipeline.add_component(name, component_from_dict(kind, description, allowed_env_vars))
             except KaratError as error:
                 raise _with_component(error, name)  # noqa: B904  # it is the same error
         for connection in parts["connections"]:
@@ -224,9 +221,9 @@ def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return unique
 
 
-def _names(given: Collection[str] | None, parameter: str) -> Collection[str]:
+def _names(given: Collection[str] | None) -> Collection[str]:
     if isinstance(given, str):
-        raise KaratError(f"{parameter}={given!r} is a string", hint=f"Pass a set of names: {{{given!r}}}.")
+        raise KaratError(f"include_outputs_from={given!r} is a string", hint=f"Pass a set of names: {{{given!r}}}.")
     return given or ()
 
 

@@ -36,19 +36,21 @@ def from_haystack(description: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**description, "type": f"karat.{name.removeprefix('haystack.')}", "init_parameters": parameters}
 
 
-def check_env_vars(cls: type, description: Mapping[str, Any], allowed: Collection[str]) -> None:
+def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> None:
     """Reject a saved component that reads environment variables other than those that are allowed.
 
     A class can list variables that are always allowed for it: `env_vars = ("HF_TOKEN",)`. A file must not name others,
     because a component may send what it reads to a server.
     """
+    if isinstance(allowed, str):
+        raise KaratError(f"allowed_env_vars={shown(allowed)} is a string", hint=f"Pass a list: [{shown(allowed)}].")
     permitted = {*allowed, *getattr(cls, "env_vars", ())}
     refused = [name for name in dict.fromkeys(_env_vars(description)) if name not in permitted]
     if refused:
         names = enumeration([shown(name) for name in refused], "and")
         raise KaratError(
-            f"the saved pipeline reads {names} from the environment, which was not allowed",
-            hint=f"If you trust this pipeline, pass allowed_env_vars=[{', '.join(map(shown, refused))}].",
+            f"the saved component reads {names} from the environment, which was not allowed",
+            hint=f"If you trust it, pass allowed_env_vars=[{', '.join(map(shown, refused))}].",
         )
 
 
@@ -103,8 +105,12 @@ class SerializableComponent:
         return _parameters_to_dict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The component from the dictionary that `to_dict` returned."""
+    def from_dict(cls, data: Mapping[str, Any], *, allowed_env_vars: Collection[str] = ()) -> Self:
+        """The component from the dictionary that `to_dict` returned.
+
+        It can name only environment variables that the component reads by default, or that are allowed here.
+        """
+        check_env_vars(cls, data, allowed_env_vars)
         made: Self = default_from_dict(cls, data)
         return made
 
@@ -122,9 +128,12 @@ def component_to_dict(instance: object) -> dict[str, Any]:
     return data
 
 
-def component_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
+def component_from_dict(cls: type, data: Mapping[str, Any], allowed_env_vars: Collection[str]) -> Any:
     """A component from a dictionary: with the `from_dict` of its class, or else with the constructor."""
+    check_env_vars(cls, data, allowed_env_vars)
     own = getattr(cls, "from_dict", None)
+    if getattr(own, "__func__", None) is SerializableComponent.from_dict.__func__:  # type: ignore[attr-defined]
+        return cls.from_dict(data, allowed_env_vars=allowed_env_vars)  # type: ignore[attr-defined]
     return own(data) if callable(own) else default_from_dict(cls, data)
 
 
