@@ -378,3 +378,10 @@ def test_bounds_are_printed_with_the_assumed_grades() -> None:
             {"query": "r", "value": 1.0, "low": 1.0, "high": 1.0, "unjudged": 1},
         ],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", ["P(judged_only=true)@3", "nDCG(gains={0:1,1:3})", "DCG(gains={1:0})"])
+def test_measures_whose_value_may_change_either_way_have_no_bounds(measure: str) -> None:
+    scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, [measure])
+    with pytest.raises(KaratError, match="has no bounds: how unjudged documents affect it is not known"):
+        scores.bounds(measure)

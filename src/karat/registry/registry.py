@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypedDict, Unpack, overload
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.registry.measure import Combine, Definition, Effect, Function, Measure, Takes, build_measure
 from karat.registry.names import NUMBER, Value, parse_name
-from karat.registry.parameters import JUDGED_ONLY, parameters_of
+from karat.registry.parameters import JUDGED_ONLY, REQUIRED, parameters_of
 from karat.registry.peers import NAMES_OF_SEVERAL, expand_names, not_in_karat
 
 _definitions: dict[str, Definition] = {}
@@ -213,18 +213,20 @@ def _unknown(name: str) -> KaratError:
     elsewhere = not_in_karat(name)
     if elsewhere is not None:
         return KaratError(elsewhere[0], hint=elsewhere[1])
-    near = did_you_mean(name, [*_definitions, *NAMES_OF_SEVERAL, *_aliases_to_suggest()])
+    near = did_you_mean(name, [*_names_to_suggest(), *NAMES_OF_SEVERAL])
     return KaratError(f"unknown measure {shown(name)}", hint=f"{near} `karat measures` lists all measures.".strip())
 
 
-def _aliases_to_suggest() -> Iterator[str]:
-    """The aliases, those that need a number with one."""
-    for aliases in _aliases.values():
-        for alias, (target, preset) in aliases.items():
-            if not alias.endswith(("_", "@")):
-                yield alias
-            elif "?" not in preset.values():
-                yield f"{alias}{_definitions[target].example_at}"
+def _names_to_suggest() -> Iterator[str]:
+    """The names and aliases that can be used as they are: those that need a number have one."""
+    own: dict[str, tuple[str, Mapping[str, str]]] = {name: (name, {}) for name in _definitions}
+    for name, (target, preset) in (item for known in (own, *_aliases.values()) for item in known.items()):
+        definition = _definitions[target]
+        needs_cutoff = definition.at is not None and definition.parameters[definition.at].default is REQUIRED
+        if name.endswith(("_", "@")):
+            yield from [] if "?" in preset.values() else [f"{name}{definition.example_at}"]
+        else:
+            yield f"{name}@{definition.example_at}" if needs_cutoff else name
 
 
 def _add(definition: Definition) -> None:
