@@ -424,3 +424,16 @@ def test_groups_of_queries_are_compared_and_corrected_together(karat: Karat, fol
 )
 def test_wrong_groups_are_refused(karat: Karat, words: tuple[str, ...], message: str) -> None:
     assert message in refused(karat("truth.qrels", "bm25.trec", "bm25-rm3.trec", *words))
+
+
+def test_digits_and_the_order_of_the_runs_are_chosen(karat: Karat) -> None:
+    words = ("truth.qrels", "overlap.trec", "bm25.trec", "bm25-rm3.trec", "-m", "RR", "--baseline", "bm25")
+    lines = good(karat(*words, "--digits", "2", "--sort", "RR")).splitlines()
+    assert [line.removeprefix("RR").split()[:2] for line in lines[2:5]] == [
+        ["bm25-rm3", "0.67"], ["bm25", "0.55"], ["overlap", "0.40"],
+    ]  # fmt: skip
+    assert "+0.11 [-0.0085, 0.25]" in lines[2].replace("-0.01,", "-0.0085,")
+    assert " 0.553$" in good(karat(*words, "--digits", "3", "--format", "latex"))
+    assert "--digits applies to table" in refused(karat(*words, "--digits", "3", "--format", "csv"))
+    assert "these scores have no 'AP'" in refused(karat(*words, "--sort", "AP"))
+    assert "--digits 99 is not a number of decimals" in refused(karat(*words, "--digits", "99"))

@@ -326,3 +326,10 @@ def test_hostile_ids_are_shown_as_escapes(good: Text, folder: Path) -> None:
 )
 def test_csv_has_a_header_even_if_nothing_changed(good: Text, words: tuple[str, ...], header: str) -> None:
     assert good("truth.qrels", "old.trec", "old.trec", "--format", "csv", *words) == header
+
+
+def test_the_number_of_digits_is_chosen(good: Text) -> None:
+    words = ("truth.qrels", "old.trec", "new.trec", "--digits", "2")
+    assert "-0.38" in good(*words)
+    assert "-0.3801" not in good(*words)
+    assert "-0.3801" not in good(*words, "--query", "q")

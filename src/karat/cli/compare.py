@@ -55,6 +55,8 @@ from karat.options import Correction, Family, Queries, Test
 @opt.force
 @opt.by
 @opt.texts
+@opt.digits
+@opt.sort
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
@@ -73,6 +75,8 @@ def command(
     force: bool,
     by: str | None,
     texts: str | None,
+    digits: int | None,
+    sort: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
@@ -80,6 +84,8 @@ def command(
     **options: Any,
 ) -> None:
     """Compare systems query by query: differences, confidence intervals and significance tests."""
+    from functools import partial
+
     from karat.cli.output import Output, check_output, print_report
     from karat.cli.slices import print_comparison, read_grouping
     from karat.cli.systems import Evaluation, SystemFiles
@@ -87,7 +93,7 @@ def command(
     from karat.errors import KaratError
 
     paths = [truth, *runs]
-    output = Output(format, file, is_scores=False, safe_csv=safe_csv)
+    output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     method = choose_method(
         test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
@@ -104,14 +110,14 @@ def command(
         raise KaratError(
             "a comparison needs at least two systems", hint="Add another one: karat compare TRUTH RUN RUN."
         )
-    comparison = compare_with(method, systems, baseline)
+    comparison = compare_with(method, systems, baseline, sort=sort)
     if grouping is not None:
         print_comparison(comparison, grouping, output)
     else:
         print_report(
             output,
-            [comparison.table()],
+            [comparison.table(output.decimals)],
             document=comparison.to_dict(),
             rows=comparison.records(),
-            latex=comparison.to_latex,
+            latex=partial(comparison.to_latex, digits=output.decimals),
         )

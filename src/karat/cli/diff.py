@@ -29,6 +29,7 @@ from karat.options import Queries
 @click.option("--losses", is_flag=True, help="Show only queries that got worse.")
 @opt.queries
 @opt.force
+@opt.digits
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
@@ -41,6 +42,7 @@ def command(
     losses: bool,
     queries: Queries,
     force: bool,
+    digits: int | None,
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
@@ -62,7 +64,7 @@ def command(
         raise KaratError(f"-n {n} is negative", hint="Use a number of queries; 0 shows all that changed.")
     if query is not None and losses:
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
-    output = Output(format, file, is_scores=False, safe_csv=safe_csv)
+    output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     evaluation = Evaluation(measures or ("nDCG@10",), options, fields, accepts_saved=True)
     files = SystemFiles(paths, evaluation)
@@ -82,11 +84,11 @@ def command(
     if query is None:
         rows = [each.values() for each in found.queries]
         columns = ["query", "before", "after", "difference"]
-        print_report(output, [found.table()], document=found.to_dict(), rows=rows, columns=columns)
+        print_report(output, [found.table(output.decimals)], document=found.to_dict(), rows=rows, columns=columns)
         return
     about = {"measure": found.measure, "systems": list(found.names)}
     change = {**about, **found[query].to_dict(), "notes": found.all_notes}
     # What moved cannot be shown for saved scores.
     rows = change["moves"] if found.limitation is None else [found[query].values()]
     columns = [field.name for field in fields_of(Move)] if found.limitation is None else []
-    print_report(output, found.query_tables(query), document=change, rows=rows, columns=columns)
+    print_report(output, found.query_tables(query, output.decimals), document=change, rows=rows, columns=columns)

@@ -66,7 +66,7 @@ def print_comparison(comparison: Comparison, grouping: Grouping, output: Output)
     """Print or write a comparison within each group of queries."""
     with _hint_at_texts(grouping):
         slices = replace(comparison.slices(grouping.by, texts=grouping.texts), by=grouping.name)
-    print_report(output, [slices.table()], document=slices.to_dict(), rows=slices.records())
+    print_report(output, [slices.table(output.decimals)], document=slices.to_dict(), rows=slices.records())
 
 
 @contextmanager

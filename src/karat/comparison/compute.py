@@ -16,7 +16,7 @@ from karat.comparison.result import Comparison, ComparisonRow
 from karat.errors import plural
 from karat.options import Test
 from karat.registry.selection import Measures
-from karat.scores import Scores
+from karat.scores import Scores, SystemScores
 from karat.scores.combining import before_mean, combination, unknown_directions
 from karat.scores.intervals import CombinedValue, Interval, intervals
 from karat.stats import corrected
@@ -29,10 +29,14 @@ def compare_with(
     measures: Measures | None = None,
     *,
     with_intervals: bool = True,
+    sort: str | None = None,
 ) -> Comparison:
-    """Compare systems as `compare` does, with its options in a Method; optionally without bootstrap intervals."""
+    """Compare systems as `compare` does, with its options in a Method.
+
+    `with_intervals=False` leaves out the bootstrap intervals; `sort` is a measure that the systems are ordered by.
+    """
     (comparison,) = correct_together(
-        [compare_uncorrected(method, systems, baseline, measures, with_intervals=with_intervals)]
+        [compare_uncorrected(method, systems, baseline, measures, with_intervals=with_intervals, sort=sort)]
     )
     return comparison
 
@@ -44,9 +48,12 @@ def compare_uncorrected(
     measures: Measures | None = None,
     *,
     with_intervals: bool = True,
+    sort: str | None = None,
 ) -> Comparison:
     """A comparison whose p-values are not corrected yet."""
     aligned = align_systems(systems, measures, method.queries, method.force)
+    if sort is not None:
+        aligned = aligned._replace(systems=dict(SystemScores(aligned.systems).sorted(sort)))
     names = list(aligned.systems)
     if baseline is not None:
         check_system(names, baseline, "baseline")

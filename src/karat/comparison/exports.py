@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from karat.output.delimited import delimited
 from karat.output.files import write_text
-from karat.output.tables import Tabular
+from karat.output.tables import Table, Tabular
 from karat.scores.exports import Rows, to_pandas, to_polars
+from karat.scores.summary import DIGITS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,10 @@ _COUNTS = ("queries", "wins", "ties", "losses")
 
 class ComparisonExports(Tabular):
     """A comparison as a table, and in files."""
+
+    @abstractmethod
+    def table(self, digits: int = DIGITS) -> Table:
+        """The table that is printed."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -64,10 +69,10 @@ class ComparisonExports(Tabular):
         """The rows as a polars data frame."""
         return to_polars(self.to_arrow())
 
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_markdown(self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS) -> str:
         """The table in Markdown, followed by the sentences; also written to `path` if given."""
-        return write_text(self.table().markdown(), path)
+        return write_text(self.table(digits).markdown(), path)
 
-    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_latex(self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS) -> str:
         """The table as a booktabs tabular; also written to `path` if given."""
-        return write_text(self.table().latex(), path)
+        return write_text(self.table(digits).latex(), path)

@@ -19,6 +19,7 @@ from karat.output.tables import Table
 from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.combining import higher_is_better
+from karat.scores.summary import DIGITS, check_digits
 
 if TYPE_CHECKING:
     from karat.analysis.diff import Diff
@@ -150,11 +151,12 @@ class Comparison(ComparisonExports):
 
         return tuple(printable(sentence_for(self, row)) for row in self.rows if row.baseline is not None)
 
-    def table(self) -> Table:
+    def table(self, digits: int = DIGITS) -> Table:
         """A table with a row for each measure and system, or for each measure and pair of systems."""
         from karat.comparison.tables import table
 
-        return table(self)
+        check_digits(digits)
+        return table(self, digits)
 
     def to_dict(self) -> dict[str, Any]:
         """`{"rows": [{"measure", "system", "baseline", "mean", "difference", "p", ...}], "power": [...], ...}`."""
@@ -189,11 +191,12 @@ class Comparison(ComparisonExports):
         """The fields of each row, by name."""
         return [asdict(row) for row in self.rows]
 
-    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_latex(self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS) -> str:
         """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""
         from karat.comparison.tables import latex
 
-        return write_text(latex(self), path)
+        check_digits(digits)
+        return write_text(latex(self, digits), path)
 
     def __repr__(self) -> str:
         queries = plural(len(self.queries), "query")

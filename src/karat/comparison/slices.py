@@ -14,7 +14,7 @@ from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, test_text
 from karat.errors import enumeration, plural, require, safe_line
 from karat.output.tables import Cell, Table
-from karat.scores.summary import cell_text, nonzero_text, notes
+from karat.scores.summary import DIGITS, cell_text, check_digits, nonzero_text, notes
 
 _MIN_QUERIES = 5
 """the queries that a difference is tested with; with fewer, it can never be significant at 0.05"""
@@ -47,8 +47,9 @@ class ComparisonSlices(ComparisonExports):
             found.setdefault(row.measure, []).extend([sentence, *self._in_groups(row)])
         return found
 
-    def table(self) -> Table:
+    def table(self, digits: int = DIGITS) -> Table:
         """A row for each measure, pair of systems and group, and one for all queries."""
+        check_digits(digits)
         baselines = list(dict.fromkeys(row.baseline for row in _differences(self.whole)))
         all_pairs = len(baselines) > 1
         two_ps = any(row.p != row.p_corrected for _, comparison in self._every() for row in comparison.rows)
@@ -68,9 +69,9 @@ class ComparisonSlices(ComparisonExports):
                 baseline = comparison.systems[row.baseline or ""].combined(row.measure)
                 texts = [
                     *(shown if all_pairs else shown[:2]), label, f"{power.queries:,}",
-                    *(cell_text(mean, row.measure) for mean in (row.mean, baseline)),
+                    *(cell_text(mean, row.measure, digits) for mean in (row.mean, baseline)),
                 ]  # fmt: skip
-                rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps)))
+                rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps, digits)))
                 shown = ["", "", ""]
             previous = labels
         first = self.whole.measures[0]

@@ -12,7 +12,7 @@ from karat.comparison.sentences import CORRECTED, correction_text, p_text, witho
 from karat.errors import enumeration, plural, printable
 from karat.output.tables import Cell, Mark, Table, latex_text
 from karat.scores.combining import higher_is_better
-from karat.scores.summary import cell_text, interval_text, nonzero_text, notes
+from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text, notes
 from karat.stats import MAX_EXACT
 
 # With more sentences than this, a table shows those of the first measure only.
@@ -31,7 +31,7 @@ _TESTS = {
 }
 
 
-def table(comparison: Comparison) -> Table:
+def table(comparison: Comparison, digits: int = DIGITS) -> Table:
     """A table with a row per measure and system, or per measure and pair if each pair of systems was compared."""
     baselines = list(dict.fromkeys(row.baseline for row in comparison.rows if row.baseline is not None))
     all_pairs = len(baselines) > 1
@@ -49,21 +49,21 @@ def table(comparison: Comparison) -> Table:
             "" if previous is not None and previous[0] == row.measure else row.measure,
             "" if current == previous else row.system,
             *([row.baseline or ""] if all_pairs else []),
-            "" if current == previous else interval_text(row.mean, (row.low, row.high), row.measure),
+            "" if current == previous else interval_text(row.mean, (row.low, row.high), row.measure, digits),
         ]
-        rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps)))
+        rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps, digits)))
         previous = current
     return Table(header, tuple(rows), _notes(comparison), 3 if all_pairs else 2, _sentences(comparison))
 
 
-def difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) -> list[Cell]:
+def difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool, digits: int) -> list[Cell]:
     """The cells of a difference; empty in the row of the baseline itself."""
     if row.baseline is None:
         return [Cell("")] * (5 if two_ps else 4)
     ps = [row.p, row.p_corrected] if two_ps else [row.p_corrected]
     texts = ["–" if p is None else p_text(p, comparison.method.alpha) for p in ps]
     return [
-        Cell(_difference(row)),
+        Cell(_difference(row, digits)),
         *map(Cell, texts[:-1]),
         Cell(texts[-1], _mark(comparison, row)),
         Cell("–" if row.effect is None else f"{round(row.effect, 2) + 0.0:+.2f}"),
@@ -71,11 +71,11 @@ def difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool) -
     ]
 
 
-def _difference(row: ComparisonRow) -> str:
+def _difference(row: ComparisonRow, digits: int) -> str:
     """A difference and its interval, in which only 0 is shown as 0."""
     numbers = [row.difference, row.difference_low, row.difference_high]
     known = without_rounding([number for number in numbers if number is not None])
-    texts = [nonzero_text(number, row.measure, "+" if at == 0 else "") for at, number in enumerate(known)]
+    texts = [nonzero_text(number, row.measure, "+" if at == 0 else "", digits) for at, number in enumerate(known)]
     return (texts or ["–"])[0] + (f" [{', '.join(texts[1:])}]" if texts[1:] else "")
 
 
@@ -159,7 +159,7 @@ def _random_draws(method: Method, powers: Sequence[Power]) -> str:
     return " (exact)" if all(exact) else f" ({permutations}; exact if at most {MAX_EXACT} queries differ)"
 
 
-def latex(comparison: Comparison) -> str:
+def latex(comparison: Comparison, digits: int = DIGITS) -> str:
     """A booktabs tabular with a row per system, in the style of papers.
 
     Each system has a letter. Superscripts name the systems that a system is significantly better than, subscripts
@@ -169,7 +169,7 @@ def latex(comparison: Comparison) -> str:
     legend = "superscripts: significantly better than the systems with these letters; subscripts: significantly worse"
     body = []
     for name in comparison.systems:
-        cells = [_latex_mean(comparison, name, measure, letters) for measure in comparison.measures]
+        cells = [_latex_mean(comparison, name, measure, letters, digits) for measure in comparison.measures]
         body.append(" & ".join([letters[name], latex_text(name), *cells]) + r" \\")
     lines = [
         *(f"% {printable(note)}" for note in (legend, *_notes(comparison), *_sentences(comparison))),
@@ -184,12 +184,12 @@ def latex(comparison: Comparison) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _latex_mean(comparison: Comparison, name: str, measure: str, letters: dict[str, str]) -> str:
+def _latex_mean(comparison: Comparison, name: str, measure: str, letters: dict[str, str], digits: int) -> str:
     """The mean of a system on a measure, with the letters of the systems that differ significantly."""
     means = {row.system: row.mean for row in comparison.rows if row.measure == measure}
     known = [mean for mean in means.values() if mean is not None]
     best = (max if higher_is_better(measure) else min)(known, default=None)
-    text = latex_text(cell_text(means[name], measure))
+    text = latex_text(cell_text(means[name], measure, digits))
     text = rf"\textbf{{{text}}}" if len(set(known)) > 1 and means[name] == best else text
     better: list[str] = []
     worse: list[str] = []

@@ -18,6 +18,7 @@ from karat.output.tables import Table, Tabular
 from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.combining import differences, higher_is_better, unknown_directions, wins_ties_losses
+from karat.scores.summary import DIGITS, check_digits
 
 _LABEL_WIDTH = 10_000
 
@@ -148,16 +149,19 @@ class Diff(Tabular):
         limitation = [] if self.limitation is None else [self.limitation]
         return [*self.notes, *unknown_directions([self.measure]), *limitation]
 
-    def table(self) -> Table:
+    def table(self, digits: int = DIGITS) -> Table:
+        """The largest contributions to the difference of each query."""
         from karat.analysis.diff.tables import table
 
-        return table(self)
+        check_digits(digits)
+        return table(self, digits)
 
-    def query_tables(self, query: str) -> list[Table]:
+    def query_tables(self, query: str, digits: int = DIGITS) -> list[Table]:
         """One query in full: every document that moved and both lists side by side, or both answers."""
         from karat.analysis.diff.tables import query_tables
 
-        return query_tables(self, query)
+        check_digits(digits)
+        return query_tables(self, query, digits)
 
     def __repr__(self) -> str:
         queries = plural(len(self.queries), "query")
