@@ -1,6 +1,7 @@
 # make demo        evaluate three systems on the demo data
 # make test        run every test, including comparisons with other libraries
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
+# make test-wheel  build the wheel, install it in a new environment, and run the demo from there
 # make lint        run ruff and mypy, and check that generated files are up to date
 # make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
 # make bench       benchmark karat against other libraries
@@ -8,7 +9,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-sas lint docs bench clean
+.PHONY: demo test test-sas test-wheel lint docs bench clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -20,6 +21,9 @@ test: .venv/tested
 
 test-sas: .venv-sas/installed
 	@.venv-sas/bin/python -m pytest tests/sas
+
+test-wheel: .venv/pip
+	@$(BIN)/python scripts/check_wheel.py
 
 lint: .venv/linted
 	@$(BIN)/ruff check .
