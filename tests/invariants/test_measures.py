@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.errors import KaratError
 from karat.measures import Measure, definitions, parse
+from karat.registry import Definition
+from karat.registry.measure import build_measure
+from karat.registry.parameters import REQUIRED, Parameter
 from tests.invariants.collections import QUERIES, judged_of
 from tests.reference import Query, reference
 
@@ -153,3 +157,57 @@ def test_a_perfect_ranking_of_everything_relevant_scores_one(measure: Measure, g
     ranks = [[gold] for gold in sorted(range(len(grades)), key=lambda gold: -grades[gold])]
     (value,) = measure.compute(judged_of([Query(ranks, grades)])).tolist()
     assert value == pytest.approx(1.0)
+
+
+EXTREMES = [
+    0.0, -0.0, math.ulp(0.0), 1e-200, 1e-9, 0.5, 1 - 1e-16, 1.0, 1 + 1e-9, 2000.0, 1e16, 1e200, 1.7976931348623157e308,
+    math.inf, math.nan, 10**400,
+]  # fmt: skip
+NUMERIC = [
+    (definition, parameter)
+    for definition in definitions()
+    if definition.takes == "judged" and definition.function.__module__.startswith("karat.")
+    for parameter in definition.parameters.values()
+    if parameter.kind in (int, float)
+]
+
+
+@pytest.mark.parametrize(("definition", "parameter"), NUMERIC, ids=lambda each: each.name)
+@given(queries=lists_of_queries, value=st.sampled_from(EXTREMES), negative=st.booleans())
+def test_an_extreme_parameter_is_an_error_or_gives_values_within_the_bounds(
+    definition: Definition, parameter: Parameter, queries: list[Query], value: float, negative: bool
+) -> None:
+    required = {each.name: 3 if each.kind is int else 0.5 for each in definition.parameters.values()
+                if each.default is REQUIRED}  # fmt: skip
+    try:
+        measure = build_measure(definition, {**required, parameter.name: -value if negative else value})
+        with np.errstate(all="raise", under="ignore"):
+            found = measure.compute(judged_of(queries))
+    except KaratError:
+        return
+    low, high = definition.bounds
+    assert np.isfinite(found).all()
+    assert ((low - 1e-9 <= found) & (found <= high + 1e-9)).all()
+
+
+@given(lists_of_queries, st.sampled_from(["", "@3"]))
+def test_f_tends_to_recall_for_a_large_beta_and_to_precision_for_a_small_one(queries: list[Query], at: str) -> None:
+    judged = judged_of(queries)
+    recall, precision = (parse(name).compute(judged) for name in (f"R{at}", f"P{at}" if at else "SetP"))
+    for beta in ("1e200", "1e160", "1.7e308"):
+        assert parse(f"F(beta={beta}){at}").compute(judged) == pytest.approx(np.where(precision > 0, recall, 0))
+    for beta in ("1e-200", "5e-324"):
+        assert parse(f"F(beta={beta}){at}").compute(judged) == pytest.approx(np.where(recall > 0, precision, 0))
+
+
+@given(st.sampled_from([1e300, 1e308, 2000.0, 1e-300]), st.booleans())
+def test_extreme_grades_are_an_error_or_give_values_within_the_bounds(grade: float, found: bool) -> None:
+    judged = judged_of([Query([[0], [1]] if found else [[], [1]], [grade, grade])])
+    for measure in MEASURES:
+        try:
+            values = measure.compute(judged)
+        except KaratError:
+            continue
+        low, high = measure.definition.bounds
+        assert np.isfinite(values).all(), measure
+        assert ((low - 1e-9 <= values) & (values <= high + 1e-9)).all(), measure

@@ -6,6 +6,9 @@ from karat.judged import Floats, Judged, share
 from karat.measures.settings import Beta, K, Rel, monotone, normalized_with_cutoff
 from karat.registry import register
 
+# With this weight F is the recall in all digits; the square of a huge beta would be infinite.
+_LARGEST_WEIGHT = 1e300
+
 
 @register(
     formula="R@k = distinct relevant documents in the top k / R, R the number of relevant documents",
@@ -84,5 +87,5 @@ def F(judged: Judged, *, k: K | None = None, beta: Beta = 1, rel: Rel = 1) -> Fl
     whole = judged.retrieved if k is None else k
     precision = share(judged.by_rank.graded(rel).top(k).count(), whole)
     recall = share(judged.found(k, rel), judged.relevant(rel))
-    weight = beta * beta
+    weight = min(beta * beta, _LARGEST_WEIGHT)
     return share((1 + weight) * precision * recall, weight * precision + recall)
