@@ -471,7 +471,7 @@ def test_degenerate_comparisons_are_described_and_not_significant(
 
 
 def test_findings_of_the_systems_are_shown(demos: dict[str, Scores]) -> None:
-    assert "note: bm25: 32% of the documents in the top 10 are unjudged" in str(compare(demos, test="t", resamples=50))
+    assert "note: unjudged documents in the top 10: bm25 32%, " in str(compare(demos, test="t", resamples=50))
 
 
 def test_differences_that_are_equal_within_rounding_error_have_no_spread() -> None:

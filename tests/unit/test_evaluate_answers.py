@@ -458,7 +458,8 @@ def test_a_query_has_null_for_the_measures_that_it_lacks_the_data_for() -> None:
 def test_missing_values_are_shown_and_exported_as_null(tmp_path: Path) -> None:
     scores = evaluate_results(MIXED, ["EM", "RR"])
     assert [line for line in str(scores).splitlines() if "without a value" in line] == [
-        "note: 1 query without a value for EM, RR, left out."
+        "note: 1 query without a value for EM (left out): documents.",
+        "note: 1 query without a value for RR (left out): answers.",
     ]
     assert json.loads(scores.to_json(tmp_path / "scores.json"))["queries"][1] == {
         "query": "answers",
@@ -469,12 +470,12 @@ def test_missing_values_are_shown_and_exported_as_null(tmp_path: Path) -> None:
     assert scores.to_polars()["RR"].null_count() == 1
 
 
-def test_measures_without_a_value_for_equally_many_queries_share_a_note() -> None:
+def test_measures_without_a_value_for_the_same_queries_share_a_note() -> None:
     records = [*MIXED[:3], {**MIXED[2], "query": "more documents"}]
     notes = [line for line in str(evaluate_results(records, ["EM", "RR", "TokenF1"])).splitlines() if "value" in line]
     assert sorted(notes) == [
-        "note: 1 query without a value for RR, left out.",
-        "note: 2 queries without a value for EM, TokenF1, left out.",
+        "note: 1 query without a value for RR (left out): answers.",
+        "note: 2 queries without a value for EM and TokenF1 (left out): documents, more documents.",
     ]
 
 

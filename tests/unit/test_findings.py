@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
-from karat import KaratError, evaluate, evaluate_runs
+from karat import KaratError, Scores, evaluate, evaluate_results, evaluate_runs
 from karat.options import Missing
+from karat.scores.summary import notes
 
 TRUTH = {"q": {"a": 1, "b": 0}, "r": {"c": 1}, "s": {}, "t": {"d": 0}}
 
@@ -50,6 +54,48 @@ def test_a_share_is_never_rounded_to_0_or_100_per_cent(judged: int, share: str) 
     docs = [str(number) for number in range(1000)]
     (finding,) = evaluate({"q": dict.fromkeys(docs[:judged], 1)}, {"q": docs}, ["AP"]).findings
     assert share in str(finding)
+
+
+def test_if_only_relevant_documents_are_listed_the_share_of_unjudged_ones_is_not_shown() -> None:
+    run = {"q": ["a", "x", "y"]}
+    unlisted: list[Any] = [{"q": ["a"]}, [["a"]], {"q": [{"id": "a", "score": 2}]}]
+    assert [evaluate(truth, run if isinstance(truth, dict) else [run["q"]], "AP").findings for truth in unlisted] == [
+        (), (), (),
+    ]  # fmt: skip
+    record = {"query": "q", "truth": ["a"], "retrieved": ["a", "x"]}
+    assert evaluate_results([record], "AP").findings == ()
+    assert evaluate({"q": ["a"]}, run, "AP").bounds("AP").mean[1] == 1.0
+    for graded in ({"q": {"a": 1}}, {"q": [{"id": "a", "score": 1}, {"id": "b", "score": 0}]}):
+        assert [finding.code for finding in evaluate(graded, run, "AP").findings] == ["unjudged"]
+
+
+def test_a_finding_of_several_systems_is_one_line_with_the_number_of_each() -> None:
+    truth = {f"q{at}": {"a": 1, "b": 0} for at in range(4)}
+    runs = {f"s{at}": {f"q{query}": ["a", *"xyz"[: at % 4]] for query in range(at % 3 + 1)} for at in range(12)}
+    lines = notes(evaluate_runs(truth, runs, ["P@1", "P@2"]))
+    assert lines == [
+        "note: queries missing from the run (scored 0): s0 3, s1 2, s2 1, s3 3, s4 2, s5 1, s6 3, s7 2, s8 1, s9 3,"
+        ' s10 2, s11 1. To leave them out, use missing="skip" (--missing skip).',
+        "note: s1, s2, s3, s5, s6, s7, s9, s10, s11: 0% of the documents in the top 1 and 50% in the top 2 are"
+        " unjudged.",
+    ]
+
+
+def test_shares_of_unjudged_documents_that_differ_are_one_line() -> None:
+    truth = {"q": {"a": 1, "b": 0}}
+    runs = {"one": {"q": ["a", "x"]}, "two": {"q": ["x", "a"]}, "three": {"q": ["a", "b"]}}
+    assert notes(evaluate_runs(truth, runs, ["P@1", "P@2"])) == [
+        "note: unjudged documents in the top 1 and in the top 2: one 0% and 50%, two 100% and 50%."
+    ]
+
+
+def test_nulls_are_named_by_query_for_measures_with_the_same_ones() -> None:
+    first, second = np.array([np.nan, 1, 2]), np.array([1, np.nan, 2])
+    scores = Scores(("a", "b", "c"), {"X": first, "Y": second, "Z": first.copy()})
+    assert notes({"": scores}) == [
+        "note: 1 query without a value for X and Z (left out): a.",
+        "note: 1 query without a value for Y (left out): b.",
+    ]
 
 
 def test_a_perfect_data_set_has_no_findings() -> None:

@@ -75,11 +75,18 @@ def test_the_name_of_a_series_is_the_header_of_the_first_column(series: Any) -> 
     assert slices(FOUR, pd.Series([1, 2, 1, 2], name=7)).by == "group"
 
 
-def test_a_pandas_series_is_aligned_by_its_index_if_the_index_has_all_queries() -> None:
+def test_a_pandas_series_is_aligned_by_its_index() -> None:
     by_id = pd.Series(["d", "c", "b", "a", "z"], index=["q3", "q2", "q1", "q0", "other"])
     assert list(slices(FOUR, by_id).groups) == ["a", "b", "c", "d"]
     other = pd.Series(["a", "b", "c", "d"], index=["x", "y", "z", "q0"])
-    assert list(slices(FOUR, other).groups) == ["a", "b", "c", "d"]
+    found = {name: group.queries for name, group in slices(FOUR, other).groups.items()}
+    assert found == {"d": ("q0",), "(none)": ("q1", "q2", "q3")}
+    with pytest.raises(KaratError, match="by has no value for any of the queries"):
+        slices(FOUR, pd.Series(["a", "b", "c", "d"], index=["w", "x", "y", "z"]))
+    with pytest.raises(KaratError, match="the index of by contains 'q0' twice"):
+        slices(FOUR, pd.Series(["a", "b"], index=["q0", "q0"]))
+    from_one = Scores(("1", "2"), {"AP": np.array([0.1, 0.2])})
+    assert slices(from_one, pd.Series(["a", "b", "c"]).iloc[1:]).groups["b"].queries == ("1",)
 
 
 def test_a_range_index_of_a_pandas_series_is_not_used_to_align() -> None:
@@ -353,7 +360,7 @@ def test_nulls_are_left_out_counted_and_shown() -> None:
     assert rows["a"] == "0.5000"
     assert rows["b"] == "–"
     assert rows["c"] == "0.5000 [0.2500, 0.7500]"
-    assert "note: 3 queries without a value for nDCG@10, left out." in str(found)
+    assert "note: 3 queries without a value for nDCG@10 (left out): " in str(found)
     assert found.to_dict()["groups"][1]["scores"]["nDCG@10"] == {"mean": None, "low": None, "high": None}
 
 

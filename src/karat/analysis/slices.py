@@ -132,8 +132,7 @@ def slices(
 
     - `by`: "length" (number of words of the query), "relevant" (number of documents of grade 1 or more), a mapping or
       a function from query id to value, or one value per query: a list, an array, a Series. A pandas Series is aligned
-      by its index if the index contains all query ids, otherwise by position. Values are texts, numbers, booleans or
-      None.
+      by its index, unless that is the default one, from 0. Values are texts, numbers, booleans or None.
     - `bins`: the number of ranges that numbers are grouped into, with about as many queries each; or the edges of the
       ranges, for example `[5, 10]`. By default up to 6 different numbers are a group each, and more are grouped into 4
       ranges.
@@ -212,10 +211,13 @@ def _relevant(scores: Scores) -> list[Value]:
 
 def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Value]:
     """One value per query, from a mapping, a function, or anything like a list."""
-    # A RangeIndex of a pandas Series only numbers the rows. If ground truth was given as lists, query ids are numbers
-    # too, but not necessarily of the same rows.
-    if hasattr(given, "iloc") and type(given.index).__name__ != "RangeIndex":
-        given = given.to_dict() if set(queries) <= set(map(str, given.index)) else given
+    # A pandas Series has an index; the default one, from 0, only numbers the rows.
+    index = given.index if hasattr(given, "iloc") and hasattr(given, "to_list") else None
+    if index is not None and not (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
+        if not index.is_unique:
+            twice = index[index.duplicated()].tolist()[0]
+            raise KaratError(f"the index of {option} contains {shown(twice)} twice", hint="Give each query one value.")
+        given = given.to_dict()
     values = next((getattr(given, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(given, to)), given)
     if isinstance(given, Mapping):
         known = given if all_text(given) else {str(query): value for query, value in given.items()}

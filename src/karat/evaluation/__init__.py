@@ -134,7 +134,9 @@ def _evaluate(
         else:
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
 
-    found = findings(judged, observations, list(measures), settings["missing"], matcher)
+    found = findings(
+        judged, observations, list(measures), settings["missing"], matcher, only_relevant=judgments.only_relevant
+    )
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
     fingerprint = Fingerprint(truths, str(matcher), recorded)
     return Scores(

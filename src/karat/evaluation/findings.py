@@ -12,7 +12,7 @@ from karat.matching.matchers import Matcher, Same
 from karat.ranking import Observations
 from karat.registry import Measure
 from karat.registry.names import format_value
-from karat.scores.finding import Finding
+from karat.scores.finding import Finding, finding_about_queries
 
 _LISTED = 3
 _BY_ID = Same()
@@ -28,10 +28,12 @@ def findings(
     missing: str,
     match: Matcher = _BY_ID,
     listed: int = _LISTED,
+    only_relevant: bool = False,
 ) -> list[Finding]:
     """The findings about ground truth and a run, most important first.
 
-    A finding about many queries lists the first `listed` of them by id.
+    A finding about many queries lists the first `listed` of them by id. If the ground truth contains `only_relevant`
+    documents, nobody judged any other, and the share of unjudged documents says nothing.
     """
     cannot_match = f"without {match.field} (cannot match)"
     found = [
@@ -46,7 +48,7 @@ def findings(
         _documents("keyless", sum(observations.without_key.values()), "retrieved document", cannot_match),
         _documents("duplicates", observations.duplicates, "repeated document", "left out (the best rank is kept)"),
         _documents("identical-ids", observations.identical_ids, "document", "whose id is the query id (ignored)"),
-        _unjudged(judged, measures),
+        None if only_relevant else _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
 
@@ -70,15 +72,17 @@ def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, 
     if absent:
         hint = _SKIP_MISSING if missing == "zero" and len(absent) < scored else ""
         what = f"without an answer ({_treatment(missing)})"
-        found.append(_queries("missing-answers", absent, what, hint, noun="question"))
+        found.append(finding_about_queries("missing-answers", absent, what, hint, noun="question"))
     if unknown:
-        found.append(_queries("unknown-answers", unknown, "without a gold answer (ignored)", noun="question"))
+        found.append(
+            finding_about_queries("unknown-answers", unknown, "without a gold answer (ignored)", noun="question")
+        )
     return found
 
 
 def empty_results(queries: Sequence[str]) -> list[Finding]:
     """The finding about results that have a query, but neither documents nor answers."""
-    return [_queries("empty-lines", queries, "with nothing to evaluate (ignored)")] if queries else []
+    return [finding_about_queries("empty-lines", queries, "with nothing to evaluate (ignored)")] if queries else []
 
 
 def _match(match: Matcher) -> Finding | None:
@@ -89,17 +93,25 @@ def _missing_queries(judged: Judged, queries: Sequence[str], missing: str) -> Fi
     if not queries:
         return None
     hint = _SKIP_MISSING if missing == "zero" and judged.in_run.any() else ""
-    return _queries("missing-queries", queries, f"missing from the run ({_treatment(missing)})", hint)
+    return finding_about_queries("missing-queries", queries, f"missing from the run ({_treatment(missing)})", hint)
 
 
 def _unknown_queries(queries: Sequence[str]) -> Finding | None:
-    return _queries("unknown-queries", queries, "in the run but not in the ground truth (ignored)") if queries else None
+    return (
+        finding_about_queries("unknown-queries", queries, "in the run but not in the ground truth (ignored)")
+        if queries
+        else None
+    )
 
 
 def _empty_truths(judged: Judged, listed: int) -> Finding | None:
     sizes = (judged.gold_offsets[1:] - judged.gold_offsets[:-1]).tolist()
     queries = [query for query, size in zip(judged.queries, sizes, strict=True) if size == 0]
-    return _queries("empty-truths", queries, "with empty ground truth (scored 0)", listed=listed) if queries else None
+    return (
+        finding_about_queries("empty-truths", queries, "with empty ground truth (scored 0)", listed=listed)
+        if queries
+        else None
+    )
 
 
 def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:
@@ -131,7 +143,9 @@ def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
         queries = tuple(query for query, lacks in zip(judged.queries, lacking.tolist(), strict=True) if lacks)
         if queries:
             # If the same queries lack several grades, the lowest one is the strongest statement.
-            found.setdefault(queries, _queries("no-relevant", queries, f"without a document of {grade} (scored 0)"))
+            found.setdefault(
+                queries, finding_about_queries("no-relevant", queries, f"without a document of {grade} (scored 0)")
+            )
     return list(found.values())
 
 
@@ -142,7 +156,7 @@ def _nothing_retrieved(judged: Judged, observations: Observations, listed: int) 
     if not queries:
         return None
     which = "documents that can match" if any(query in keyless for query in queries) else "documents"
-    return _queries("nothing-retrieved", queries, f"of the run without {which} (scored 0)", listed=listed)
+    return finding_about_queries("nothing-retrieved", queries, f"of the run without {which} (scored 0)", listed=listed)
 
 
 def _documents(code: str, count: int, noun: str, what: str) -> Finding | None:
@@ -154,17 +168,15 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
     cutoffs = sorted({measure.cutoff for measure in measures if measure.cutoff})
     known = judged.by_rank.graded(0)
     shares: list[str] = []
-    counts: list[int] = []
+    unjudged = 0
     for k in cutoffs or (None,):
         retrieved = int(judged.depth(k).sum())
         unjudged = retrieved - int(known.top(k).count().sum())
-        if unjudged:
-            of = "" if shares else " of the documents"
-            shares.append(f"{_percent(unjudged / retrieved)}{of}{f' in the top {k}' if k else ''}")
-            counts.append(unjudged)
-    if not shares:
+        of = "" if shares else " of the documents"
+        shares.append(f"{_percent(unjudged / max(1, retrieved))}{of}{f' in the top {k}' if k else ''}")
+    if not unjudged:
         return None
-    return Finding("unjudged", f"{enumeration(shares, 'and')} are unjudged", counts[-1])
+    return Finding("unjudged", f"{enumeration(shares, 'and')} are unjudged", unjudged)
 
 
 def _percent(share: float) -> str:
@@ -179,12 +191,3 @@ def _percent(share: float) -> str:
 
 def _treatment(missing: str) -> str:
     return "scored 0" if missing == "zero" else "left out"
-
-
-def _queries(
-    code: str, queries: Sequence[str], what: str, hint: str = "", *, noun: str = "query", listed: int = _LISTED
-) -> Finding:
-    """A finding about queries: how many there are, what is true of them, and the ids of the first ones."""
-    more = len(queries) - listed
-    ids = ", ".join(queries[:listed]) + (f" and {more:,} more" if more > 0 else "")
-    return Finding(code, f"{plural(len(queries), noun)} {what}: {ids}", len(queries), hint, tuple(queries))

@@ -27,6 +27,7 @@ class Truth:
     `keyless` counts listed documents without a key, which can never match. `scores` contains the scores of documents
     that were listed with scores, as grades, and 1 for all others. It is an error if a score is not a valid grade, and
     None if there are no scores. `documents` contains the documents as they were given, or None if all are plain keys.
+    `only_relevant` means that documents were listed, not graded: nobody judged a document as not relevant.
     """
 
     queries: tuple[str, ...]
@@ -36,6 +37,7 @@ class Truth:
     keyless: int = 0
     scores: Floats | KaratError | None = None
     documents: Sequence[DocumentLike] | None = None
+    only_relevant: bool = False
 
     def original_documents(self, golds: range) -> Sequence[DocumentLike]:
         """Judged documents as they were given, by their row numbers."""

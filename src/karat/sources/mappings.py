@@ -62,7 +62,10 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     documents_in_order: list[DocumentLike] | None = None
     if originals:
         documents_in_order = [originals.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
-    truth = Truth(tuple(golds), offsets, docs_in_order, grades, keyless, bad_scores or scores, documents_in_order)
+    only_relevant = not by_id and (scores is None or bool((scores > 0).all()))
+    truth = Truth(
+        tuple(golds), offsets, docs_in_order, grades, keyless, bad_scores or scores, documents_in_order, only_relevant
+    )
     # The ids of a mapping are normalized last, when their grades are known to be numbers.
     return truth.normalized_by(key) if by_id else truth
 
