@@ -44,6 +44,17 @@ def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
     assert found()["unjudged"] == "67% of the documents in the top 2 and 60% in the top 4 are unjudged."
 
 
+def test_of_many_cutoffs_the_share_of_unjudged_documents_is_given_at_the_lowest_and_the_highest() -> None:
+    (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, "P@1,2,3,4").findings
+    assert str(finding) == "75% of the documents in the top 4 are unjudged."
+    (finding,) = evaluate({"q": {"a": 1}}, {"q": ["x", "a", "y", "z"]}, "P@1,2,3,4").findings
+    assert str(finding) == "100% of the documents in the top 1 and 75% in the top 4 are unjudged."
+
+
+def test_measures_of_judged_documents_only_need_no_share_of_unjudged_documents() -> None:
+    assert not evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "P(judged_only=true)@1, AP(judged_only=true)").findings
+
+
 def test_without_a_cutoff_the_share_of_unjudged_documents_is_over_the_whole_run() -> None:
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["AP"]).findings
     assert str(finding) == "75% of the documents are unjudged."

@@ -15,6 +15,7 @@ import karat
 from karat import KaratError, evaluate, register
 from karat.judged import Judged
 from karat.measures import P, definitions, parse
+from karat.registry import definitions_of
 from karat.registry.names import split_names
 
 PEERS = {
@@ -82,6 +83,7 @@ def test_the_measure_names_of_other_libraries_are_accepted(theirs: str, ours: st
         ("P@1e999", "a whole number"),
         ("P(k=5, k=6)", "twice"),
         ("unj", "Did you mean unj_10"),
+        ("10", "10 is a number, not a measure. Cut-offs are listed after a measure: nDCG@5,10"),
         ("P(rel=1)_5", "is not a valid measure name"),
         ("all_trec", "trec_eval's set all_trec. Write official"),
         ("nauc_ndcg_at_10_max", "of MTEB"),
@@ -229,6 +231,14 @@ def test_karat_measures_exports_every_built_in_measure_under_the_name_of_its_fun
     # The name Judged is taken by the class that document measures read.
     renamed = {name: python for name, python in names.items() if name != python}
     assert renamed == {"Judged": "JudgedShare", "Unjudged": "UnjudgedShare"}
+
+
+def test_a_name_of_several_measures_is_explained_by_their_definitions() -> None:
+    assert [each.name for each in definitions_of("ndcg_cut")] == ["nDCG"]
+    assert [each.name for each in definitions_of("P_5,10 rbp@95 AP")] == ["P", "RBP", "AP"]
+    assert [each.name for each in definitions_of("F1")] == ["F", "TokenF1"]
+    with pytest.raises(KaratError, match="not a valid measure name"):
+        definitions_of("")
 
 
 def test_a_measure_is_copied_and_pickled_by_its_name() -> None:

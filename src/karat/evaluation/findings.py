@@ -164,8 +164,15 @@ def _documents(code: str, count: int, noun: str, what: str) -> Finding | None:
 
 
 def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
-    """The share of unjudged documents at each cut-off of the measures, or of all documents without a cut-off."""
-    cutoffs = sorted({measure.cutoff for measure in measures if measure.cutoff})
+    """The share of unjudged documents at each cut-off of the measures, or of all documents without a cut-off.
+
+    Of more than three cut-offs, these are the lowest and the highest. Measures with `judged_only` have none.
+    """
+    affected = [measure for measure in measures if not measure.get("judged_only")]
+    if measures and not affected:
+        return None
+    cutoffs = sorted({measure.cutoff for measure in affected if measure.cutoff})
+    cutoffs = cutoffs if len(cutoffs) <= 3 else [cutoffs[0], cutoffs[-1]]
     known = judged.by_rank.graded(0)
     shares: list[str] = []
     unjudged = 0

@@ -165,12 +165,15 @@ def unpickle_measure(name: str, settings: tuple[tuple[str, Value], ...], module:
 
 
 def definitions_of(text: str) -> list[Definition]:
-    """The definitions that a name stands for, ignoring its parameters: one, or one per subject."""
-    name, _, cutoff = parse_name(text)
-    found = [match.definition for subject in _aliases if (match := _find(name, cutoff, subject))]
-    if not found:
-        raise _unknown(name)
-    return list({definition.name: definition for definition in found}.values())
+    """The definitions that a name stands for, ignoring its parameters: one, one per subject, or those of a list."""
+    found: dict[str, Definition] = {}
+    for each in expand_names(text) or [text]:
+        name, _, cutoff = parse_name(each)
+        matches = [match.definition for subject in _aliases if (match := _find(name, cutoff, subject))]
+        if not matches:
+            raise _unknown(name)
+        found |= {definition.name: definition for definition in matches}
+    return list(found.values())
 
 
 class _Found(NamedTuple):
@@ -210,6 +213,9 @@ def _look_up(name: str, subject: Subject, with_cutoff: str = "") -> _Found | Non
 
 
 def _unknown(name: str) -> KaratError:
+    if re.fullmatch(NUMBER, name):
+        hint = "Cut-offs are listed after a measure: nDCG@5,10."
+        return KaratError(f"{name} is a number, not a measure", hint=hint)
     elsewhere = not_in_karat(name)
     if elsewhere is not None:
         return KaratError(elsewhere[0], hint=elsewhere[1])
