@@ -5,7 +5,7 @@ This module stays light, so that `karat --help` starts at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -73,6 +73,7 @@ class GateOptions(TypedDict, total=False):
     level: float
     queries: Queries
     force: bool
+    lower_is_better: Iterable[str]
 
 
 EVALUATION_OPTIONS: Mapping[str, Option] = {

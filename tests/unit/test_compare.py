@@ -28,7 +28,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Unjudged@10", "GMAP", "NumRelRet")
 AVERAGED = ("nDCG@10", "AP", "RR", "P@10", "Unjudged@10")
 KEYS = (
     "measure", "system", "baseline", "mean", "low", "high", "difference", "difference_low", "difference_high",
-    "p", "p_corrected", "effect", "wins", "ties", "losses",
+    "p", "p_corrected", "effect", "wins", "ties", "losses", "higher_is_better",
 )  # fmt: skip
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap", "tukey")
 NO_FINGERPRINT = (
@@ -513,6 +513,7 @@ def test_csv_has_every_number_with_all_digits(demos: dict[str, Scores], tmp_path
     for found, row in zip(read, comparison.rows, strict=True):
         assert tuple(found) == KEYS
         expected = {name: "" if value is None else value for name, value in asdict(row).items()}
+        assert found.pop("higher_is_better") == str(expected.pop("higher_is_better"))
         assert {name: type(expected[name])(text) for name, text in found.items()} == expected
 
 

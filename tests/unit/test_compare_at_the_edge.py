@@ -113,7 +113,10 @@ def test_a_minimum_detectable_difference_beyond_the_range_of_the_measure_is_not_
 
 def test_an_unknown_measure_has_a_note_on_its_direction() -> None:
     slow, quick = scores_of([200.0, 210.0], "latency_ms"), scores_of([100.0, 101.0], "latency_ms")
-    note = "latency_ms is not a registered measure, so higher values are assumed to be better."
+    note = (
+        "latency_ms is not a registered measure, so higher values are assumed to be better; if lower values are, use"
+        " --lower-is-better (lower_is_better= in Python)."
+    )
     assert note in compare({"slow": slow, "quick": quick}).notes
     assert f"note: {note}" in gate(slow, [Rule("max-drop", "latency_ms", 1)], quick).notes
 

@@ -14,7 +14,7 @@ from karat.errors import KaratError, did_you_mean, for_log, require, shown
 from karat.measures import meanings
 from karat.output.tables import BEST, Cell, Table
 from karat.registry.names import format_value
-from karat.scores.combining import higher_is_better
+from karat.scores.directions import registered_direction
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -52,7 +52,7 @@ class Answer:
     def best(self, measure: str) -> float | None:
         """The best value of a measure; None if all are the same."""
         values = {scores[measure] for _, scores in self.golds}
-        choose = max if higher_is_better(measure) else min
+        choose = max if registered_direction(measure) else min
         return choose(values) if len(values) > 1 else None
 
 

@@ -21,7 +21,7 @@ from karat.judged import Floats, Ints
 from karat.options import check_level
 from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.registry.names import format_value
-from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
+from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.summary import DIGITS, cell_text, interval_text, notes
 from karat.stats import weak_group
 
@@ -87,7 +87,7 @@ class Slices(Tabular):
         known = {value for scores in self.groups.values() if (value := scores.combined(name)) is not None}
         if len(known) < 2 or combination(name) == "sum":
             return None
-        return min(known) if higher_is_better(name) else max(known)
+        return min(known) if self.whole.higher_is_better(name) else max(known)
 
     @cached_property
     def _notes(self) -> tuple[str, ...]:
@@ -105,7 +105,8 @@ class Slices(Tabular):
         labels = sorted(self.groups)
         columns = [self.groups[label].column(name)[self.groups[label].by_id] for label in labels] if name else []
         columns = [before_mean(column[~np.isnan(column)], combination(name)) for column in columns]
-        found = weak_group([column if higher_is_better(name) else -column for column in columns], _MIN_QUERIES)
+        sign = 1 if not name or self.whole.higher_is_better(name) else -1
+        found = weak_group([sign * column for column in columns], _MIN_QUERIES)
         if found is None:
             return []
         at, p = found

@@ -53,6 +53,7 @@ from karat.options import Correction, Family, Queries, Test
 )
 @opt.queries
 @opt.force
+@opt.lower_is_better
 @opt.by
 @opt.texts
 @opt.digits
@@ -73,6 +74,7 @@ def command(
     permutations: int | None,
     queries: Queries,
     force: bool,
+    lower_is_better: tuple[str, ...],
     by: str | None,
     texts: str | None,
     digits: int | None,
@@ -99,7 +101,7 @@ def command(
         test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
     )
     grouping = read_grouping(by, texts)
-    evaluation = Evaluation(measures, options, fields, accepts_saved=True)
+    evaluation = Evaluation(measures, options, fields, accepts_saved=True, lower_is_better=lower_is_better)
     files = SystemFiles(paths, evaluation)
     if baseline is not None:
         baseline = files.name(baseline)

@@ -30,6 +30,7 @@ from karat.options import Queries
 @opt.queries
 @opt.force
 @opt.digits
+@opt.lower_is_better
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.evaluation_options
@@ -43,6 +44,7 @@ def command(
     queries: Queries,
     force: bool,
     digits: int | None,
+    lower_is_better: tuple[str, ...],
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
@@ -66,7 +68,9 @@ def command(
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
     output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
-    evaluation = Evaluation(measures or ("nDCG@10",), options, fields, accepts_saved=True)
+    evaluation = Evaluation(
+        measures or ("nDCG@10",), options, fields, accepts_saved=True, lower_is_better=lower_is_better
+    )
     files = SystemFiles(paths, evaluation)
     if not measures and (common := files.saved_measures()) and "nDCG@10" not in common:
         require(len(common) == 1, "a diff shows one measure at a time", f"Use -m {' or -m '.join(common)}.")

@@ -68,6 +68,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 )
 @opt.queries
 @opt.force
+@opt.lower_is_better
 @opt.file_option(
     "--config",
     kind=InputFile(),
@@ -169,7 +170,9 @@ def _checked(
     )
     before = _baseline(baseline, in_file, rules)
     check_rules(rules, before is not None)
-    choose_method(**{name: value for name, value in test_options.items() if name != "significant"})
+    choose_method(
+        **{name: value for name, value in test_options.items() if name not in ("significant", "lower_is_better")}
+    )
     check_drop_options(rules, test_options)
     matcher_of(evaluation.options["match"])
     names: list[str] = []

@@ -160,6 +160,12 @@ correction = choice_option(
     None,
     "Correction of p for multiple comparisons. By default holm, but none for tukey, which needs no correction.",
 )
+lower_is_better = click.option(
+    "--lower-is-better",
+    multiple=True,
+    metavar="MEASURE",
+    help="A column of scores computed elsewhere, such as a latency, whose lower values are better. Repeatable.",
+)
 force = click.option(
     "--force",
     is_flag=True,

@@ -20,6 +20,7 @@ from karat.options import EVALUATION_OPTIONS
 from karat.output.progress import progress_bar
 from karat.registry.selection import listed_measures
 from karat.scores import Scores
+from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import SUFFIXES, read_scores
 from karat.scores.score_table import query_column
 from karat.sources.records import ALIASES
@@ -39,6 +40,8 @@ class Evaluation:
     """whether a file may also contain saved scores"""
     rejects_unused_options: bool = True
     """whether options that change nothing, because all scores are saved, are an error"""
+    lower_is_better: Sequence[str] = ()
+    """columns of saved scores"""
     field_option: str = "--field"
     """where the fields are given, for messages"""
 
@@ -105,9 +108,13 @@ class SystemFiles:
 
     def load(self) -> dict[str, Scores]:
         """The scores of each system, reduced to the measures of the command line if it names any."""
-        columns = {name for system in self.systems if system.saved is not None for name in system.saved.measures}
-        names, findings = with_static_model(self.evaluation.names(columns))
-        scores = {each.name: _only(each.saved, names, each.path) for each in self.systems if each.saved is not None}
+        saved = {each.name: each.saved for each in self.systems if each.saved is not None}
+        lower = self.evaluation.lower_is_better
+        hint = "Of karat's own measures, it is known which values are better."
+        require(saved or not lower, "--lower-is-better applies to saved scores", hint)
+        saved = with_lower_is_better(saved, lower, "--lower-is-better")
+        names, findings = with_static_model(self.evaluation.names({name for each in saved.values() for name in each}))
+        scores = {each.name: _only(saved[each.name], names, each.path) for each in self.systems if each.name in saved}
         new = {system.name: system.path for system in self.systems if system.saved is None}
         if self.without_truth:
             for name, path in new.items():

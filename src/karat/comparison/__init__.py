@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from karat.comparison.compute import compare_with
 from karat.comparison.method import Method, choose_method
@@ -10,6 +10,8 @@ from karat.comparison.result import Comparison, ComparisonRow
 from karat.options import Correction, Family, Queries, Test
 from karat.registry.selection import Measures
 from karat.scores import Scores
+from karat.scores.directions import with_lower_is_better
+from karat.scores.system_scores import check_systems
 from karat.stats import RESAMPLES, SEED
 
 __all__ = ["Comparison", "ComparisonRow", "Method", "choose_method", "compare", "compare_with"]
@@ -30,6 +32,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     force: bool = False,
+    lower_is_better: Iterable[str] = (),
 ) -> Comparison:
     """Compare the Scores of several systems query by query: each system with a baseline, or all pairs.
 
@@ -48,6 +51,7 @@ def compare(
     - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random.
     - `force`: compare systems even if they were evaluated against different ground truth, or with another `match` or
       other options, which is an error otherwise.
+    - `lower_is_better`: columns computed elsewhere, such as a latency, whose lower values are better.
 
     Options that a test does not use are refused.
 
@@ -69,4 +73,5 @@ def compare(
         seed=seed,
         force=force,
     )
-    return compare_with(method, systems, baseline, measures)
+    check_systems(systems)
+    return compare_with(method, with_lower_is_better(systems, lower_is_better), baseline, measures)

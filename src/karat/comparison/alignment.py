@@ -12,8 +12,10 @@ from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, did_you_mean, first_few, plural, require, shown
 from karat.options import Queries
 from karat.registry import Measure
-from karat.registry.selection import Measures, listed_measures
+from karat.registry.selection import Measures
 from karat.scores import Scores
+from karat.scores.directions import with_same_directions
+from karat.scores.names import listed_columns
 from karat.scores.system_scores import check_systems
 
 # The square of a larger value overflows to infinity.
@@ -36,7 +38,7 @@ def align_systems(
     Systems that were evaluated against different ground truth are refused, unless `force` is set.
     """
     _check_systems(systems)
-    same_measures, notes = _with_same_measures(systems, None if measures is None else listed_measures(measures))
+    same_measures, notes = _with_same_measures(systems, None if measures is None else listed_columns(measures, systems))
     first, *others = same_measures.values()
     common = set(first.queries).intersection(*(scores.queries for scores in others))
     if any(len(scores.queries) > len(common) for scores in same_measures.values()):
@@ -50,7 +52,7 @@ def align_systems(
     aligned = {name: _in_order(scores, order) for name, scores in same_measures.items()}
     for name, scores in aligned.items():
         check_finite(name, scores)
-    return Aligned(aligned, (*notes, *check_same_truth(aligned, force)))
+    return Aligned(with_same_directions(aligned), (*notes, *check_same_truth(aligned, force)))
 
 
 def _check_systems(systems: Mapping[str, Scores]) -> None:

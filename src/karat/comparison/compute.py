@@ -17,7 +17,8 @@ from karat.errors import plural
 from karat.options import Test
 from karat.registry.selection import Measures
 from karat.scores import Scores, SystemScores
-from karat.scores.combining import before_mean, combination, unknown_directions
+from karat.scores.combining import before_mean, combination
+from karat.scores.directions import unknown_directions
 from karat.scores.intervals import CombinedValue, Interval, intervals
 from karat.stats import corrected
 
@@ -63,6 +64,7 @@ def compare_uncorrected(
         MeasureValues(
             name,
             tuple(before_mean(each.values[name][first.by_id], combination(name)) for each in aligned.systems.values()),
+            first.higher_is_better(name),
         )
         for name in measured
     ]
@@ -75,13 +77,13 @@ def compare_uncorrected(
     for (column, name), interval in zip(product(columns, names), found[: len(means)], strict=True):
         low, high = interval or (None, None)
         mean = aligned.systems[name].combined(column.measure)
-        row = ComparisonRow(column.measure, name, None, mean, low, high)
+        row = ComparisonRow(column.measure, name, None, mean, low, high, higher_is_better=column.higher_is_better)
         rows += [replace(row, **fields) for fields in differences.get((column.measure, name), ())] or [row]
     powers = {
         (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method, len(names))
         for pair in pairs
     }
-    notes = (*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(measured))
+    notes = (*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(first))
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
 
 

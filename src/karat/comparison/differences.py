@@ -36,6 +36,7 @@ class MeasureValues:
 
     measure: str
     columns: tuple[Floats, ...]
+    higher_is_better: bool
 
     @property
     def combination(self) -> Combine:
@@ -123,7 +124,7 @@ class Pair:
     @cached_property
     def wins_ties_losses(self) -> tuple[int, int, int]:
         """The number of queries on which the system is better, equal and worse."""
-        return wins_ties_losses(self.differences, self.values.measure)
+        return wins_ties_losses(self.differences, self.values.higher_is_better)
 
     @property
     def ranks_disagree(self) -> bool:

@@ -18,7 +18,6 @@ from karat.output.files import write_text
 from karat.output.tables import Table
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.combining import higher_is_better
 from karat.scores.summary import DIGITS, check_digits
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ class ComparisonRow:
     `low` and `high` are the confidence interval of the mean, None if fewer than two queries have a value. Without a
     baseline, all fields of the difference are None. `p` is None if the test is undefined, for example because all
     differences are equal. `effect` is the mean of the differences divided by their standard deviation.
+    `higher_is_better` is the direction of the measure.
     """
 
     measure: str
@@ -50,12 +50,13 @@ class ComparisonRow:
     wins: int | None = None
     ties: int | None = None
     losses: int | None = None
+    higher_is_better: bool = True
 
     @property
     def is_improvement(self) -> bool:
         """Whether the system is better than the baseline, in the direction of the measure."""
         difference = self.difference or 0.0
-        return difference > 0 if higher_is_better(self.measure) else difference < 0
+        return difference > 0 if self.higher_is_better else difference < 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import CORRECTED, correction_text, p_text, without_rounding
 from karat.errors import enumeration, plural, printable
 from karat.output.tables import Cell, Mark, Table, latex_text
-from karat.scores.combining import higher_is_better
 from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text, notes
 from karat.stats import MAX_EXACT
 
@@ -188,7 +187,7 @@ def _latex_mean(comparison: Comparison, name: str, measure: str, letters: dict[s
     """The mean of a system on a measure, with the letters of the systems that differ significantly."""
     means = {row.system: row.mean for row in comparison.rows if row.measure == measure}
     known = [mean for mean in means.values() if mean is not None]
-    best = (max if higher_is_better(measure) else min)(known, default=None)
+    best = (max if comparison.systems[name].higher_is_better(measure) else min)(known, default=None)
     text = latex_text(cell_text(means[name], measure, digits))
     text = rf"\textbf{{{text}}}" if len(set(known)) > 1 and means[name] == best else text
     better: list[str] = []

@@ -28,7 +28,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _SWITCHES = ("significant", *(name for name, option in _EVALUATION.items() if option.default is False))
 _NUMBERS = ("level", "rel")
 _TEXTS = ("match", "baseline")
-_KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "field")
+_KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "lower-is-better", "field")
 _EXAMPLE = '"nDCG@10" = 0.6'
 _QUOTES_HINT = f"Put names that contain @, . or ( in quotes: {_EXAMPLE}."
 _START_HINT = f"Start with [gate.min] and a line such as {_EXAMPLE}."
@@ -140,6 +140,9 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
             continue
         if key == "field":
             _check_fields(value, path, (*head, key))
+        elif key == "lower-is-better":
+            valid = isinstance(value, list) and all(isinstance(each, str) for each in value)
+            require(valid, f"{shown(value)} is not a list of names", 'Write ["latency"].', where=where)
         else:
             _check_option(key, value, where)
         options[key.replace("-", "_")] = value

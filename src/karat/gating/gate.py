@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,8 @@ from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
 from karat.options import Correction, Queries, Test
 from karat.scores import Scores
-from karat.scores.combining import before_mean, combination, higher_is_better
+from karat.scores.combining import before_mean, combination
+from karat.scores.directions import with_lower_is_better
 from karat.scores.summary import cell_text, notes
 
 _WORST_QUERIES = 5
@@ -33,6 +34,7 @@ def gate(
     level: float = 0.95,
     queries: Queries = "same",
     force: bool = False,
+    lower_is_better: Iterable[str] = (),
 ) -> Gate:
     """Check scores against rules, and against the scores of a baseline.
 
@@ -43,6 +45,8 @@ def gate(
       test `tukey`.
     - `test`, `correction`, `level`, `queries`, `force`: as in `compare`. The tests are two-sided. `level` is only used
       with `significant`. All of them are refused if there is no `max-drop` rule.
+
+    - `lower_is_better`: columns computed elsewhere, such as a latency, that get worse as they rise.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -59,6 +63,7 @@ def gate(
     _check_scores("scores", scores)
     if baseline is not None:
         _check_scores("baseline", baseline)
+    scores = with_lower_is_better({"": scores}, lower_is_better)[""]
     method = choose_method(test, correction, queries=queries, level=level, force=force)
     # All drops are corrected together; Tukey's test needs no correction for two systems.
     method = replace(method, family="measure" if method.test == "tukey" else "all")
@@ -132,11 +137,11 @@ def _check_drop(rule: Rule, comparison: Comparison, significant: bool) -> Outcom
     """The outcome of a `max-drop` rule."""
     name = rule.measure
     run, baseline = _paired(comparison, name)
-    value, before = run.combined(name), baseline.combined(name)
+    value, before, higher = run.combined(name), baseline.combined(name), run.higher_is_better(name)
     if value is None or before is None:
-        explanation = f"{wording.requirement(rule)}: no query has a value in both runs"
+        explanation = f"{wording.requirement(rule, higher_is_better=higher)}: no query has a value in both runs"
         return Outcome(rule, False, explanation, None, "–")
-    sign = 1 if higher_is_better(name) else -1
+    sign = 1 if higher else -1
     drop = sign * (before - value)
     too_large = wording.exceeds(drop, rule.limit)
     row = comparison.row(name)
@@ -144,8 +149,8 @@ def _check_drop(rule: Rule, comparison: Comparison, significant: bool) -> Outcom
     # If several queries all drop by the same amount, there is no variance to test with, and no doubt either.
     all_equal = p is None and len(run.queries) > 1
     doubtful = too_large and significant and not (comparison.significant(row) or all_equal)
-    change = wording.change_text(rule, drop) + _significance(comparison, row, doubtful)
-    explanation = f"{wording.requirement(rule, cell_text(before, name))}: {change}"
+    change = wording.change_text(rule, drop, higher_is_better=higher) + _significance(comparison, row, doubtful)
+    explanation = f"{wording.requirement(rule, cell_text(before, name), higher_is_better=higher)}: {change}"
     passed = not too_large or doubtful
     worst = () if passed else _largest_losses(run, baseline, name, sign)
     return Outcome(rule, passed, explanation, value, cell_text(value, name), before, drop, p, worst)

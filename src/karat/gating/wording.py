@@ -5,7 +5,6 @@ from __future__ import annotations
 from karat.comparison.sentences import CORRECTED, p_text
 from karat.gating.rules import Rule
 from karat.options import Correction
-from karat.scores.combining import higher_is_better
 from karat.scores.summary import cell_text, nonzero_text
 from karat.stats import ROUNDING
 
@@ -41,27 +40,29 @@ def limit_text(rule: Rule) -> str:
     return text if float(text.replace(",", "")) == rule.limit else repr(float(rule.limit))
 
 
-def requirement(rule: Rule, baseline: str = "the baseline") -> str:
+def requirement(rule: Rule, baseline: str = "the baseline", *, higher_is_better: bool = True) -> str:
     """What a rule requires of a value.
 
-    >>> requirement(Rule("min", "AP", 0.3)), requirement(Rule("max-drop", "Unjudged@10", 0.01), "0.2000")
+    >>> drop = Rule("max-drop", "Unjudged@10", 0.01)
+    >>> requirement(Rule("min", "AP", 0.3)), requirement(drop, "0.2000", higher_is_better=False)
     ('at least 0.3000', 'at most 0.0100 above 0.2000')
     """
     if rule.kind != "max-drop":
         return f"at {'least' if rule.kind == 'min' else 'most'} {limit_text(rule)}"
-    side = "below" if higher_is_better(rule.measure) else "above"
+    side = "below" if higher_is_better else "above"
     return f"at most {limit_text(rule)} {side} {baseline}" if rule.limit else f"not {side} {baseline}"
 
 
-def change_text(rule: Rule, drop: float) -> str:
+def change_text(rule: Rule, drop: float, *, higher_is_better: bool) -> str:
     """How a value changed from the baseline's.
 
-    >>> change_text(Rule("max-drop", "AP", 0.01), 0.03), change_text(Rule("max-drop", "Unjudged@10", 0.01), 0.00003)
+    >>> rule = Rule("max-drop", "AP", 0.01)
+    >>> change_text(rule, 0.03, higher_is_better=True), change_text(rule, 0.00003, higher_is_better=False)
     ('fell by 0.0300', 'rose by 3e-05')
     """
     if not (exceeds(drop, 0) or exceeds(-drop, 0)):
         return "unchanged"
-    fell = (drop > 0) == higher_is_better(rule.measure)
+    fell = (drop > 0) == higher_is_better
     size = number_text(drop, rule.limit, rule.measure)
     if drop < 0 or not float(size.replace(",", "")):
         size = nonzero_text(abs(drop), rule.measure)

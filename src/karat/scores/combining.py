@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -22,25 +21,10 @@ def combination(name: str) -> Combine:
     return "mean" if definition is None else definition.combine
 
 
-def higher_is_better(name: str) -> bool:
-    """Whether higher values of a measure are better; assumed if the measure is not registered."""
-    definition = _definition(name)
-    return definition is None or definition.higher_is_better
-
-
 def known_range(name: str) -> tuple[float, float] | None:
     """The lowest and the highest value a measure can have; None if they are not known."""
     definition = _definition(name)
     return None if definition is None else definition.bounds
-
-
-def unknown_directions(names: Iterable[str]) -> list[str]:
-    """A note for each measure that is not registered: higher values may not be better."""
-    return [
-        f"{name} is not a registered measure, so higher values are assumed to be better."
-        for name in names
-        if not meanings(name)
-    ]
 
 
 def differences(mine: Floats, theirs: Floats) -> Floats:
@@ -51,10 +35,10 @@ def differences(mine: Floats, theirs: Floats) -> Floats:
     return found
 
 
-def wins_ties_losses(differences: Floats, name: str) -> tuple[int, int, int]:
+def wins_ties_losses(differences: Floats, higher_is_better: bool) -> tuple[int, int, int]:
     """How many differences are for the better, zero, and for the worse; NaN is not counted."""
     more, same, less = (int(count.sum()) for count in (differences > 0, differences == 0, differences < 0))
-    return (more, same, less) if higher_is_better(name) else (less, same, more)
+    return (more, same, less) if higher_is_better else (less, same, more)
 
 
 def before_mean(values: Floats, combine: Combine) -> Floats:

@@ -157,6 +157,8 @@ def _about(scores: Scores) -> dict[str, Any]:
     about: dict[str, Any] = {"findings": [finding.to_dict() for finding in scores.findings]}
     if any(asked != column for asked, column in scores.asked.items()):
         about["asked"] = dict(scores.asked)
+    if lower := sorted(scores.lower_is_better.intersection(scores.measures)):
+        about["lower_is_better"] = lower
     fingerprint = scores.fingerprint
     return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from karat.errors import KaratError, enumeration, require, shown
 from karat.output.delimited import unguarded
+from karat.scores.directions import with_lower_is_better
 from karat.scores.exports import METADATA
 from karat.scores.score_table import ScoreTable
 from karat.scores.scores import Scores
@@ -21,18 +22,19 @@ SUFFIXES = (".json", ".csv", ".parquet", ".tsv", ".jsonl", ".ndjson")
 _HINT = "Scores are a table with a column of query ids and a column of numbers for each measure."
 
 
-def load_scores(path: str | os.PathLike[str]) -> Scores:
+def load_scores(path: str | os.PathLike[str], lower_is_better: Iterable[str] = ()) -> Scores:
     """The scores of the only system in a file."""
-    systems = read_scores(path)
+    systems = with_lower_is_better(read_scores(path), lower_is_better)
     if len(systems) > 1:
         what = f"this file contains the scores of several systems: {enumeration(list(systems), 'and')}"
         raise KaratError(what, where=os.fspath(path), hint="Use SystemScores.load(path), then choose one by its name.")
     return next(iter(systems.values()))
 
 
-def load_systems(path: str | os.PathLike[str]) -> dict[str, Scores]:
+def load_systems(path: str | os.PathLike[str], lower_is_better: Iterable[str] = ()) -> dict[str, Scores]:
     """The scores of each system in a file; a system that it does not name has the name of the file."""
-    return {name or Path(path).stem: scores for name, scores in read_scores(path).items()}
+    systems = with_lower_is_better(read_scores(path), lower_is_better)
+    return {name or Path(path).stem: scores for name, scores in systems.items()}
 
 
 def read_scores(path: str | os.PathLike[str]) -> dict[str, Scores]:

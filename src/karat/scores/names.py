@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from karat.errors import KaratError
+from karat.errors import KaratError, did_you_mean, shown
+from karat.measures import Measure, meanings
 from karat.options import Names, check_choice
+from karat.registry.selection import Measures, listed_measures
 
 if TYPE_CHECKING:
-    from karat.measures import Measure
     from karat.scores.scores import Scores
 
 
@@ -49,6 +50,42 @@ class QueryValues(dict[str, float | None]):
     def __reduce__(self) -> tuple[type[dict[str, float | None]], tuple[dict[str, float | None]]]:
         """Pickle and copy the values as a dict, without the scores that know the other names."""
         return dict, (dict(self),)
+
+
+def find_column(
+    name: str, columns: Iterable[str], asked: Mapping[str, str], by_meaning: Mapping[str, Sequence[str]]
+) -> str:
+    """The column of a measure, in any spelling of its name."""
+    if name in asked:
+        return asked[name]
+    canonical = [str(measure) for measure in meanings(name)] or [name]
+    names = [each for each in canonical if each in columns]
+    names = names or list(dict.fromkeys(column for each in canonical for column in by_meaning.get(each, ())))
+    if len(names) > 1:
+        raise KaratError(f"{name} is ambiguous: it can mean {' or '.join(names)}", hint=f"Write {' or '.join(names)}.")
+    if names:
+        return names[0]
+    near = did_you_mean(canonical[0], columns)
+    hint = f"{near} The measures are {', '.join(columns) or 'none'}.".strip()
+    raise KaratError(f"these scores have no {shown(canonical[0])}", hint=hint)
+
+
+def columns_by_meaning(columns: Iterable[str], asked: Mapping[str, str]) -> dict[str, list[str]]:
+    """The columns by the canonical name of what was asked for: with `rel=2`, `AP` and `map` are `AP(rel=2)`."""
+    found: dict[str, list[str]] = {}
+    for name, column in {**{name: name for name in columns}, **asked}.items():
+        for measure in meanings(name):
+            found.setdefault(str(measure), []).append(column)
+    return found
+
+
+def listed_columns(measures: Measures, systems: Mapping[str, Scores]) -> list[str | Measure]:
+    """Measures one by one; a text that is the name of a column is that column, whatever it contains."""
+    given = [measures] if isinstance(measures, str | Measure) else measures
+    if not isinstance(given, Iterable):
+        return listed_measures(measures)
+    columns = {name for scores in systems.values() for name in scores.measures}
+    return [one for each in given for one in ([each] if each in columns else listed_measures([each]))]
 
 
 def with_names(scores: Scores, names: Names) -> Scores:

@@ -83,7 +83,12 @@ class ScoreTable:
         if not columns.keys() <= set(asked.values()):  # the columns have the names that were asked for
             columns = {asked.get(measure, measure): column for measure, column in columns.items()}
         numbers = {measure: column[places] for measure, column in columns.items()}
-        return Scores(tuple(own), numbers, findings, name, fingerprint=fingerprint, asked=asked)
+        lower = about.get("lower_is_better", [])
+        valid = isinstance(lower, list) and all(isinstance(each, str) for each in lower)
+        require(valid, "its lower_is_better is damaged", "Save the scores again.", where=self.where)
+        return Scores(
+            tuple(own), numbers, findings, name, fingerprint=fingerprint, asked=asked, lower_is_better=frozenset(lower)
+        )
 
     @cached_property
     def saved_measures(self) -> set[str]:

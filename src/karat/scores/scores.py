@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.errors import KaratError, did_you_mean, plural, require, safe_line, shown
+from karat.errors import KaratError, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
-from karat.measures import Measure, meanings
+from karat.measures import Measure
 from karat.options import Names, check_level
 from karat.output.files import write_text
 from karat.registry.registry import several_measures
 from karat.registry.selection import Measures
-from karat.scores.combining import after_mean, before_mean, combination, higher_is_better
+from karat.scores.combining import after_mean, before_mean, combination
+from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
-from karat.scores.names import QueryValues, with_names
+from karat.scores.names import QueryValues, columns_by_meaning, find_column, with_names
 from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Scores(Exports):
     answers: Answers | None = field(default=None, repr=False)
     fingerprint: Fingerprint | None = field(default=None, repr=False)
     asked: Mapping[str, str] = field(default_factory=dict, repr=False)
+    lower_is_better: frozenset[str] = frozenset()
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
@@ -144,8 +146,9 @@ class Scores(Exports):
         return np.array(sorted(range(len(self.queries)), key=self.queries.__getitem__), np.int64)
 
     def higher_is_better(self, measure: str | Measure) -> bool:
-        """Whether higher values of a measure are better; assumed if it is not a measure of karat."""
-        return higher_is_better(self._name(measure))
+        """Whether higher values of a measure are better; assumed of columns that neither karat nor the user knows."""
+        name = self._name(measure)
+        return name not in self.lower_is_better and registered_direction(name)
 
     def nulls(self, measure: str | Measure) -> int:
         """The number of queries without a value."""
@@ -292,11 +295,14 @@ class Scores(Exports):
         return write_text(self._rows(names).csv(safe=safe), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Scores:
-        """Read the scores of a system from a .json, .csv or .parquet file."""
+    def load(cls, path: str | os.PathLike[str], *, lower_is_better: Iterable[str] = ()) -> Scores:
+        """Read the scores of a system from a .json, .csv or .parquet file, saved by karat or computed elsewhere.
+
+        `lower_is_better` names columns such as a latency.
+        """
         from karat.scores.loading import load_scores
 
-        return load_scores(path)
+        return load_scores(path, lower_is_better)
 
     def _by_system(self) -> Mapping[str, Scores]:
         return {self.name: self}
@@ -311,32 +317,11 @@ class Scores(Exports):
     def _name(self, measure: str | Measure) -> str:
         """The column of a measure, in any spelling of its name."""
         text = str(measure)
-        if text in self.values:
-            return text
-        if text in self.asked:
-            return self.asked[text]
-        canonical = [str(measure) for measure in meanings(text)] or [text]
-        names = [name for name in canonical if name in self.values]
-        names = names or list(dict.fromkeys(name for each in canonical for name in self._columns.get(each, ())))
-        if len(names) > 1:
-            raise KaratError(
-                f"{text} is ambiguous: it can mean {' or '.join(names)}", hint=f"Write {' or '.join(names)}."
-            )
-        if names:
-            return names[0]
-        near = did_you_mean(canonical[0], self.values)
-        measures = ", ".join(self.values) or "none"
-        hint = f"{near} The measures are {measures}.".strip()
-        raise KaratError(f"these scores have no {shown(canonical[0])}", hint=hint)
+        return text if text in self.values else find_column(text, self.values, self.asked, self._columns)
 
     @cached_property
     def _columns(self) -> dict[str, list[str]]:
-        """The columns by the canonical name of what was asked for: with `rel=2`, `AP` and `map` are `AP(rel=2)`."""
-        columns: dict[str, list[str]] = {}
-        for name, column in {**{name: name for name in self.values}, **self.asked}.items():
-            for measure in meanings(name):
-                columns.setdefault(str(measure), []).append(column)
-        return columns
+        return columns_by_meaning(self.values, self.asked)
 
 
 def _all_null(measure: str) -> KaratError:

@@ -9,7 +9,7 @@ import numpy as np
 from karat.errors import enumeration, plural, require, shown
 from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
-from karat.scores.combining import combination, higher_is_better
+from karat.scores.combining import combination
 from karat.scores.finding import Finding, finding_about_queries
 
 DIGITS = 4
@@ -120,7 +120,7 @@ def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scor
     known = [value for value in values.values() if value is not None]
     if len(set(known)) < 2:
         return None
-    if higher_is_better(name):
+    if all(scores.higher_is_better(name) for scores in runs.values() if name in scores.values):
         return max(known)
     missing = any(finding.code == "missing-queries" for scores in runs.values() for finding in scores.findings)
     return None if missing else min(known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
         ['good', 'bad']
         """
         having = [scores for scores in self.systems.values() if measure in scores]
-        sign = -1 if (having or [*self.systems.values()])[0].higher_is_better(measure) else 1
+        sign = -1 if all(each.higher_is_better(measure) for each in having or self.systems.values()) else 1
 
         def place(scores: Scores) -> float:
             value = scores.combined(measure) if scores in having else None
@@ -145,14 +145,14 @@ class SystemScores(Exports, Mapping[str, Scores]):
         return {"runs": {name: document(scores) for name, scores in self._named(names).items()}}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> SystemScores:
+    def load(cls, path: str | os.PathLike[str], *, lower_is_better: Iterable[str] = ()) -> SystemScores:
         """Read the scores of one or several systems from a .json, .csv or .parquet file.
 
-        A system without a name in the file is named after the file.
+        A system without a name in the file is named after the file. `lower_is_better` names columns such as a latency.
         """
         from karat.scores.loading import load_systems
 
-        return SystemScores(load_systems(path))
+        return SystemScores(load_systems(path, lower_is_better))
 
     def __repr__(self) -> str:
         return safe_line(f"<SystemScores of {', '.join(self.systems)}: {', '.join(self.measures)}>")

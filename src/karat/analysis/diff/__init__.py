@@ -17,7 +17,8 @@ from karat.measures import meanings
 from karat.output.tables import Table, Tabular
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.combining import differences, higher_is_better, unknown_directions, wins_ties_losses
+from karat.scores.combining import differences, wins_ties_losses
+from karat.scores.directions import unknown_directions
 from karat.scores.summary import DIGITS, check_digits
 
 _LABEL_WIDTH = 10_000
@@ -95,7 +96,7 @@ class Diff(Tabular):
     @cached_property
     def queries(self) -> tuple[QueryDiff, ...]:
         """The n queries that changed most, largest losses first."""
-        sign = 1 if higher_is_better(self.measure) else -1
+        sign = 1 if self.scores[0].higher_is_better(self.measure) else -1
         known = np.nan_to_num(self.differences)
         if self.losses:
             known = np.where(sign * known < 0, known, 0.0)
@@ -117,7 +118,7 @@ class Diff(Tabular):
     @cached_property
     def counts(self) -> tuple[int, int, int]:
         """The number of queries that are better, the same, and worse."""
-        return wins_ties_losses(self.differences, self.measure)
+        return wins_ties_losses(self.differences, self.scores[0].higher_is_better(self.measure))
 
     @property
     def limitation(self) -> str | None:
@@ -147,7 +148,7 @@ class Diff(Tabular):
     def all_notes(self) -> list[str]:
         """The notes, and what cannot be shown or is not known about the measure."""
         limitation = [] if self.limitation is None else [self.limitation]
-        return [*self.notes, *unknown_directions([self.measure]), *limitation]
+        return [*self.notes, *unknown_directions(self.scores[0].only([self.measure])), *limitation]
 
     def table(self, digits: int = DIGITS) -> Table:
         """The largest contributions to the difference of each query."""

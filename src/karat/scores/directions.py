@@ -1,0 +1,56 @@
+"""Whether higher or lower values of a measure are better: known of karat's measures, declared of other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from karat.errors import KaratError, did_you_mean, enumeration, require
+from karat.measures import meanings
+
+if TYPE_CHECKING:
+    from karat.scores.scores import Scores
+
+
+def registered_direction(name: str) -> bool:
+    """Whether higher values of a measure are better; assumed if it is not one of karat's."""
+    definition = next((measure.definition for measure in meanings(name)), None)
+    return definition is None or definition.higher_is_better
+
+
+def with_lower_is_better(
+    systems: Mapping[str, Scores], names: str | Iterable[str], parameter: str = "lower_is_better"
+) -> dict[str, Scores]:
+    """The systems, with lower values of these columns declared to be better; `parameter` is for messages."""
+    listed = [names] if isinstance(names, str) else list(names)
+    columns = list(dict.fromkeys(name for scores in systems.values() for name in scores.measures))
+    for name in listed:
+        if name not in columns:
+            near = did_you_mean(name, columns) if isinstance(name, str) else ""
+            hint = f"{near} The measures are {', '.join(columns)}.".strip()
+            raise KaratError(f"{parameter} {name!r} is not a measure of the scores", hint=hint)
+        known = meanings(name) and registered_direction(name)
+        require(not known, f"{parameter} {name!r}: higher values of this measure are better", "Leave it out.")
+    return {
+        system: replace(scores, lower_is_better=scores.lower_is_better | {*listed} & {*scores.measures})
+        for system, scores in systems.items()
+    }
+
+
+def with_same_directions(systems: Mapping[str, Scores]) -> dict[str, Scores]:
+    """The systems, each with what any of them declares: files saved by another tool may declare nothing."""
+    lower = frozenset(name for scores in systems.values() for name in scores.lower_is_better)
+    return {name: replace(scores, lower_is_better=lower) for name, scores in systems.items()}
+
+
+def unknown_directions(scores: Scores) -> list[str]:
+    """A note on the measures whose direction is neither known nor declared."""
+    names = [name for name in scores.measures if name not in scores.lower_is_better and not meanings(name)]
+    if not names:
+        return []
+    are = "is not a registered measure" if len(names) == 1 else "are not registered measures"
+    return [
+        f"{enumeration(names, 'and')} {are}, so higher values are assumed to be better; if lower values are, use"
+        " --lower-is-better (lower_is_better= in Python)."
+    ]
