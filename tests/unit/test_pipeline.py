@@ -342,6 +342,17 @@ def test_a_saved_pipeline_of_haystack_evaluators_is_loaded_with_karat_evaluators
     assert isinstance(Pipeline.from_dict(data).get_component("mrr"), DocumentMRREvaluator)
 
 
+def test_a_component_of_haystack_that_karat_lacks_is_an_error_that_says_so() -> None:
+    data = {"components": {"llm": {"type": "haystack.components.evaluators.faithfulness.FaithfulnessEvaluator"}}}
+    with rejected("component llm: karat has no 'haystack.*FaithfulnessEvaluator'. Run this pipeline in Haystack"):
+        Pipeline.from_dict(data)
+
+
+def test_yaml_of_haystack_is_an_error_that_says_how_to_read_it() -> None:
+    with rejected(r"not a pipeline in JSON: .* Haystack writes YAML: pass yaml\.safe_load\(text\) to from_dict"):
+        Pipeline.loads("components:\n  mrr:\n    init_parameters: {}\n")
+
+
 def test_the_map_evaluator_of_haystack_is_loaded_with_the_standard_convention() -> None:
     data = {"components": {"map": {"type": "haystack.components.evaluators.document_map.DocumentMAPEvaluator"}}}
     assert Pipeline.from_dict(data).get_component("map").convention == "standard"

@@ -170,7 +170,8 @@ class Pipeline:
         except (TypeError, ValueError, RecursionError) as error:
             raise KaratError(
                 f"this is not a pipeline in JSON: {error}",
-                hint="Pass the string that dumps returned. Use load for an open file, and from_dict for a dictionary.",
+                hint="Pass the string that dumps returned. Use load for an open file, and from_dict for a dictionary."
+                " Haystack writes YAML: pass yaml.safe_load(text) to from_dict.",
             ) from None
         return cls.from_dict(data, allowed_env_vars=allowed_env_vars)
 

@@ -13,11 +13,7 @@ from karat.errors import KaratError, did_you_mean, enumeration, shown
 
 def component_class(name: str) -> type:
     """The registered class with this name. Names are looked up, never imported, so a file cannot run code."""
-    # This registers the components of karat itself.
-    import karat.components.evaluators
-    import karat.components.preprocessors  # noqa: F401
-
-    known = registered()
+    known = _components()
     if name not in known:
         hint = f"{did_you_mean(name, known)} Import the module that defines it first."
         raise KaratError(f"{shown(name)} is not a registered component", hint=hint.strip())
@@ -27,13 +23,25 @@ def component_class(name: str) -> type:
 def from_haystack(description: Mapping[str, Any]) -> Mapping[str, Any]:
     """Replace a Haystack component by karat's component of the same name; other descriptions stay unchanged."""
     name = description["type"]
-    if not name.startswith("haystack.components."):
+    if not name.startswith("haystack."):
         return description
+    ours = f"karat.{name.removeprefix('haystack.')}"
+    if ours not in _components():
+        hint = "Run this pipeline in Haystack; karat.integrations.haystack has karat's evaluators for it."
+        raise KaratError(f"karat has no {shown(name, 100)}", hint=hint)
     parameters = description.get("init_parameters") or {}
     if name.endswith(".DocumentMAPEvaluator") and isinstance(parameters, Mapping):
         # Haystack's evaluator has no such parameter, and uses the standard convention since 3.1.
         parameters = {"convention": "standard", **parameters}
-    return {**description, "type": f"karat.{name.removeprefix('haystack.')}", "init_parameters": parameters}
+    return {**description, "type": ours, "init_parameters": parameters}
+
+
+def _components() -> Mapping[str, type]:
+    """All registered components, those of karat included."""
+    import karat.components.evaluators
+    import karat.components.preprocessors  # noqa: F401
+
+    return registered()
 
 
 def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> None:
