@@ -17,7 +17,17 @@ from karat.cli import main
 Done = subprocess.CompletedProcess[str]
 
 # Variables set by terminals and CI systems that would change the output.
-UNWANTED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS", "GITHUB_ACTIONS", "TF_BUILD")
+UNWANTED = (
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLUMNS",
+    "LINES",
+    "TERM",
+    "PYTHONWARNINGS",
+    "GITHUB_ACTIONS",
+    "TF_BUILD",
+    "TEAMCITY_VERSION",
+)
 
 
 def plain_environment(more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:

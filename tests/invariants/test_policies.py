@@ -237,3 +237,27 @@ def test_every_parameter_that_takes_text_says_whether_it_names_a_file() -> None:
 
 def test_every_command_checks_the_files_that_its_parameters_name() -> None:
     assert all(isinstance(command, Command) for command in program.commands.values())
+
+
+# Where something is written, besides the places through which everything else is written.
+WRITERS = {
+    "output/files.py": "files, completely or not at all",
+    "cli/terminal.py": "standard output and standard error, harmless on a terminal and in a log",
+    "gating/outputs.py": "GitHub's step summary, which other steps append to as well",
+    "components/pipeline.py": "a file that the caller has opened",
+    "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",
+}
+
+
+@each_module
+def test_files_and_standard_streams_are_written_in_one_place(path: Path) -> None:
+    """What is written elsewhere could destroy a file if it is interrupted, or control a terminal."""
+    if str(path.relative_to(SOURCE)) in WRITERS:
+        return
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            call = ast.unparse(node)
+            name = ast.unparse(node.func).split(".")[-1]
+            assert name not in ("write", "writelines", "write_bytes", "mkstemp"), call
+            assert name != "write_text" or isinstance(node.func, ast.Name), call  # the function, not Path.write_text
+            assert name != "open" or not re.search(r"""['"][rbt]*[wax+]""", call) or "devnull" in call, call

@@ -98,7 +98,7 @@ def test_printed_systems_are_a_table_with_a_row_each(systems: SystemScores) -> N
 
 def test_a_notebook_shows_an_escaped_table(systems: SystemScores) -> None:
     html = SystemScores({"<script>": systems["bm25"], "b": systems["overlap"]})._repr_html_()
-    assert html.startswith("<table>")
+    assert "<table>" in html
     assert "<script>" not in html
 
 

@@ -97,6 +97,7 @@ def test_latex_escapes_special_characters(table: Table) -> None:
 def test_html_escapes_everything(table: Table) -> None:
     assert "<b>0.5000*</b>" in table.html()
     assert "&lt;b&gt; [red]" in table.html()
+    assert table.html().startswith('<div class="tex2jax_ignore mathjax_ignore"><table>')  # $ is a dollar sign
 
 
 def test_the_result_in_words_comes_last_and_is_not_dimmed() -> None:
@@ -105,5 +106,5 @@ def test_the_result_in_words_comes_last_and_is_not_dimmed() -> None:
     assert "\x1b[2ma note" in drawn(table)
     assert drawn(table).splitlines()[-1].strip() == "a beats b"
     assert table.markdown().endswith("- a note\n- a beats b\n")
-    assert table.html().endswith("<div>a beats b</div>")
+    assert table.html().endswith("<div>a beats b</div></div>")
     assert table.latex().startswith("% a note\n% a beats b\n")

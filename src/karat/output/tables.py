@@ -196,7 +196,9 @@ class Table:
         body = "".join(self._html_row("td", map(_html_cell, row)) for row in self.rows)
         notes = "".join(f"<div><small>{_html(note)}</small></div>" for note in (*self.legend, *self.notes))
         sentences = "".join(f"<div>{_html(sentence)}</div>" for sentence in self.sentences)
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{notes}{sentences}"
+        table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        # Notebooks would typeset what stands between two dollar signs as a formula, with its links and macros.
+        return f'<div class="tex2jax_ignore mathjax_ignore">{table}{notes}{sentences}</div>'
 
     def _html_row(self, tag: str, contents: Iterable[str]) -> str:
         sides = ("left" if at < self.labels else "right" for at in range(len(self.header)))
