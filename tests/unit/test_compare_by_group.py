@@ -155,3 +155,10 @@ def test_a_comparison_without_any_value_converts_to_data_frames() -> None:
     assert comparison.to_arrow().to_pylist() == comparison.records()
     assert str(comparison.to_arrow().schema.field("p").type) == "double"
     assert len(comparison.to_pandas()) == len(comparison.to_polars()) == 2
+
+
+def test_names_of_groups_are_harmless_when_printed(comparison: Comparison) -> None:
+    slices = comparison.slices(dict.fromkeys(comparison.queries, "a\x1b[2J\nb"))
+    for text in (str(slices), *slices.sentences, repr(slices), slices.to_latex(), slices.to_markdown()):
+        assert "\x1b" not in text
+    assert all("\n" not in sentence for sentence in slices.sentences)

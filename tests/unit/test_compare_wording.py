@@ -213,6 +213,14 @@ def assert_signs(shown: str, numbers: Sequence[float]) -> None:
         assert math.copysign(1, value) == math.copysign(1, real) if real else value == 0, shown
 
 
+def test_a_difference_that_a_test_is_not_defined_for_is_not_called_insignificant() -> None:
+    (sentence,) = compare(systems_of([0.5] * 4, [0.75] * 4), test="t", resamples=9).sentences
+    assert sentence == (
+        "the difference between b and a on AP cannot be tested: +0.250 [0.250, 0.250] (4 queries; all differences are"
+        " equal, so their variance cannot be estimated)"
+    )
+
+
 def test_every_kind_of_sentence_ends_without_a_stop_and_names_both_systems() -> None:
     columns = ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5, 0.6, 0.7], [math.nan] * 6, [0.0, 1, 0, 1, 0, 1])
     for test, n in itertools.product(TESTS, (1, 2, 6)):

@@ -481,3 +481,11 @@ def test_a_baseline_without_a_common_query_is_an_error() -> None:
     for queries in ("same", "common"):
         with pytest.raises(KaratError, match="no query in common: baseline has r; run has q"):
             gate(now, [Rule("max-drop", "AP", 0.01)], before, queries=queries)
+
+
+def test_the_sentence_on_a_drop_that_passes_does_not_claim_that_it_is_within_the_limit() -> None:
+    now, before = scores({"AP": [0.1, 0.9, 0.5]}), scores({"AP": [0.5, 0.8, 0.6]})
+    outcome = only(gate(now, [Rule("max-drop", "AP", 0.01)], before, significant=True))
+    assert outcome.sentence.startswith(
+        "AP is 0.5000; rule: at most 0.0100 below 0.6333: fell by 0.1333, not significant"
+    )

@@ -178,6 +178,7 @@ class Comparison(ComparisonExports):
                 dict(zip(("measure", "system", "baseline"), names, strict=True))
                 | {
                     "queries": power.queries,
+                    "comparisons": power.comparisons,
                     "minimum_detectable_difference": power.minimum_detectable_difference,
                     "ranks_disagree": power.ranks_disagree,
                 }

@@ -54,7 +54,10 @@ def _result(comparison: Comparison, row: ComparisonRow, power: Power, scope: str
         details += _disagreement(comparison, row, power)
         return f"{better} is significantly better than {worse} on {measure}, by {_size(row)} ({details})"
     details += obstacle(comparison, row, power) or _disagreement(comparison, row, power)
-    return f"no significant difference between {system} and {baseline} on {measure}: {_signed(row)} ({details})"
+    between = f"between {system} and {baseline} on {measure}"
+    if row.p_corrected is None:
+        return f"the difference {between} cannot be tested: {_signed(row)} ({details})"
+    return f"no significant difference {between}: {_signed(row)} ({details})"
 
 
 def _test_details(comparison: Comparison, row: ComparisonRow, power: Power) -> str:

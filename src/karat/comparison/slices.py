@@ -12,7 +12,7 @@ from karat.comparison.exports import ComparisonExports
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, test_text
-from karat.errors import enumeration, plural, require, safe_line
+from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.output.tables import Cell, Table
 from karat.scores.summary import DIGITS, cell_text, check_digits, nonzero_text, notes
 
@@ -38,7 +38,7 @@ class ComparisonSlices(ComparisonExports):
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """The result of each comparison in words: on all queries, where it is significant, and where it is worse."""
-        return tuple(sentence for sentences in self._by_measure.values() for sentence in sentences)
+        return tuple(printable(sentence) for sentences in self._by_measure.values() for sentence in sentences)
 
     @cached_property
     def _by_measure(self) -> dict[str, list[str]]:

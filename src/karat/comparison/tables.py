@@ -123,7 +123,8 @@ def first_sentences(sentences: tuple[str, ...], first: str, of_first: int) -> tu
 def _significant_count(comparison: Comparison, measure: str) -> str:
     rows = [row for row in comparison.rows if row.measure == measure and row.baseline is not None]
     significant = sum(map(comparison.significant, rows))
-    return f"{significant:,} of {plural(len(rows), 'difference')} on {measure} are significant"
+    verb = "is" if significant == 1 else "are"
+    return f"{significant:,} of {plural(len(rows), 'difference')} on {measure} {verb} significant"
 
 
 def _queries(comparison: Comparison) -> str:

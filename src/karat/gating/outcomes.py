@@ -50,7 +50,9 @@ class Outcome:
     def sentence(self) -> str:
         """The measure, its value and the explanation in one line."""
         value = "has no value" if self.value is None else f"is {self.value_text}"
-        return printable(f"{self.rule.measure} {value}, {'' if self.passed else 'but must be '}{self.explanation}")
+        return printable(
+            f"{self.rule.measure} {value}{'; rule: ' if self.passed else ', but must be '}{self.explanation}"
+        )
 
     def worst_line(self) -> str:
         """The queries that contributed most to the failure, in one line."""
