@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import Document, EvaluationRunResult, KaratError
+from karat.dataclasses import ByteStream
 from karat.evaluation.row_alignment import hashable
 
 INPUTS: dict[str, list[Any]] = {
@@ -144,6 +145,16 @@ def test_scores_of_other_number_types_become_python_numbers() -> None:
         report = result(given_scores, score=0.5, q=["a", "b"]).detailed_report()
         assert report["m"] == plain
         assert list(map(type, report["m"])) == list(map(type, plain))
+
+
+def test_a_document_in_a_csv_file_is_written_with_its_embedding(tmp_path: Path) -> None:
+    documents = [Document("a", embedding=[0.5], blob=ByteStream(b"x"))]
+    result = EvaluationRunResult("run", {"doc": documents}, {"m": {"score": 1, "individual_scores": [1]}})
+    result.detailed_report("csv", csv_file=tmp_path / "report.csv")
+    with (tmp_path / "report.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    blob: dict[str, Any] = {"data": [120], "meta": {}, "mime_type": None}
+    assert json.loads(row["doc"]) == {"content": "a", "embedding": [0.5], "blob": blob}
 
 
 def test_the_repr_shows_control_characters_as_escapes() -> None:

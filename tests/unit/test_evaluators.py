@@ -101,6 +101,13 @@ def test_if_no_convention_was_chosen_one_warning_shows_both_maps(caplog: pytest.
     ]
 
 
+def test_maps_that_differ_only_by_rounding_give_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    retrieved = [*"wxyz", "a"] * 3  # 1 / 5, or the mean of 1 / 5, 2 / 10 and 3 / 15
+    assert individual(DocumentMAPEvaluator(), [["a"]], [retrieved]) == [0.20000000000000004]
+    assert individual(DocumentMAPEvaluator(convention="standard"), [["a"]], [retrieved]) == [0.2]
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("convention", ["found", "standard"])
 def test_a_chosen_convention_gives_no_warning(convention: Any, caplog: pytest.LogCaptureFixture) -> None:
     DocumentMAPEvaluator(convention=convention).run([["a", "b", "c"]], [["x", "a"]])
@@ -115,7 +122,7 @@ def test_maps_are_compared_question_by_question_and_a_difference_is_a_warning(li
     log = logging.getLogger("karat.components.evaluators.document_map")
     with patch.object(log, "warning") as warning:
         assert individual(DocumentMAPEvaluator(), golds, retrieved) == found
-    assert warning.call_count == (found != standard)
+    assert warning.call_count == (found != pytest.approx(standard))
 
 
 def test_a_convention_that_was_not_chosen_is_not_saved_so_that_the_warning_stays(

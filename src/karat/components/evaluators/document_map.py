@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Any, ClassVar, Literal, get_args
 
 from karat.components.component import component
@@ -76,7 +77,7 @@ def _warn_if_different(results: dict[str, dict[str, Any]], used: str) -> None:
     """One warning with the scores of both conventions, unless all questions have the same score in both."""
     (other,) = results.keys() - {used}
     pairs = list(zip(results[used]["individual_scores"], results[other]["individual_scores"], strict=True))
-    differ = sum(one != another for one, another in pairs)
+    differ = sum(not math.isclose(one, another) for one, another in pairs)
     if differ:
         _log.warning(
             'karat: MAP is %.4f with convention="%s", which is used here, and %.4f with convention="%s"; '
