@@ -63,6 +63,17 @@ def test_no_option_that_writes_can_name_an_input(name: str, file: str, folder: P
     assert (folder / file).read_bytes() == before
 
 
+def test_the_baseline_of_a_configuration_can_be_one_of_several_systems_and_is_not_overwritten(folder: Path) -> None:
+    run_here(folder, "evaluate", *PAIR, "other.trec", "-m", "AP", "-o", "runs.json")
+    before = (folder / "runs.json").read_bytes()
+    (folder / "rules.toml").write_text('[gate]\nbaseline = "runs.json:other"\n[gate.max-drop]\nAP = 0.1\n')
+    assert run_here(folder, *COMMANDS["gate --config"]).returncode == 0
+    for words in (COMMANDS["gate --config"], ["compare", "runs.json:run", "runs.json:other"]):
+        done = run_here(folder, *words, "-o", "runs.json")
+        assert (done.returncode, "the output file is also an input" in done.stderr) == (2, True), done.stderr
+    assert (folder / "runs.json").read_bytes() == before
+
+
 def test_a_file_that_standard_input_comes_from_is_not_overwritten(folder: Path) -> None:
     words = [sys.executable, "-m", "karat", "evaluate", "truth.qrels", "-", "-o", "run.trec", "--format", "csv"]
     with open(folder / "run.trec", "rb") as stdin:

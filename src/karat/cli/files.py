@@ -78,7 +78,7 @@ def check_files(
     Every command calls this with the files that its parameters declare. Files that are named elsewhere, such as in a
     configuration file or, by the name of the variable, in the environment, are checked in addition.
     """
-    inputs = [*(path for _, path in _named(context, InputFile)), *also_read]
+    inputs = [*(path for _, path in _named(context, InputFile)), *(split_system(path)[0] for path in also_read)]
     require(inputs.count("-") <= 1, "standard input can be read only once", "Use - for one of the files.")
     read = {_identity(0 if path == "-" else path): path for path in reversed(inputs)}
     written: dict[object, str] = {}

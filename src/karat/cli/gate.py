@@ -13,7 +13,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
-from karat.cli.files import InputFile, OutputFile, check_files
+from karat.cli.files import InputFile, OutputFile, check_files, split_system
 from karat.cli.parser import Command
 from karat.options import EVALUATION_OPTIONS, GateOptions
 
@@ -201,7 +201,7 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
 
     if any(rule.kind == "max-drop" for rule in rules):
         if baseline is None and in_file is not None and in_file.baseline is not None:
-            if not os.path.exists(in_file.baseline):
+            if not os.path.exists(split_system(in_file.baseline)[0]):
                 hint = "Save it with `karat evaluate ... -o FILE`. The path is relative to the configuration file."
                 where = f"{in_file.file}: {in_file.table}.baseline"
                 raise KaratError(f"no such file: {in_file.baseline}", where=where, hint=hint)
