@@ -146,6 +146,7 @@ def test_a_comparison_converts_to_data_frames(comparison: Comparison) -> None:
     assert math.isnan(frame["p"].tolist()[0])
     assert comparison.to_polars().to_dicts() == records
     assert comparison.to_polars().schema["wins"] == pl.Int64
+    assert comparison.to_polars().schema["higher_is_better"] == pl.Boolean
     assert comparison.to_arrow().to_pylist() == records
 
 

@@ -386,7 +386,7 @@ def test_a_weak_group_is_reported_with_its_value_and_that_of_the_others() -> Non
     )
     by = ["long"] * 10 + ["short"] * 26 + ["odd"] * 4
     text = str(slices(scores, pd.Series(by, name="kind")))
-    assert "AP is significantly weaker for kind long: 0.1500 (10 queries), others 0.7500 (p = 0.001, corrected" in text
+    assert "AP is significantly weaker for kind=long: 0.1500 (10 queries), others 0.7500 (p = 0.001, corrected" in text
 
 
 def test_the_value_of_the_other_groups_is_combined_as_the_measure_defines() -> None:
@@ -478,7 +478,7 @@ def test_labels_with_markup_and_control_characters_are_printed_safely() -> None:
         assert not {"\x1b", "\u202e", "\ud800"} & set(text)
         assert r"\x1b[2J" in text
         assert "[red]金" in text
-    assert r"nDCG@10 is significantly weaker for group \x1b[2J<script>: 0.0000" in str(found)
+    assert r"nDCG@10 is significantly weaker for group=\x1b[2J<script>: 0.0000" in str(found)
     assert "<script>" not in page
     assert list(found.groups) == hostile
 

@@ -120,7 +120,7 @@ class Slices(Tabular):
             after_mean(math.fsum(of) / len(of), combination(name), len(of)) for of in (columns[at], others)
         )
         return [
-            f"{name} is significantly weaker for {self.by} {labels[at]}: {cell_text(value, name)}"
+            f"{name} is significantly weaker for {self.by}={labels[at]}: {cell_text(value, name)}"
             f" ({len(columns[at]):,} queries), others {cell_text(against, name)}"
             f" (p = {p:.2g}, corrected for the number of groups)"
         ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _TEXTS = ("group", "measure", "system", "baseline")
 _COUNTS = ("queries", "wins", "ties", "losses")
+_FLAGS = ("higher_is_better",)
 
 
 class ComparisonExports(Tabular):
@@ -58,8 +59,8 @@ class ComparisonExports(Tabular):
         texts = tuple(name for name in records[0] if name in _TEXTS)
         table = Rows(texts, tuple(name for name in records[0] if name not in _TEXTS), records).arrow()
         table = table.select(list(records[0]))
-        fields = [field.with_type(pa.int64()) if field.name in _COUNTS else field for field in table.schema]
-        return table.cast(pa.schema(fields))
+        kinds = dict.fromkeys(_COUNTS, pa.int64()) | dict.fromkeys(_FLAGS, pa.bool_())
+        return table.cast(pa.schema([field.with_type(kinds.get(field.name, field.type)) for field in table.schema]))
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas data frame; what a row does not have, such as the p of a baseline, is NaN."""

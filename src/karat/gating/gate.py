@@ -45,7 +45,6 @@ def gate(
       test `tukey`.
     - `test`, `correction`, `level`, `queries`, `force`: as in `compare`. The tests are two-sided. `level` is only used
       with `significant`. All of them are refused if there is no `max-drop` rule.
-
     - `lower_is_better`: columns computed elsewhere, such as a latency, that get worse as they rise.
 
     >>> from karat import evaluate
