@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from karat import KaratError, Scores, SystemScores, evaluate, evaluate_answers, evaluate_results, evaluate_runs
@@ -70,8 +71,32 @@ def test_the_values_of_a_query_are_a_dict_that_knows_more_names() -> None:
 def test_a_name_of_several_measures_selects_their_columns() -> None:
     scores = of("nDCG@1,5 AP")
     assert scores.only("ndcg_cut.1,5").measures == scores.only(["nDCG@1,5"]).measures == ("nDCG@1", "nDCG@5")
-    with pytest.raises(KaratError, match="these scores have no 'nDCG@1,7'"):
-        scores["nDCG@1,7"]
+    with pytest.raises(KaratError, match="these scores have no 'nDCG@7'"):
+        scores.only("nDCG@1,7")
+
+
+@pytest.mark.parametrize("use", [Scores.__getitem__, Scores.column, Scores.nulls, Scores.interval, Scores.bounds])
+def test_one_measure_is_never_silently_the_first_of_several(use: Callable[[Scores, str], Any]) -> None:
+    with pytest.raises(KaratError, match="'nDCG@1,5' stands for 2 measures, but one is needed"):
+        use(of("nDCG@1,5"), "nDCG@1,5")
+
+
+def test_a_difference_is_of_one_measure() -> None:
+    systems = evaluate_runs(TRUTH, {"one": RUN, "two": {"q1": ["a"], "q2": ["c"]}}, "nDCG@1,5")
+    with pytest.raises(KaratError, match="stands for 2 measures, but one is needed"):
+        systems.compare("one").diff("nDCG@1,5")
+    assert systems.compare("one", measures="nDCG@1,5").measures == ("nDCG@1", "nDCG@5")
+
+
+def test_the_name_of_a_column_may_contain_commas_and_spaces() -> None:
+    values = {name: np.array([0.5, 1.0]) for name in ("answer relevancy", "cost, in EUR", "AP", "latency")}
+    scores = Scores(("q1", "q2"), values)
+    assert scores.only("cost, in EUR").measures == ("cost, in EUR",)
+    assert scores.only(["answer relevancy", "latency, map"]).measures == ("answer relevancy", "latency", "AP")
+    with pytest.raises(KaratError, match="these scores have no 'answer length'"):
+        scores.only(["answer length"])
+    compared = SystemScores({"one": scores, "two": scores}).compare("one", measures=["cost, in EUR", "map"])
+    assert compared.measures == ("cost, in EUR", "AP")
 
 
 def test_a_name_that_means_two_columns_is_still_ambiguous() -> None:

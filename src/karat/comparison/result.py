@@ -205,7 +205,7 @@ class Comparison(ComparisonExports):
         return safe_line(f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {queries}>")
 
     def _measure(self, measure: str | Measure) -> str:
-        return next(iter(next(iter(self.systems.values())).only([measure])))
+        return next(iter(self.systems.values())).column_name(measure)
 
     def _pair(self, system: str | None, baseline: str | None) -> tuple[str, str]:
         """The one comparison of this system with this baseline; None matches any name."""

@@ -100,7 +100,7 @@ def _check_scores(name: str, given: object) -> None:
 def _column(scores: Scores, rule: Rule, whose: str = "", hint: str = "") -> str:
     """The measure of a rule by its name in these scores."""
     try:
-        return scores.only([rule.measure]).measures[0]
+        return scores.column_name(rule.measure)
     except KaratError as error:
         raise rule.error(f"{whose}{error.what}", f"{error.hint or ''} {hint}".strip()) from None
 

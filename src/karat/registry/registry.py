@@ -102,10 +102,7 @@ def parse(text: str, subject: Subject = "documents") -> Measure:
     A few names mean one measure for documents and another for answers; `subject` selects one of them. The error for an
     unknown name suggests similar ones.
     """
-    names = several_measures(text)
-    if names:
-        hint = f"Name one of them, such as {names[0]}."
-        raise KaratError(f"{shown(text)} stands for {len(names)} measures, but one is needed", hint=hint)
+    check_single(text)
     found = _parse(text, subject)
     if found is None:
         raise _unknown(parse_name(text).name)
@@ -116,6 +113,13 @@ def several_measures(text: str) -> list[str]:
     """The names of the measures, if a text stands for several: `nDCG@1,5`, `ndcg_cut`; otherwise none."""
     names = expand_names(text)
     return names if len(names) > 1 and all(map(meanings, names)) else []
+
+
+def check_single(text: str) -> None:
+    """Refuse a text that stands for several measures where one is needed."""
+    names = several_measures(text)
+    what = f"{shown(text)} stands for {len(names)} measures, but one is needed"
+    require(not names, what, f"Name one of them, such as {names[0]}." if names else None)
 
 
 def meanings(text: str) -> list[Measure]:

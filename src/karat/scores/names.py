@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from karat.errors import KaratError, did_you_mean, shown
 from karat.measures import Measure, meanings
 from karat.options import Names, check_choice
+from karat.registry.registry import check_single
 from karat.registry.selection import Measures, listed_measures
 
 if TYPE_CHECKING:
@@ -52,31 +53,30 @@ class QueryValues(dict[str, float | None]):
         return dict, (dict(self),)
 
 
-def find_column(
-    name: str, columns: Iterable[str], asked: Mapping[str, str], by_meaning: Mapping[str, Sequence[str]]
-) -> str:
-    """The column of a measure, in any spelling of its name."""
-    if name in asked:
-        return asked[name]
-    canonical = [str(measure) for measure in meanings(name)] or [name]
-    names = [each for each in canonical if each in columns]
-    names = names or list(dict.fromkeys(column for each in canonical for column in by_meaning.get(each, ())))
+def find_column(measure: str | Measure, columns: Collection[str], asked: Mapping[str, str]) -> str:
+    """The column of a measure, in any spelling of its name; `asked` has the column of each name that was asked for."""
+    text = str(measure)
+    if text in columns:
+        return text
+    if text in asked:
+        return asked[text]
+    canonical = [str(meaning) for meaning in meanings(text)] or [text]
+    names = [name for name in canonical if name in columns] or _columns_asked_as(canonical, columns, asked)
     if len(names) > 1:
-        raise KaratError(f"{name} is ambiguous: it can mean {' or '.join(names)}", hint=f"Write {' or '.join(names)}.")
+        which = " or ".join(names)
+        raise KaratError(f"{text} is ambiguous: it can mean {which}", hint=f"Write {which}.")
     if names:
         return names[0]
-    near = did_you_mean(canonical[0], columns)
-    hint = f"{near} The measures are {', '.join(columns) or 'none'}.".strip()
+    check_single(text)
+    hint = f"{did_you_mean(canonical[0], columns)} The measures are {', '.join(columns) or 'none'}.".strip()
     raise KaratError(f"these scores have no {shown(canonical[0])}", hint=hint)
 
 
-def columns_by_meaning(columns: Iterable[str], asked: Mapping[str, str]) -> dict[str, list[str]]:
-    """The columns by the canonical name of what was asked for: with `rel=2`, `AP` and `map` are `AP(rel=2)`."""
-    found: dict[str, list[str]] = {}
-    for name, column in {**{name: name for name in columns}, **asked}.items():
-        for measure in meanings(name):
-            found.setdefault(str(measure), []).append(column)
-    return found
+def _columns_asked_as(canonical: Collection[str], columns: Iterable[str], asked: Mapping[str, str]) -> list[str]:
+    """The columns that were asked for by a name of these measures: with `rel=2`, `AP` and `map` are `AP(rel=2)`."""
+    names = {**{name: name for name in columns}, **asked}
+    found = (column for name, column in names.items() if any(str(each) in canonical for each in meanings(name)))
+    return list(dict.fromkeys(found))
 
 
 def listed_columns(measures: Measures, systems: Mapping[str, Scores]) -> list[str | Measure]:

@@ -16,6 +16,7 @@ from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.options import Names, check_level
 from karat.output.files import write_text
+from karat.registry.peers import expand_names
 from karat.registry.registry import several_measures
 from karat.registry.selection import Measures
 from karat.scores.combining import after_mean, before_mean, combination
@@ -23,7 +24,7 @@ from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
-from karat.scores.names import QueryValues, columns_by_meaning, find_column, with_names
+from karat.scores.names import QueryValues, find_column, with_names
 from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -87,12 +88,12 @@ class Scores(Exports):
         """The value over all queries: their mean, sum or geometric mean, as the measure defines."""
         value = self.combined(measure)
         if value is None:
-            raise _all_null(self._name(measure))
+            raise _all_null(self.column_name(measure))
         return value
 
     def __contains__(self, measure: str | Measure) -> bool:
         try:
-            return self._name(measure) in self.values
+            return self.column_name(measure) in self.values
         except KaratError:
             return False
 
@@ -108,7 +109,7 @@ class Scores(Exports):
 
     def combined(self, measure: str | Measure) -> float | None:
         """The value over all queries, as `scores[measure]`, but None if no query has a value."""
-        name = self._name(measure)
+        name = self.column_name(measure)
         column = self.values[name]
         values = column[~np.isnan(column)]
         if not len(values):
@@ -127,15 +128,19 @@ class Scores(Exports):
         """The values of each query; None is null. A measure can be looked up by any of its names."""
         columns = [_nullable(column) for column in self.values.values()]
         rows = zip(*columns, strict=True) if columns else [()] * len(self.queries)
-        column = cache(self._name)
+        column = cache(self.column_name)
         return {
             query: QueryValues(zip(self.values, row, strict=True), column)
             for query, row in zip(self.queries, rows, strict=True)
         }
 
+    def column_name(self, measure: str | Measure) -> str:
+        """The name of a measure's column, from any name of the measure."""
+        return find_column(measure, self.values, self.asked)
+
     def column(self, measure: str | Measure) -> Floats:
         """A measure's value for each query, in the order of `queries`; NaN is null."""
-        return self.values[self._name(measure)]
+        return self.values[self.column_name(measure)]
 
     @cached_property
     def by_id(self) -> Ints:
@@ -147,7 +152,7 @@ class Scores(Exports):
 
     def higher_is_better(self, measure: str | Measure) -> bool:
         """Whether higher values of a measure are better; assumed of columns that neither karat nor the user knows."""
-        name = self._name(measure)
+        name = self.column_name(measure)
         return name not in self.lower_is_better and registered_direction(name)
 
     def nulls(self, measure: str | Measure) -> int:
@@ -158,7 +163,7 @@ class Scores(Exports):
         self, measure: str | Measure, level: float = 0.95, *, resamples: int = RESAMPLES, seed: int = SEED
     ) -> tuple[float, float]:
         """The confidence interval of the value over all queries, by the BCa bootstrap."""
-        name = self._name(measure)
+        name = self.column_name(measure)
         interval = self.intervals(level, resamples=resamples, seed=seed, measures=[name])[name]
         if interval is None:
             raise _all_null(name)
@@ -175,7 +180,7 @@ class Scores(Exports):
         """The confidence interval of each measure, None if no query has a value; faster than one at a time."""
         check_level(level)
         require(resamples >= 1, f"resamples={shown(resamples)} is below 1", "The default is 10,000.")
-        names = list(self.values) if measures is None else [self._name(measure) for measure in measures]
+        names = list(self.values) if measures is None else [self.column_name(measure) for measure in measures]
         members = [
             CombinedValue(before_mean(self.values[name][self.by_id], combination(name)), combination(name))
             for name in names
@@ -243,12 +248,18 @@ class Scores(Exports):
 
     def only(self, measures: Measures) -> Scores:
         """The scores of some of the measures."""
-        names: dict[str, None] = {}
-        for given in [measures] if isinstance(measures, str | Measure) else measures:
-            several = [] if given in self else several_measures(str(given))
-            names |= dict.fromkeys(map(self._name, several or [str(given)]))
+        listed = [measures] if isinstance(measures, str | Measure) else measures
+        names = dict.fromkeys(self.column_name(name) for given in listed for name in self._names(given))
         asked = {name: column for name, column in self.asked.items() if column in names}
         return replace(self, values={name: self.values[name] for name in names}, asked=asked)
+
+    def _names(self, given: str | Measure) -> list[str]:
+        """The names in a text, unless it is the name of a column, which may contain commas and spaces."""
+        text = str(given)
+        names = [] if given in self else expand_names(text)
+        if names and all(name in self for name in names):
+            return names
+        return [text] if given in self else several_measures(text) or [text]
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""
@@ -313,15 +324,6 @@ class Scores(Exports):
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
         return safe_line(f"<Scores of {plural(len(self.queries), 'query')}: {means}>")
-
-    def _name(self, measure: str | Measure) -> str:
-        """The column of a measure, in any spelling of its name."""
-        text = str(measure)
-        return text if text in self.values else find_column(text, self.values, self.asked, self._columns)
-
-    @cached_property
-    def _columns(self) -> dict[str, list[str]]:
-        return columns_by_meaning(self.values, self.asked)
 
 
 def _all_null(measure: str) -> KaratError:

@@ -203,8 +203,8 @@ def diff(
     """The queries that changed most on a measure. Both scores have the same queries, in the same order."""
     valid = n is None or (isinstance(n, int) and not isinstance(n, bool) and n >= 1)
     require(valid, f"n={shown(n)} is not a number of queries", "Pass a positive whole number, or None for all.")
-    name = before.only([measure]).measures[0]
-    after.only([name])
+    name = before.column_name(measure)
+    after.column_name(name)
     return Diff(name, names, (before, after), n, losses, notes)
 
 
