@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from karat import KaratError
-from karat.output.files import write_whole
+from karat.output.files import check_writable, write_whole
 
 
 def failing(file: BinaryIO) -> None:
@@ -74,14 +74,16 @@ def test_what_is_written_over_a_private_file_is_private_from_the_beginning(tmp_p
     assert modes == [0o600]
 
 
-def test_a_file_that_is_protected_against_writing_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "kept").write_text("old")
-    with (
-        patch("os.access", lambda path, _: Path(path).name != "kept"),  # what os.access says if not run by root
-        pytest.raises(KaratError, match="kept: cannot be written: Permission denied"),
-    ):
-        write_whole(tmp_path / "kept", lambda file: file.write(b"x"))
-    assert (tmp_path / "kept").read_text() == "old"
+@pytest.mark.parametrize("protected", ["folder", "folder/kept"])
+def test_what_is_protected_against_writing_is_not_replaced(protected: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/kept").write_text("old")
+    with patch("os.access", lambda path, _: Path(path) != tmp_path / protected):  # what it says if not run by root
+        with pytest.raises(KaratError, match="kept: cannot be written: Permission denied"):
+            check_writable(tmp_path / "folder/kept")
+        with pytest.raises(KaratError, match="kept: cannot be written: Permission denied"):
+            write_whole(tmp_path / "folder/kept", lambda file: file.write(b"x"))
+    assert (tmp_path / "folder/kept").read_text() == "old"
 
 
 @pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "語" * 85, "🏅" * 63])

@@ -95,7 +95,10 @@ def _require_access(target: Path, old: os.stat_result | None) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    if not os.access(target if old is not None else target.parent, os.W_OK):
+    needed = [] if old is None else [target]
+    if old is None or stat.S_ISREG(old.st_mode):
+        needed.append(target.parent)
+    if not all(os.access(path, os.W_OK) for path in needed):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
