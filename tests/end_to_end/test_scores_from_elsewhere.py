@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +128,22 @@ def test_a_run_and_a_file_with_more_columns_are_compared_on_what_they_share(kara
     (tmp_path / "s.csv").write_text("query,RR,latency\nq1,1,20\nq2,0.5,30\n")
     out = printed(karat("compare", "t.qrels", "r.trec", "s.csv"))
     assert "s: latency left out (not in all systems)." in out
+
+
+def test_a_file_that_is_not_scores_is_not_read_as_scores(karat: Karat, tmp_path: Path) -> None:
+    (tmp_path / "t.qrels").write_text("q1 0 a 1\n")
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta\t1\n")
+    (tmp_path / "results.jsonl").write_text('{"query": "q1", "truth": ["a"], "retrieved": ["a"], "latency": 3}\n')
+    (tmp_path / "other.jsonl").write_text('{"query": "q1", "gold_ids": ["a"], "found_ids": ["a"], "latency": 3}\n')
+    assert "RR " in printed(karat("compare", "results.jsonl", "results.jsonl", "-m", "RR"))
+    assert "the line has 3 columns" in refused(karat("compare", "qrels.tsv", "qrels.tsv", "qrels.tsv"))
+    assert "no line has a field 'truth'" in refused(karat("compare", "other.jsonl", "other.jsonl", "-m", "RR"))
+    for name in ("old.csv", "old.tsv", "old.parquet"):
+        error = refused(karat("evaluate", name))
+        assert f"{name}: these are saved scores" in error
+        assert "Saved scores are read by karat compare, diff and gate." in error
+    (tmp_path / "old.csv.gz").write_bytes(gzip.compress((tmp_path / "old.csv").read_bytes()))
+    assert "saved scores cannot be compressed" in refused(karat("compare", "old.csv.gz", "new.csv"))
 
 
 # In Python

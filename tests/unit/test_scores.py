@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from karat import Finding, KaratError, Scores, evaluate
+from karat import Finding, KaratError, Scores, SystemScores, evaluate
 from karat.stats import bca_interval, bootstrap_means
 
 TRUTH = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}, "007": {"d": 1}, 'später, "ja"': {"e": 1}}
@@ -243,6 +244,8 @@ def test_findings_are_available_as_data(scores: Scores) -> None:
         ("a.json", '[{"query": "q", "AP": 1}, {"AP": 1}]', "a.json, record 2: the query is missing"),
         ("a.json", '{"name": 1, "means": {}, "queries": []}', "the name is 1"),
         ("a.json", '{"name": "", "means": 1, "queries": [], "findings": []}', "damaged"),
+        ("a.json", '{"name": "", "means": [[]], "queries": [], "findings": []}', "damaged"),
+        ("a.json", '{"name": "", "means": {}, "queries": {}, "findings": []}', "damaged"),
         ("a.json", '{"name": "", "means": {}, "queries": [], "findings": [1]}', "findings are damaged"),
         (
             "a.json",
@@ -284,6 +287,15 @@ def test_loading_a_missing_or_undecodable_file_is_an_error(tmp_path: Path) -> No
     (tmp_path / "latin.csv").write_bytes(b"query,AP\n\xff,1\n")
     with pytest.raises(KaratError, match="cannot be read"):
         Scores.load(tmp_path / "latin.csv")
+
+
+def test_names_of_folders_are_not_read_as_columns(tmp_path: Path, scores: Scores) -> None:
+    (tmp_path / "run=3").mkdir()
+    scores.save(tmp_path / "run=3" / "s.parquet")
+    assert same(Scores.load(tmp_path / "run=3" / "s.parquet"), scores)
+    (tmp_path / "folder.parquet").mkdir()
+    with pytest.raises(KaratError, match="cannot be read"):
+        Scores.load(tmp_path / "folder.parquet")
 
 
 # Printing
@@ -329,6 +341,8 @@ def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(t
         ("row 2: the query is missing", pa.table({"query": ["q", None], "AP": [0.5, 0.1]})),
         *(("damaged", with_metadata(text)) for text in ("{", "[]", "3", '{"runs": []}', '{"runs": {"a": 1}}')),
         ("damaged", with_metadata('{"runs": {"a": {"measures": 3}}}')),
+        ("damaged", with_metadata('{"runs": {"a": {"measures": [[]]}}}')),
+        ("lower_is_better is damaged", with_metadata('{"runs": {"a": {"lower_is_better": [3]}}}')),
         ("findings are damaged", with_metadata('{"runs": {"a": {"findings": [3]}}}')),
         ("column 'P' is missing", with_metadata('{"runs": {"a": {"measures": ["P"]}}}')),
         ("column run is missing", with_metadata('{"runs": {"a": {}, "b": {}}}')),
@@ -344,3 +358,36 @@ def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(t
         (tmp_path / "x.csv").write_text(text)
         with pytest.raises(KaratError, match=problem):
             Scores.load(tmp_path / "x.csv")
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from([".json", ".jsonl", ".csv", ".tsv", ".parquet"]),
+    st.one_of(
+        st.binary(max_size=60),
+        st.text(max_size=60).map(lambda text: text.encode(errors="surrogatepass")),
+        st.recursive(
+            st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(
+                        ["query", "run", "AP", "runs", "queries", "means", "findings", "name", "asked", ""]
+                    ),
+                    inner,
+                    max_size=4,
+                )
+            ),
+        ).map(lambda data: json.dumps(data).encode()),
+        st.lists(
+            st.lists(st.sampled_from(["query", "run", "AP", "1", "x", "", "inf", '"', " "]), max_size=4), max_size=4
+        ).map(lambda rows: "\n".join(map(",".join, rows)).encode()),
+    ),
+)
+def test_no_content_of_a_file_leads_to_another_error_than_ours(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, content: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("hostile") / f"scores{suffix}"
+    path.write_bytes(content)
+    with suppress(KaratError):
+        assert str(SystemScores.load(path))

@@ -74,7 +74,8 @@ class SystemFiles:
             for name in evaluation.names():
                 meanings(name) or parse(name)  # an unknown measure is an error before anything is read
         self.first = TextFile(split_system(paths[0])[0])
-        if not evaluation.accepts_saved and contains_scores(self.first.path):
+        is_table = PurePath(paths[0]).suffix.lower() in (".csv", ".tsv") and is_table_of_scores(paths[0])
+        if not evaluation.accepts_saved and (contains_scores(self.first.path) or is_table):
             hint = "Saved scores are read by karat compare, diff and gate."
             raise KaratError("these are saved scores, not ground truth or results", where=self.first.name, hint=hint)
         saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
@@ -203,29 +204,31 @@ def is_saved_scores(path: str) -> bool:
     """Whether a file, or `FILE:NAME`, seems to contain saved scores, judging by its name and its first line."""
     path = split_system(path)[0]
     suffix = PurePath(path).suffix.lower()
-    if suffix == ".csv" or contains_scores(path):
+    if suffix == ".csv" or contains_scores(path) or is_table_of_scores(path):
         return True
-    if suffix == ".tsv":
-        header = [name.decode(errors="replace") for name in _first_line(path).split(b"\t")]
-        return query_column(header) is not None and not _DOCUMENT_COLUMNS.intersection(header)
-    first = _first_line(path) if suffix in (".json", ".jsonl", ".ndjson") else b"{"
     # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
-    return first[:1] in (b"", b"[") or (first != b"{" and _is_record_of_scores(first))
+    return suffix == ".json" and _first_line(path)[:1] in (b"", b"[")
 
 
-def _is_record_of_scores(line: bytes) -> bool:
-    """Whether a line is a JSON object with numbers, and without the fields of results; or with an object per query."""
+def is_table_of_scores(path: str) -> bool:
+    """Whether the first line of a file is one of scores: a header, or a JSON object with numbers but no documents."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        header = _first_line(path).decode(errors="replace").split("," if suffix == ".csv" else "\t")
+        return query_column(header) is not None and not _DOCUMENT_COLUMNS.intersection(header)
     try:
-        record = json.loads(line)
+        record = json.loads(_first_line(path)) if suffix in (".json", ".jsonl", ".ndjson") else None
     except (ValueError, RecursionError):
         return False
     if not isinstance(record, dict) or not record:
         return False
+    if all(isinstance(value, dict) for value in record.values()):
+        return True  # an object per query
     others = {name: value for name, value in record.items() if name != query_column(record)}
     numbers = {name for name, value in others.items() if isinstance(value, int | float)}
-    return all(isinstance(value, dict) for value in record.values()) or bool(
-        len(others) < len(record) and numbers and not _RESULTS_FIELDS.intersection(others.keys() - numbers)
-    )
+    nested = any(isinstance(value, list | dict) for value in others.values())
+    is_results = nested or _RESULTS_FIELDS.intersection(others.keys() - numbers)
+    return len(others) < len(record) and bool(numbers) and not is_results
 
 
 def contains_scores(path: str) -> bool:
@@ -241,7 +244,7 @@ def contains_scores(path: str) -> bool:
         first = _first_line(path)
         found = first == b"{" or (b'"means"' in first and b'"findings"' in first)
     else:
-        found = suffix == [".parquet"]
+        found = suffix == [".parquet"] or (compressed and suffix == [".csv"])
     require(not (found and compressed), "saved scores cannot be compressed", "Decompress the file first.", where=path)
     return found
 

@@ -61,14 +61,16 @@ def _from_parquet(path: str) -> dict[str, Scores]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        table = pq.read_table(path)
-    except pa.ArrowException as error:
-        raise _not_scores(path, str(error)) from None
+    with open(path, "rb") as file:  # from a path, Arrow would take columns from the names of folders such as run=3
+        try:
+            table = pq.read_table(file)
+        except pa.ArrowException as error:
+            raise _not_scores(path, str(error)) from None
     _check_names(table.column_names, path)
     try:
         about = json.loads((table.schema.metadata or {}).get(METADATA, b'{"runs": {}}'))["runs"]
-        valid = all(isinstance(each.get("measures", []), list) for each in about.values())
+        measures = [each.get("measures", []) for each in about.values()]
+        valid = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in measures)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         valid = False
     require(valid, "the metadata of karat is damaged", "Save the scores again.", where=path)
@@ -111,6 +113,9 @@ def _from_json(path: str) -> dict[str, Scores]:
 
 def _from_document(data: Any, name: str, path: str) -> Scores:
     """The scores of a system as `Scores.to_dict` returns them."""
+    valid = isinstance(data, dict) and isinstance(data.get("means", {}), dict)
+    if not (valid and isinstance(data.get("queries", []), list)):
+        raise _not_scores(path, "it is damaged")
     try:
         about = {**data, "measures": list(data["means"])}
         rows = [{"query": row["query"], **{name: row[name] for name in data["means"]}} for row in data["queries"]]
