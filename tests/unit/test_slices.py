@@ -391,12 +391,12 @@ def test_a_weak_group_is_reported_with_its_value_and_that_of_the_others() -> Non
 
 def test_the_value_of_the_other_groups_is_combined_as_the_measure_defines() -> None:
     scores = scored(*[0.01] * 8, *[0.1, 0.4] * 8, measure="GMAP")
-    assert "for group a: 0.0100 (8 queries), others 0.2000" in str(slices(scores, ["a"] * 8 + ["b"] * 16))
+    assert "for group=a: 0.0100 (8 queries), others 0.2000" in str(slices(scores, ["a"] * 8 + ["b"] * 16))
 
 
 def test_a_high_value_is_weak_if_lower_is_better() -> None:
     values = [0.1, 0.2] * 10 + [0.8, 0.9] * 5
-    assert "for group b: 0.8500" in str(slices(scored(*values, measure="Unjudged@10"), ["a"] * 20 + ["b"] * 10))
+    assert "for group=b: 0.8500" in str(slices(scored(*values, measure="Unjudged@10"), ["a"] * 20 + ["b"] * 10))
 
 
 def test_a_small_group_is_not_tested_for_weakness() -> None:
