@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
-from karat.output.tables import BEST, Cell, Mark, Table
+from karat.output.tables import BEST, Cell, Mark, Table, latex_text
 
 HOSTILE = "a|b\x1b[2J & 50% $x_1 {y} #z ~^ \\ <b> [red]*c* `d`\n\u202e\tend"
 
@@ -92,6 +94,21 @@ def test_latex_escapes_special_characters(table: Table) -> None:
     assert r"\textbf{0.5000} \\" in text
     assert r"\& 50\% \$x\_1 \{y\} \#z \textasciitilde{}\textasciicircum{} \textbackslash{}" in text
     assert "% note: [bold]x[/bold]" in text
+
+
+SPECIAL = st.text(st.sampled_from("\\&%$#_{}~^<>|[]*\"'`-ab\n\x1b\u202e"))
+
+
+@given(SPECIAL)
+def test_no_special_character_of_latex_is_left_alone(text: str) -> None:
+    commands = r"\\text(backslash|asciitilde|asciicircum|less|greater|bar)\{\}|\\[&%$#_{}]|^\{\}"
+    assert not set(re.sub(commands, "", latex_text(text))) & set("\\&%$#_{}~^\n")
+
+
+@given(SPECIAL, SPECIAL)
+def test_a_row_of_markdown_has_as_many_cells_as_its_header(first: str, second: str) -> None:
+    lines = Table((first, second), ((Cell(second), Cell(first, BEST)),)).markdown().splitlines()
+    assert [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines[:3]] == [3] * 3
 
 
 def test_html_escapes_everything(table: Table) -> None:

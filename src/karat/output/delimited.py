@@ -36,8 +36,9 @@ def unguarded(rows: list[list[str]]) -> list[list[str]]:
     >>> unguarded([["query", "AP"], ["'=a", "-0.5"]]), unguarded([["query", "AP"], ["'=a", "1"], ["=a", "1"]])
     ([['query', 'AP'], ['=a', '-0.5']], [['query', 'AP'], ["'=a", '1'], ['=a', '1']])
     """
-    formulas = [cell for row in rows for cell in row if _is_formula(cell)]
-    if not formulas or not all(cell.startswith("'") for cell in formulas):
+    if not any(cell.startswith("'") for row in rows for cell in row):
+        return rows
+    if any(_is_formula(cell) and not cell.startswith("'") for row in rows for cell in row):
         return rows
     return [[cell[1:] if _is_formula(cell) else cell for cell in row] for row in rows]
 
