@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores, SystemScores, compare, demo, evaluate, evaluate_runs
@@ -244,6 +244,17 @@ def test_any_names_and_values_can_be_saved_and_loaded(
     first = next(iter(systems.values()))
     first.save(path)
     assert same({"": Scores.load(path)}, {"": first})
+
+
+@settings(max_examples=60)
+@given(any_systems())
+def test_any_names_and_values_can_be_saved_as_csv(
+    tmp_path_factory: pytest.TempPathFactory, systems: SystemScores
+) -> None:
+    assume(all(scores.queries for scores in systems.values()) and "" not in systems.measures)
+    path = tmp_path_factory.mktemp("systems") / "s.csv"
+    systems.save(path)
+    assert same(SystemScores.load(path), systems)
 
 
 def test_a_lone_surrogate_is_saved_as_json_and_refused_by_parquet(tmp_path: Path) -> None:
