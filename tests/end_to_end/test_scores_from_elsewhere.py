@@ -191,3 +191,21 @@ def test_a_text_column_with_a_few_numbers_is_ignored_and_a_number_column_with_a_
     (tmp_path / "s.csv").write_text("query,cost\nq1,1\nq2,free\nq3,3\n")
     with pytest.raises(KaratError, match=r"s\.csv:3, column 'cost': 'free' is not a number. Leave the cell empty"):
         Scores.load(tmp_path / "s.csv")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a,b", "cost=usd", "f(x", "latency @ p95", "faithfulness@5", "x, y", "'quoted'", "42", "größe", "nDCG@x", "a:b"],
+)
+def test_a_column_is_named_exactly_whatever_it_contains(tmp_path: Path, name: str) -> None:
+    frame = pd.DataFrame({"query": ["q1", "q2"], name: [1, 2], "other": [3, 4]})
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    frame.assign(**{name: [2, 2]}).to_json(tmp_path / "t.json", orient="records")
+    out = printed(run_here(tmp_path, "compare", "s.csv", "t.json", "-m", name, "--lower-is-better", name))
+    assert f"\n{name} " in out
+    assert "other" not in out
+    assert f"{name}: s 1.5000, t 2.0000" in printed(run_here(tmp_path, "diff", "s.csv", "t.json", "-m", name))
+    rules = ("--max", f"{name}=1.5", "--max-drop", f"{name}=0", "--baseline", "t.json", "--lower-is-better", name)
+    assert run_here(tmp_path, "gate", "s.csv", *rules).returncode == 0
+    scores = {each: Scores.load(tmp_path / each).only([name]) for each in ("s.csv", "t.json")}
+    assert compare(scores, measures=name).measures == compare(scores, measures=[name]).measures == (name,)
