@@ -44,7 +44,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object
             with os.fdopen(os.dup(descriptor), "wb") as file:
                 write(file)
             return
-        target = Path(os.path.realpath(path))
+        target = _target(path)
         old = _status(target)
         if old is not None and not stat.S_ISREG(old.st_mode):
             with open(target, "wb") as file:
@@ -59,7 +59,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the error that writing would raise, as far as it can be known before there is anything to write."""
     with _errors_about(path):
         if _descriptor(path) is None:
-            target = Path(os.path.realpath(path))
+            target = _target(path)
             _require_access(target, _status(target))
 
 
@@ -76,7 +76,14 @@ def _errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise KaratError(f"cannot be written: {error.strerror or error}", where=os.fspath(path)) from None
+        raise KaratError(f"cannot be written: {error.strerror or error}", where=os.fspath(path) or "''") from None
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The file that a path leads to. With a slash at its end, or empty, it leads to a folder."""
+    if os.fspath(path).endswith(("/", os.sep)) or not os.fspath(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    return Path(os.path.realpath(path))
 
 
 def _status(target: Path) -> os.stat_result | None:
