@@ -22,7 +22,7 @@ SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 PAIR = ("truth.qrels", "bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t")
 KEYS = (
     "measure", "system", "baseline", "mean", "low", "high", "difference", "difference_low", "difference_high",
-    "p", "p_corrected", "effect", "wins", "ties", "losses",
+    "p", "p_corrected", "effect", "wins", "ties", "losses", "higher_is_better",
 )  # fmt: skip
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".md": "markdown",
@@ -173,7 +173,7 @@ def test_every_format_is_the_same_on_standard_output_and_in_a_file(karat: Karat,
     aside = form in ("csv", "tsv", "jsonl")
     assert (sentence in printed.out.replace("\\", "")) is not aside
     assert (sentence in printed.err) is aside
-    assert ("note: bm25: 32% of the documents" in printed.err) is aside
+    assert ("note: unjudged documents in the top 10: bm25 32%, bm25-rm3 38%." in printed.err) is aside
     assert written.err == printed.err
 
 
@@ -197,7 +197,8 @@ def test_formats_for_programs_contain_every_number_to_the_last_digit(
     expected = compare({name: scores(folder, name, "P@10") for name in ("bm25", "bm25-rm3")}, test="t").rows
     assert [tuple(row) for row in rows] == [KEYS, KEYS]
     assert rows[0]["difference"] == rows[0]["p"] == rows[0]["baseline"] == ""
-    assert [float(rows[1][key]) for key in KEYS[3:]] == [getattr(expected[1], key) for key in KEYS[3:]]
+    assert [float(rows[1][key]) for key in KEYS[3:-1]] == [getattr(expected[1], key) for key in KEYS[3:-1]]
+    assert rows[1]["higher_is_better"] == "True"
 
 
 def test_latex_is_a_booktabs_table_with_superscripts(karat: Karat) -> None:
@@ -217,11 +218,15 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     of_runs = json.loads(good(karat(*PAIR, "--format", "json")))
     mixed = json.loads(good(karat("truth.qrels", f"bm25.{suffix}", *PAIR[2:], "--format", "json")))
     alone = json.loads(good(karat(f"bm25.{suffix}", "bm25-rm3.json", "--test", "t", "--format", "json")))
-    unjudged = [note for note in of_runs.pop("notes") if suffix != "csv" or not note.startswith("bm25: ")]
+    unjudged = of_runs.pop("notes")
+    assert unjudged == ["unjudged documents in the top 10: bm25 32%, bm25-rm3 38%."]
     if suffix == "csv":
         # CSV files contain neither findings nor a fingerprint.
-        unjudged.insert(0, "bm25 may have been evaluated against another ground truth: its scores have no fingerprint"
-                           " (CSV files have none).")  # fmt: skip
+        unjudged = [
+            "bm25 may have been evaluated against another ground truth: its scores have no fingerprint (CSV files have"
+            " none).",
+            "bm25-rm3: 38% of the documents in the top 10 are unjudged.",
+        ]
     assert mixed.pop("notes") == unjudged
     assert mixed == of_runs
     assert alone["rows"] == of_runs["rows"]
