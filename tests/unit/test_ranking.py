@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
@@ -122,7 +122,7 @@ def long_lists(seed: int, levels: int, in_order: bool) -> tuple[Data, Data]:
 
 @given(TRUTHS, RUNS)
 def test_the_best_order_of_ties_is_never_worse_than_trecs_and_the_worst_never_better(truth: Data, run: Data) -> None:
-    assume(truth.keys() & run.keys())
+    run = {**run, next(iter(truth)): next(iter(run.values()))}  # at least one query is in both
     measures = ("nDCG", "nDCG@3", "AP", "AP@2", "RR")
     best, trec, worst = (karat.evaluate(truth, run, measures, ties=ties) for ties in ("best", "trec", "worst"))
     for measure in measures:

@@ -19,7 +19,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, assume, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import karat
@@ -516,7 +516,7 @@ DATA = st.dictionaries(IDS, DOCS, min_size=1, max_size=4)
 def test_the_same_data_from_any_source_gives_identical_scores(
     tmp_path_factory: pytest.TempPathFactory, truth: Any, run: Any, ties: Any, chance: Any
 ) -> None:
-    assume(truth.keys() & run.keys())
+    run = {**run, next(iter(truth)): next(iter(run.values()))}  # at least one query is in both
     folder = tmp_path_factory.getbasetemp()
     truth_file, run_file = folder / "same.qrels", folder / "same.trec"
     write(truth_file, "{} 0 {} {!r}\n", truth)
@@ -532,7 +532,7 @@ def test_the_same_data_from_any_source_gives_identical_scores(
 @settings(max_examples=50)
 @given(DATA, DATA)
 def test_a_run_sorted_into_lists_gives_identical_scores(truth: Any, run: Any) -> None:
-    assume(truth.keys() & run.keys())
+    run = {**run, next(iter(truth)): next(iter(run.values()))}  # at least one query is in both
     lists = {
         query: [doc for _, doc in sorted(((score, doc) for doc, score in docs.items()), reverse=True)]
         for query, docs in run.items()

@@ -457,7 +457,8 @@ def test_an_object_on_several_lines_is_an_error_that_shows_how_to_convert_it(tex
 def test_a_utf_16_file_is_an_error_that_says_so(encoding: str, write: Write) -> None:
     path = write(lines(RECORDS).encode(encoding))
     assert str(error_of(path)) == (
-        f"{path}:1: the line contains a NUL byte. This is binary data, or UTF-16: save the file as UTF-8."
+        f"{path}: this file is text in {encoding[:6].upper()}; text in UTF-8 is read here, plain or gzipped."
+        " Save it as text in UTF-8."
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import karat
@@ -271,7 +271,7 @@ def test_a_file_in_any_formatting_gives_exactly_the_scores_of_the_mappings(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     truth, run = data.draw(DATA), data.draw(DATA)
-    assume(truth.keys() & run.keys())
+    run = {**run, next(iter(truth)): next(iter(run.values()))}  # at least one query is in both
     folder = tmp_path_factory.getbasetemp()
     (folder / "truth").write_bytes(data.draw(texts(truth, "{query}|0|{doc}|{number}")))
     (folder / "run").write_bytes(data.draw(texts(run, "{query}|Q0|{doc}|1|{number}|t")))
@@ -503,8 +503,8 @@ def test_a_file_without_data_is_an_error(kind: str, data: bytes, write: Write) -
 def test_a_utf_16_file_is_an_error_that_says_so(kind: str, encoding: str, write: Write) -> None:
     path = write((RUN if kind == "run" else TRUTH).encode(encoding))
     error = error_in(kind, path)
-    assert error.where == f"{path}:1"
-    assert "UTF-16" in str(error)
+    assert error.where == str(path)
+    assert f"text in {encoding[:6].upper()}" in str(error)
 
 
 def damaged_gzips(line: str) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
@@ -41,7 +41,7 @@ def rows_of(table: dict[str, dict[str, int]]) -> list[tuple[str, str, int]]:
 def test_rows_in_any_order_give_the_scores_of_the_mapping(
     truth: dict[str, dict[str, int]], run: dict[str, dict[str, int]], chance: Any
 ) -> None:
-    assume(truth.keys() & run.keys())
+    run = {**run, next(iter(truth)): next(iter(run.values()))}  # at least one query is in both
     judgments, retrieved = rows_of(truth), rows_of(run)
     chance.shuffle(judgments)
     chance.shuffle(retrieved)

@@ -75,7 +75,8 @@ class SystemFiles:
                 meanings(name) or parse(name)  # an unknown measure is an error before anything is read
         self.first = TextFile(split_system(paths[0])[0])
         is_table = PurePath(paths[0]).suffix.lower() in (".csv", ".tsv") and is_table_of_scores(paths[0])
-        if not evaluation.accepts_saved and (contains_scores(self.first.path) or is_table):
+        are_scores = (contains_scores(self.first.path) or is_table) and not _lists_documents(self.first.path)
+        if are_scores and not evaluation.accepts_saved:
             hint = "Saved scores are read by karat compare, diff and gate."
             raise KaratError("these are saved scores, not ground truth or results", where=self.first.name, hint=hint)
         saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
@@ -204,18 +205,39 @@ def is_saved_scores(path: str) -> bool:
     """Whether a file, or `FILE:NAME`, seems to contain saved scores, judging by its name and its first line."""
     path = split_system(path)[0]
     suffix = PurePath(path).suffix.lower()
+    if suffix in (".csv", ".parquet") and _lists_documents(path):
+        return False
     if suffix == ".csv" or contains_scores(path) or is_table_of_scores(path):
         return True
     # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
     return suffix == ".json" and _first_line(path)[:1] in (b"", b"[")
 
 
+def _lists_documents(path: str) -> bool:
+    """Whether a file is a table with a column of documents, or JSON that karat did not write, and not saved scores."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix == ".json":
+        return not any(key in TextFile(path).start() for key in (b'"means"', b'"queries"', b'"runs"'))
+    if suffix != ".parquet":
+        return bool(_DOCUMENT_COLUMNS.intersection(_header(path)))
+    from pyarrow.parquet import read_schema
+
+    try:
+        return bool(_DOCUMENT_COLUMNS.intersection(read_schema(path).names))
+    except (OSError, ValueError):
+        return False  # loading it as scores gives the better error
+
+
+def _header(path: str) -> list[str]:
+    separator = "," if PurePath(path).suffix.lower() == ".csv" else "\t"
+    return [name.strip(' "') for name in _first_line(path).decode(errors="replace").split(separator)]
+
+
 def is_table_of_scores(path: str) -> bool:
     """Whether the first line of a file is one of scores: a header, or a JSON object with numbers but no documents."""
     suffix = PurePath(path).suffix.lower()
     if suffix in (".csv", ".tsv"):
-        header = _first_line(path).decode(errors="replace").split("," if suffix == ".csv" else "\t")
-        return query_column(header) is not None and not _DOCUMENT_COLUMNS.intersection(header)
+        return query_column(_header(path)) is not None and not _lists_documents(path)
     try:
         record = json.loads(_first_line(path)) if suffix in (".json", ".jsonl", ".ndjson") else None
     except (ValueError, RecursionError):

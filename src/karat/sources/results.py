@@ -11,6 +11,7 @@ from typing import Any, Literal
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, nearest, plural, shown
+from karat.sources.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
 from karat.sources.records import (
     ALIASES,
     Record,
@@ -257,6 +258,8 @@ def _missing_field_error(
     field: str, names: Mapping[str, str], present: list[str], example: Record, where: str
 ) -> KaratError:
     """The error for a field that no line has: lists the fields that are present, and suggests one of them."""
+    if field == "query" and maps_queries_to_documents(example):
+        raise KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IN_PYTHON)
     name = names[field]
     what = f"the field {shown(name)} is null on every line" if name in present else f"no line has a field {shown(name)}"
     texts = [each for each in present if isinstance(each, str)]

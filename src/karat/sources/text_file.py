@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from karat.errors import KaratError, did_you_mean
+from karat.sources.file_kinds import PEEK, check_is_text
 
 BLOCK_SIZE = 8 << 20
 LONGEST_LINE = 1 << 20
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
-_PEEK = 4096  # bytes
 
 Progress = Callable[[int, int], None]
 
@@ -88,10 +88,15 @@ class TextFile:
     def first_byte(self) -> bytes:
         """The first byte that is not white space or a byte order mark; empty if there is none. Reads no further."""
         with self._opened() as (stream, _, _):
-            block = stream.read(_PEEK).removeprefix(BOM)
+            block = stream.read(PEEK).removeprefix(BOM)
             while block.isspace():
-                block = stream.read(_PEEK)
+                block = stream.read(PEEK)
             return block.lstrip()[:1]
+
+    def start(self) -> bytes:
+        """The first bytes, without a byte order mark."""
+        with self._opened() as (stream, _, _):
+            return stream.read(PEEK).removeprefix(BOM)
 
     def read_all(self) -> bytes:
         """The whole content, without a byte order mark."""
@@ -123,7 +128,10 @@ class TextFile:
                 file.seek(0)
                 compressed = file.read(len(_GZIP)) == _GZIP
                 file.seek(0)
-                yield gzip.GzipFile(fileobj=file) if compressed else file, file, total  # type: ignore[misc]  # a BinaryIO
+                stream: BinaryIO = gzip.GzipFile(fileobj=file) if compressed else file  # type: ignore[assignment]  # a BinaryIO
+                check_is_text(stream.read(PEEK), self.name)
+                stream.seek(0)
+                yield stream, file, total
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise KaratError(
                 f"the gzip data is damaged or cut short ({error})",
@@ -154,6 +162,8 @@ class TextFile:
         blocks: list[bytes] = []
         while block := pipe.read(BLOCK_SIZE):
             blocks.append(block)
+            if not blocks[0].startswith(_GZIP):
+                check_is_text(blocks[0][:PEEK], self.name)
             if _lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
                 self._content = b"".join(blocks)
                 raise self._line_too_long(len(self._content))
@@ -174,7 +184,7 @@ def _lacks_line_end(data: bytes | bytearray) -> bool:
 
 def _may_have_long_lines(start: bytes) -> bool:
     """Whether data with this start may have long lines: gzip, and JSON with whole documents in a line."""
-    return start.startswith(_GZIP) or start[:_PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
+    return start.startswith(_GZIP) or start[:PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
 
 
 def _last_change(data: bytearray) -> int:
@@ -209,11 +219,13 @@ def _line_start(data: bytearray, at: int) -> int:
 
 
 def _first_token(data: bytearray, line: int) -> bytes:
-    tokens = bytes(data[line : line + _PEEK]).split(b"\n", 1)[0].split(None, 1)
+    tokens = bytes(data[line : line + PEEK]).split(b"\n", 1)[0].split(None, 1)
     return tokens[0] if tokens else b""
 
 
 def _cannot_read(path: str, error: OSError) -> KaratError:
+    if not path:
+        return KaratError("the name of a file is empty", hint="Name a file, or - for standard input.")
     if isinstance(error, FileNotFoundError):
         try:
             names = [entry.name for entry in Path(path).parent.iterdir()]

@@ -24,6 +24,7 @@ from karat.errors import KaratError, plural, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
 from karat.sources.containers import Batch, ScoredRows
+from karat.sources.file_kinds import not_trec
 from karat.sources.grouping import group_by_query, group_consecutive
 from karat.sources.text_file import BOM, Block, Progress, TextFile
 
@@ -213,10 +214,10 @@ def _parse_lines(block: Block, layout: Layout) -> Columns:
                 hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
             )
         if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-            raise _wrong_column_count(tokens, layout, where())
+            raise _not_trec(block, layout) or _wrong_column_count(tokens, layout, where())
         queries.append(_text(tokens[0], where))
         docs.append(_text(tokens[2], where))
-        values.append(_number(tokens, at, layout, where))
+        values.append(_number(tokens[at], layout, block, where))
     return Columns(text_column(queries), text_column(docs), np.asarray(values, np.float64))
 
 
@@ -227,8 +228,7 @@ def _text(token: bytes, where: Callable[[], str]) -> str:
         raise KaratError(f"{shown(token)} is not UTF-8", where=where(), hint="Save the file as UTF-8.") from None
 
 
-def _number(tokens: list[bytes], at: int, layout: Layout, where: Callable[[], str]) -> float:
-    token = tokens[at]
+def _number(token: bytes, layout: Layout, block: Block, where: Callable[[], str]) -> float:
     try:
         number = math.nan if b"_" in token else float(token)
         valid = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
@@ -236,21 +236,20 @@ def _number(tokens: list[bytes], at: int, layout: Layout, where: Callable[[], st
         valid = False
     if not valid:
         text = token.decode(errors="replace")
-        raise KaratError(
-            f"{layout.number} {shown(text)} is not a number", where=where(), hint=layout.hint + _json_hint(tokens)
-        )
+        what = f"{layout.number} {shown(text)} is not a number"
+        raise _not_trec(block, layout) or KaratError(what, where=where(), hint=layout.hint)
     return number
 
 
-def _json_hint(tokens: list[bytes]) -> str:
-    """A hint if the file looks like a results file instead of ground truth or a run."""
-    if not tokens[0].startswith(b"{"):
-        return ""
-    return " This looks like a results file, which contains its own ground truth: karat evaluate results.jsonl."
+def _not_trec(block: Block, layout: Layout) -> KaratError | None:
+    """The error if the file has another format: JSON, or a table with a header."""
+    wanted = "a TREC run" if layout is RUN else "a TREC qrels file"
+    hint = "A results file contains its own ground truth: karat evaluate results.jsonl."
+    return not_trec(block.source.start(), block.source.name, wanted, hint)
 
 
 def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
-    count, hint = len(tokens), layout.hint + _json_hint(tokens)
+    count, hint = len(tokens), layout.hint
     if layout is QRELS and count >= len(RUN.columns):
         hint += " This looks like a run: are ground truth and run in the wrong order?"
     elif layout is RUN and count == len(QRELS.columns):

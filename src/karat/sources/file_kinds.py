@@ -1,0 +1,139 @@
+"""Recognize files of kinds that are not read, so that an error says what a file is."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+
+from karat.errors import KaratError
+
+PEEK = 4096  # bytes
+
+QUERIES_TO_DOCUMENTS = "a JSON object of queries and their documents"
+JSON_IN_PYTHON = "In Python, pass what json.load returns to evaluate."
+
+_IN_PYTHON = "In Python, read it with pandas or polars and pass the data frame."
+_SAVE_AS_TEXT = "Save it as text in UTF-8."
+_EXTRACT = "Extract the file from it first."
+_DECOMPRESS = "Decompress it, or compress it with gzip."
+
+# The first bytes of files that are no text, what such a file is, and what to do.
+_BINARY = (
+    (b"PAR1", "a Parquet file", _IN_PYTHON),
+    (b"ARROW1", "an Arrow file", _IN_PYTHON),
+    (b"\xff\xff\xff\xff", "an Arrow stream", _IN_PYTHON),
+    (b"\x93NUMPY", "a NumPy array", "Save it as text."),
+    (b"\x89HDF", "an HDF5 file", _IN_PYTHON),
+    (b"SQLite format 3\0", "an SQLite database", "Export the table from it first."),
+    (b"PK\x03\x04", "a ZIP archive", _EXTRACT),
+    (b"PK\x05\x06", "an empty ZIP archive", _EXTRACT),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _EXTRACT),
+    (b"Rar!\x1a\x07", "a RAR archive", _EXTRACT),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, such as Excel's .xls", "Save it as CSV."),
+    (b"BZh", "compressed with bzip2", _DECOMPRESS),
+    (b"\xfd7zXZ\0", "compressed with xz", _DECOMPRESS),
+    (b"\x28\xb5\x2f\xfd", "compressed with Zstandard", _DECOMPRESS),
+    (b"\x04\x22\x4d\x18", "compressed with LZ4", _DECOMPRESS),
+    (b"\x1f\x9d", "compressed with compress (.Z)", _DECOMPRESS),
+    (b"\x1f\x8b", "compressed twice with gzip", "Decompress it once."),
+    (b"%PDF-", "a PDF file", _SAVE_AS_TEXT),
+    (b"\x89PNG", "an image", _SAVE_AS_TEXT),
+    (b"\xff\xfe\0\0", "text in UTF-32", _SAVE_AS_TEXT),
+    (b"\0\0\xfe\xff", "text in UTF-32", _SAVE_AS_TEXT),
+    (b"\xff\xfe", "text in UTF-16", _SAVE_AS_TEXT),
+    (b"\xfe\xff", "text in UTF-16", _SAVE_AS_TEXT),
+)
+_PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
+_TAR_AT = 257
+
+
+def check_is_text(start: bytes, where: str) -> None:
+    """Reject a file that is no text, or an HTML page, judging by its first bytes."""
+    kind, hint = _recognized(start)
+    if kind:
+        raise KaratError(f"this file is {kind}; text in UTF-8 is read here, plain or gzipped", where=where, hint=hint)
+
+
+def _recognized(start: bytes) -> tuple[str, str]:
+    if start.startswith(b"PK\x03\x04") and (b"xl/" in start or b"[Content_Types].xml" in start):
+        return "an Excel workbook or another Office file", "Save it as CSV."
+    for magic, kind, hint in _BINARY:
+        if start.startswith(magic):
+            return kind, hint
+    if start.startswith(_PICKLES) and (b"\0" in start or start.rstrip().endswith(b".")):
+        return "a pickle", "Save it as text: loading a pickle could run any code."
+    if start[_TAR_AT : _TAR_AT + 5] == b"ustar":
+        return "a tar archive", _EXTRACT
+    if _is_utf16(start):
+        return "text in UTF-16", _SAVE_AS_TEXT
+    if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return "an HTML page", "Download the file itself, not the page that shows it."
+    return "", ""
+
+
+def _is_utf16(start: bytes) -> bool:
+    """Whether every second byte of a text is NUL, as it is in UTF-16 for Latin letters, without a byte order mark."""
+    pairs = len(start) // 2
+    return pairs > 8 and any(
+        start[at : 2 * pairs : 2].count(0) > 0.9 * pairs and not start[1 - at : 2 * pairs : 2].count(0) for at in (0, 1)
+    )
+
+
+def not_trec(start: bytes, where: str, wanted: str, results_hint: str) -> KaratError | None:
+    """The error for text that is JSON or a table with a header instead of a TREC file; None if it may be TREC.
+
+    `wanted` is the file that was expected, such as `a TREC run`, and `results_hint` what to do with a results file.
+    """
+    lines = [line for line in start.decode(errors="replace").splitlines() if line.strip() and line[0] != "#"]
+    first = lines[0].strip() if lines else ""
+    if first.startswith(("{", "[")):
+        kind, hint = _json_kind(first, results_hint)
+    elif columns := _header(first):
+        kind = f"a table with the header {', '.join(columns)}"
+        hint = f"{_IN_PYTHON} truth_columns= and run_columns= name its columns."
+    else:
+        return None
+    return KaratError(f"this file is {kind}, not {wanted}", where=where, hint=hint)
+
+
+def maps_queries_to_documents(value: object) -> bool:
+    """Whether a JSON value is `{query: {doc: grade}}` or `{query: [doc, ...]}`, as BEIR and ranx save them."""
+    return (
+        isinstance(value, Mapping) and bool(value) and all(isinstance(each, Mapping | list) for each in value.values())
+    )
+
+
+def _json_kind(first: str, results_hint: str) -> tuple[str, str]:
+    try:
+        value = json.loads(first)
+    except (ValueError, RecursionError):
+        # The value goes on in the next line, or after the bytes that were read.
+        return "JSON", JSON_IN_PYTHON if first in ("{", "[") else f"{JSON_IN_PYTHON} {results_hint}"
+    if maps_queries_to_documents(value):
+        return QUERIES_TO_DOCUMENTS, JSON_IN_PYTHON
+    if isinstance(value, list):
+        return "a JSON list", "Results are one JSON object per line: jq -c '.[]' results.json > results.jsonl"
+    return "JSON lines", results_hint
+
+
+def _header(line: str) -> list[str]:
+    """The columns of a CSV or TSV header: at least three names, none of which is a number."""
+    for separator in ("\t", ",", ";"):
+        columns = next(csv.reader([line], delimiter=separator), [])
+        if len(columns) >= 3 and all(column.strip() and not _is_number(column) for column in columns):
+            known = {column.strip().lower().replace("_", "-") for column in columns}
+            if separator != "\t" or known & _HEADER_NAMES:
+                return [column.strip() for column in columns]
+    return []
+
+
+_HEADER_NAMES = {"query", "query-id", "qid", "topic", "doc", "doc-id", "docid", "docno", "corpus-id", "document"}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,138 @@
+"""A file of a kind that is not read is an error that says what the file is, wherever it is named."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import pickle
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat import KaratError, evaluate, evaluate_answers, evaluate_results
+from karat.cli.systems import is_saved_scores
+from karat.sources.file_kinds import check_is_text
+
+QRELS = b"q1 0 d1 1\n" * 3
+FRAME = pd.DataFrame({"query": ["q1"], "doc": ["d1"], "grade": [1]})
+
+
+def written(write: Callable[[io.BytesIO], object]) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer)
+    return buffer.getvalue()
+
+
+def zipped(name: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, QRELS)
+    return buffer.getvalue()
+
+
+def database() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table judgments (query)")
+    connection.commit()
+    return connection.serialize()
+
+
+BINARY: dict[str, bytes] = {
+    "a Parquet file": written(FRAME.to_parquet),
+    "an Arrow file": written(FRAME.to_feather),
+    "a ZIP archive": zipped("truth.qrels"),
+    "an Excel workbook": zipped("xl/workbook.xml"),
+    "compressed with bzip2": bz2.compress(QRELS),
+    "compressed with xz": lzma.compress(QRELS),
+    "compressed with Zstandard": b"\x28\xb5\x2f\xfd" + bytes(20),
+    "compressed twice with gzip": gzip.compress(gzip.compress(QRELS)),
+    "an SQLite database": database(),
+    "a pickle": pickle.dumps({"q1": {"d1": 1}}),
+    "a PDF file": b"%PDF-1.7\n",
+    "an HTML page": b"\n<!DOCTYPE html>\n<html>",
+    "text in UTF-16": QRELS.decode().encode("utf-16"),
+    "text in UTF-32": QRELS.decode().encode("utf-32"),
+}
+
+
+@pytest.mark.parametrize("kind", BINARY)
+def test_every_reader_says_what_a_binary_file_is(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(BINARY[kind])
+    readers: list[Callable[[], object]] = [
+        lambda: evaluate(path, {"q1": ["d1"]}, "AP"),
+        lambda: evaluate({"q1": ["d1"]}, path, "AP"),
+        lambda: evaluate_results(path, "AP"),
+        lambda: evaluate_answers(path, {"q1": "a"}),
+        lambda: evaluate_answers({"q1": "a"}, path),
+    ]
+    for read in readers:
+        with pytest.raises(KaratError) as raised:
+            read()
+        assert f"this file is {kind}" in raised.value.what
+        assert "text in UTF-8 is read here" in raised.value.what
+        assert raised.value.hint
+
+
+def test_utf_16_without_a_byte_order_mark_is_recognized() -> None:
+    for encoding in ("utf-16-le", "utf-16-be"):
+        with pytest.raises(KaratError, match="text in UTF-16"):
+            check_is_text(QRELS.decode().encode(encoding), "here")
+
+
+@given(st.text())
+def test_text_in_utf_8_is_never_taken_for_a_binary_file(text: str) -> None:
+    if not text.lstrip().lower().startswith(("<html", "<!doctype")):
+        check_is_text(f"q1 {text}".encode(), "here")
+        check_is_text(f"\ufeff{text}".encode(), "here")
+
+
+OTHER_TEXT = {
+    json.dumps({"q1": {"d1": 1}}): "a JSON object of queries and their documents, not",
+    json.dumps([{"query": "q1"}]): "a JSON list, not",
+    "[\n1]": "JSON, not",
+    "query-id\tcorpus-id\tscore\nq1\td1\t1\n": "a table with the header query-id, corpus-id, score, not",
+    "query,doc,grade\nq1,d1,1\n": "a table with the header query, doc, grade, not",
+}
+
+
+@pytest.mark.parametrize("text", OTHER_TEXT)
+def test_json_and_tables_with_a_header_are_not_taken_for_broken_trec_files(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(KaratError, match=f"this file is {OTHER_TEXT[text]} a TREC qrels file"):
+        evaluate(path, {"q1": ["d1"]}, "AP")
+    with pytest.raises(KaratError, match=f"this file is {OTHER_TEXT[text]} a TREC run"):
+        evaluate({"q1": ["d1"]}, path, "AP")
+
+
+def test_a_mapping_in_json_is_not_taken_for_results(tmp_path: Path) -> None:
+    path = tmp_path / "truth.json"
+    path.write_text(json.dumps({"q1": {"d1": 1}, "q2": {"d2": 1}}))
+    with pytest.raises(KaratError, match="this is a JSON object of queries and their documents, not results"):
+        evaluate_results(path, "AP")
+
+
+def test_a_table_of_documents_is_not_taken_for_saved_scores(tmp_path: Path) -> None:
+    FRAME.to_parquet(tmp_path / "truth.parquet")
+    FRAME.to_csv(tmp_path / "truth.csv", index=False)
+    assert not is_saved_scores(str(tmp_path / "truth.parquet"))
+    assert not is_saved_scores(str(tmp_path / "truth.csv"))
+    scores = evaluate({"q1": ["d1"]}, {"q1": ["d1"]}, "AP")
+    for name in ("scores.parquet", "scores.csv", "scores.json"):
+        getattr(scores, f"to_{name.rpartition('.')[2]}")(tmp_path / name)
+        assert is_saved_scores(str(tmp_path / name))
+
+
+def test_an_empty_file_name_is_an_error() -> None:
+    with pytest.raises(KaratError, match="the name of a file is empty"):
+        evaluate("", {"q": ["a"]}, "AP")
