@@ -442,3 +442,10 @@ def test_digits_and_the_order_of_the_runs_are_chosen(karat: Karat) -> None:
     assert "--digits applies to table" in refused(karat(*words, "--digits", "3", "--format", "csv"))
     assert "these scores have no 'AP'" in refused(karat(*words, "--sort", "AP"))
     assert "--digits 99 is not a number of decimals" in refused(karat(*words, "--digits", "99"))
+
+
+def test_saved_scores_cannot_be_grouped_by_their_relevant_documents(karat: Karat, folder: Path) -> None:
+    for name in ("bm25", "bm25-rm3"):
+        scores(folder, name, "P@10").to_json(folder / f"{name}.json")
+    error = refused(karat("bm25.json", "bm25-rm3.json", "--by", "relevant"))
+    assert "these scores contain no judged documents. Name the ground truth and the runs, or group by a column" in error

@@ -163,3 +163,15 @@ def test_names_of_groups_are_harmless_when_printed(comparison: Comparison) -> No
     for text in (str(slices), *slices.sentences, repr(slices), slices.to_latex(), slices.to_markdown()):
         assert "\x1b" not in text
     assert all("\n" not in sentence for sentence in slices.sentences)
+
+
+def test_groups_in_which_systems_are_the_same_are_said_to_be_so() -> None:
+    queries = tuple(f"q{at:02}" for at in range(24))
+    old = np.linspace(0.1, 0.6, 24)
+    systems = {"a": Scores(queries, {"AP": old}), "b": Scores(queries, {"AP": old + 0.1 * (np.arange(24) < 12)})}
+    half = {query: "x" if at < 12 else "y" for at, query in enumerate(queries)}
+    slices = compare(systems, resamples=99).slices(half)
+    assert slices.sentences[-1] == "b and a have the same AP on all queries for group=y"
+    assert "too few queries differ" not in str(slices)
+    same = compare({"a": systems["a"], "b": systems["a"]}, resamples=99).slices(half)
+    assert same.sentences == ("b and a have the same AP on all 24 queries",)

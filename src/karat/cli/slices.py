@@ -41,7 +41,7 @@ def read_grouping(by: str | None, texts: str | None) -> Grouping | None:
 def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
     """Print or write the scores of each group of queries."""
     several = len(runs) > 1
-    with _hint_at_texts(grouping):
+    with _with_options(grouping):
         found = {name: scores.slices(grouping.by, texts=grouping.texts) for name, scores in runs.items()}
     slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
     tables = [each.table(output.decimals) for each in slices.values()]
@@ -64,20 +64,24 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
 
 def print_comparison(comparison: Comparison, grouping: Grouping, output: Output) -> None:
     """Print or write a comparison within each group of queries."""
-    with _hint_at_texts(grouping):
+    with _with_options(grouping):
         slices = replace(comparison.slices(grouping.by, texts=grouping.texts), by=grouping.name)
     print_report(output, [slices.table(output.decimals)], document=slices.to_dict(), rows=slices.records())
 
 
 @contextmanager
-def _hint_at_texts(grouping: Grouping) -> Iterator[None]:
-    """Name the option that an error on missing query texts is about."""
+def _with_options(grouping: Grouping) -> Iterator[None]:
+    """Let errors on missing data name options of the command line."""
     try:
         yield
     except KaratError as error:
-        if grouping.by != "length" or grouping.texts is not None:
+        if grouping.by == "length" and grouping.texts is None:
+            hint = "Add the query texts, such as --texts queries.jsonl:text."
+        elif grouping.by == "relevant":
+            hint = "Name the ground truth and the runs, or group by a column of a file, such as queries.csv:language."
+        else:
             raise
-        raise KaratError(error.what, hint="Add the query texts, such as --texts queries.jsonl:text.") from None
+        raise KaratError(error.what, hint=hint) from None
 
 
 def _read_column(text: str, option: str) -> dict[str, Any]:

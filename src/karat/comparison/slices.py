@@ -9,6 +9,7 @@ from typing import Any
 
 from karat.comparison.compute import compare_uncorrected, correct_together
 from karat.comparison.exports import ComparisonExports
+from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, test_text
@@ -65,7 +66,7 @@ class ComparisonSlices(ComparisonExports):
             shown = ["" if labels[: at + 1] == previous[: at + 1] else label for at, label in enumerate(labels)]
             for label, comparison in self._every():
                 row = _same(comparison, pair)
-                power = comparison.powers[row.measure, row.system, row.baseline or ""]
+                power = _power(comparison, row)
                 baseline = comparison.systems[row.baseline or ""].combined(row.measure)
                 texts = [
                     *(shown if all_pairs else shown[:2]), label, f"{power.queries:,}",
@@ -110,19 +111,26 @@ class ComparisonSlices(ComparisonExports):
 
     def _in_groups(self, pair: ComparisonRow) -> list[str]:
         """A sentence per group with a significant difference, and one on the others, which says where it is worse."""
-        found, others, worse = [], [], []
+        if not _power(self.whole, pair).nonzero:
+            return []
+        found, same, others, worse = [], [], [], []
         for label, comparison in self.groups.items():
             row = _same(comparison, pair)
             if comparison.significant(row):
                 found.append(sentence_for(comparison, row, f" for {self.by}={label}"))
+            elif row.p is not None and not _power(comparison, row).nonzero:
+                same.append(label)
             elif row.p is not None:
                 others.append(label)
                 if row.difference and not row.is_improvement:
                     worse.append(f"{label} ({nonzero_text(row.difference, row.measure, '+')})")
+        systems = f"{pair.system} and {pair.baseline}"
         if others:
-            between = f"{pair.system} and {pair.baseline} on {pair.measure} for {self.by}={_listed(others)}"
+            between = f"{systems} on {pair.measure} for {self.by}={_listed(others)}"
             where_worse = f"; {pair.system} has the worse mean for {_listed(worse)}" if worse else ""
             found.append(f"no significant difference between {between}{where_worse}")
+        if same:
+            found.append(f"{systems} have the same {pair.measure} on all queries for {self.by}={_listed(same)}")
         return found
 
     @cached_property
@@ -176,17 +184,20 @@ def _tested_only(comparison: Comparison) -> Comparison:
     """The comparison without p and intervals of differences on very few queries."""
     rows = []
     for row in comparison.rows:
-        few = row.baseline is not None and (
-            comparison.powers[row.measure, row.system, row.baseline].queries < _MIN_QUERIES
-        )
+        few = row.baseline is not None and _power(comparison, row).queries < _MIN_QUERIES
         untested: dict[str, Any] = dict.fromkeys(("p", "p_corrected", "difference_low", "difference_high"))
         rows.append(replace(row, **untested) if few else row)
     return replace(comparison, rows=tuple(rows))
 
 
 def _is_hopeless(comparison: Comparison) -> bool:
-    """Whether so few queries differ that no difference could be significant."""
-    return all(power.minimum_p >= power.p_threshold for power in comparison.powers.values())
+    """Whether systems differ, but on so few queries that no difference could be significant."""
+    differing = [power for power in comparison.powers.values() if power.nonzero]
+    return bool(differing) and all(power.minimum_p >= power.p_threshold for power in differing)
+
+
+def _power(comparison: Comparison, row: ComparisonRow) -> Power:
+    return comparison.powers[row.measure, row.system, row.baseline or ""]
 
 
 def _same(comparison: Comparison, pair: ComparisonRow) -> ComparisonRow:
