@@ -143,6 +143,12 @@ def test_a_list_of_cutoffs_is_several_measures_in_every_spelling_and_collection(
     assert list(map(str, select_measures([text, "RR", nDCG @ 7]))) == [*selected, "RR", "nDCG@7"]
 
 
+def test_the_measures_of_a_set_are_in_the_order_of_their_names() -> None:
+    names = {"recip_rank", "map", "P_5,10", "bpref", "ndcg_cut.5"}
+    expected = ["P@5", "P@10", "Bpref", "AP", "nDCG@5", "RR"]
+    assert list(map(str, select_measures(names))) == list(map(str, select_measures(frozenset(names)))) == expected
+
+
 def test_the_names_that_trec_eval_uses_for_several_cutoffs_are_those_measures() -> None:
     cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
     assert list(select_measures("ndcg_cut")) == [nDCG @ k for k in cutoffs]

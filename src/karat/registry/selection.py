@@ -62,7 +62,8 @@ def listed_measures(measures: Measures) -> list[str | Measure]:
     if not isinstance(measures, Iterable):
         raise KaratError(f"{shown(measures)} is not a measure", hint=_HINT)
     listed: list[str | Measure] = []
-    for each in measures:
+    # A set of texts has another order in each process.
+    for each in sorted(measures, key=str) if isinstance(measures, set | frozenset) else measures:
         names = [each] if isinstance(each, Measure) else expand_names(str(each))
         require(names, f"{shown(each)} is not a measure", _HINT)
         listed += names
