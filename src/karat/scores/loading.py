@@ -143,7 +143,8 @@ def _from_json_lines(path: str) -> dict[str, Scores]:
 def _from_records(records: Sequence[Any], path: str, place: Callable[[int], str]) -> ScoreTable:
     """A table with a row per record; a field that a record lacks is null."""
     for at, record in enumerate(records):
-        require(isinstance(record, dict), f"{shown(record)} is not an object", _HINT, where=place(at))
+        if not isinstance(record, dict):
+            raise KaratError(f"{shown(record)} is not an object", where=place(at), hint=_HINT)
     names = dict.fromkeys(name for record in records for name in record)
     return ScoreTable(path, {name: [record.get(name) for record in records] for name in names}, place)
 

@@ -153,6 +153,8 @@ def _first_of(wanted: Sequence[str], names: Iterable[str]) -> str | None:
 
 def _number(value: Any) -> float | None:
     """The number in a cell, NaN if it is empty, and None if it is not a number. True counts as 1, and false as 0."""
+    if type(value) is float:  # first, because there may be millions
+        return value
     if value is None:
         return math.nan
     if isinstance(value, str):
