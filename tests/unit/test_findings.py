@@ -46,7 +46,7 @@ def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
 
 def test_of_many_cutoffs_the_share_of_unjudged_documents_is_given_at_the_lowest_and_the_highest() -> None:
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, "P@1,2,3,4").findings
-    assert str(finding) == "75% of the documents in the top 4 are unjudged."
+    assert str(finding) == "0% of the documents in the top 1 and 75% in the top 4 are unjudged."
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["x", "a", "y", "z"]}, "P@1,2,3,4").findings
     assert str(finding) == "100% of the documents in the top 1 and 75% in the top 4 are unjudged."
 

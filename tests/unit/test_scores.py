@@ -391,3 +391,7 @@ def test_no_content_of_a_file_leads_to_another_error_than_ours(
     path.write_bytes(content)
     with suppress(KaratError):
         assert str(SystemScores.load(path))
+
+
+def test_the_mean_of_huge_values_does_not_overflow() -> None:
+    assert Scores(("q", "r"), {"latency": np.array([1.7e308, 1.5e308])})["latency"] == pytest.approx(1.6e308)

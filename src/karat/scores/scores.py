@@ -115,7 +115,11 @@ class Scores(Exports):
         if not len(values):
             return None
         combine = combination(name)
-        total = math.fsum(before_mean(values, combine))
+        terms = before_mean(values, combine)
+        try:
+            total = math.fsum(terms)
+        except OverflowError:  # the sum is too large for a float, but the mean is not
+            return after_mean(math.fsum(terms / len(terms)), combine, len(terms))
         return total if combine == "sum" else after_mean(total / len(values), combine, len(values))
 
     @property
