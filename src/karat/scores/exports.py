@@ -98,12 +98,12 @@ class Exports(Tabular):
     def _rows(self, names: Names = "canonical") -> Rows:
         """A row per query."""
 
-    def table(self, level: float | None = None, digits: int = 4) -> Table:
+    def table(self, level: float | None = None, digits: int = 4, *, names: Names = "canonical") -> Table:
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
         from karat.scores.summary import check_digits, summary
 
         check_digits(digits)
-        return summary(self._by_system(), level, digits)
+        return summary(self._named(names), level, digits)
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical") -> str:
         """`to_dict()` as JSON, also written to a file if a path is given."""
@@ -115,13 +115,17 @@ class Exports(Tabular):
         table = self._arrow(names)
         write_whole(path, lambda file: _write_parquet(table, file))
 
-    def to_markdown(self, path: str | os.PathLike[str] | None = None, *, digits: int = 4) -> str:
+    def to_markdown(
+        self, path: str | os.PathLike[str] | None = None, *, digits: int = 4, names: Names = "canonical"
+    ) -> str:
         """The table that is printed, in Markdown; also written to a file if a path is given."""
-        return write_text(self.table(digits=digits).markdown(), path)
+        return write_text(self.table(digits=digits, names=names).markdown(), path)
 
-    def to_latex(self, path: str | os.PathLike[str] | None = None, *, digits: int = 4) -> str:
+    def to_latex(
+        self, path: str | os.PathLike[str] | None = None, *, digits: int = 4, names: Names = "canonical"
+    ) -> str:
         """The table that is printed, as a booktabs tabular; also written to a file if a path is given."""
-        return write_text(self.table(digits=digits).latex(), path)
+        return write_text(self.table(digits=digits, names=names).latex(), path)
 
     def save(self, path: str | os.PathLike[str], *, names: Names = "canonical") -> None:
         """Write all values to a .json, .csv or .parquet file, which `load` reads; a CSV file has only values."""
@@ -137,9 +141,13 @@ class Exports(Tabular):
 
     def _arrow(self, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per query, and with all else that is saved in its metadata."""
-        systems = {name: with_names(each, names) for name, each in self._by_system().items()}
-        about = {name: {"measures": list(each.measures), **_about(each)} for name, each in systems.items()}
+        systems = self._named(names).items()
+        about = {name: {"measures": list(each.measures), **_about(each)} for name, each in systems}
         return self._rows(names).arrow({"runs": about})
+
+    def _named(self, names: Names) -> dict[str, Scores]:
+        """The scores of each system, with the names of measures to export."""
+        return {name: with_names(each, names) for name, each in self._by_system().items()}
 
 
 def document(scores: Scores) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from karat.options import Names
 from karat.output.files import write_text
 from karat.registry.selection import Measures
 from karat.scores.exports import Exports, Rows, document, mean_rows, query_rows, to_pandas, to_polars
-from karat.scores.names import with_names
 from karat.scores.scores import Scores
 
 if TYPE_CHECKING:
@@ -162,9 +161,6 @@ class SystemScores(Exports, Mapping[str, Scores]):
 
     def _rows(self, names: Names = "canonical") -> Rows:
         return query_rows(self._named(names), named=True)
-
-    def _named(self, names: Names) -> dict[str, Scores]:
-        return {name: with_names(scores, names) for name, scores in self.systems.items()}
 
 
 def check_systems(systems: object) -> None:
