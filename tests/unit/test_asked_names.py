@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,13 @@ def test_a_name_of_several_measures_selects_their_columns() -> None:
         scores.only("nDCG@1,7")
 
 
+@pytest.mark.parametrize("name", ["map", "AP", "AP(rel=2)", AP])
+def test_bounds_are_of_the_measure_that_was_evaluated(name: Any) -> None:
+    found = of("map", rel=2).bounds(name)
+    assert (found.measure, found.mean) == ("AP(rel=2)", of("map").bounds("AP(rel=2)").mean)
+    assert of("map", rel=2).bounds("RR").measure == "RR"  # it was not evaluated
+
+
 @pytest.mark.parametrize("use", [Scores.__getitem__, Scores.column, Scores.nulls, Scores.interval, Scores.bounds])
 def test_one_measure_is_never_silently_the_first_of_several(use: Callable[[Scores, str], Any]) -> None:
     with pytest.raises(KaratError, match="'nDCG@1,5' stands for 2 measures, but one is needed"):
@@ -110,6 +118,10 @@ def test_a_name_that_means_two_columns_is_still_ambiguous() -> None:
     }
 
 
+def _first_cells(table: str, row: str) -> list[str]:
+    return re.findall(row, table.replace("\\_", "_"), re.MULTILINE)
+
+
 EXPORTS: dict[str, Callable[[Any, Any], list[str]]] = {
     "to_arrow": lambda scores, names: scores.to_arrow(names=names).column_names[1:],
     "to_pandas": lambda scores, names: list(scores.to_pandas(names=names).columns)[1:],
@@ -117,6 +129,8 @@ EXPORTS: dict[str, Callable[[Any, Any], list[str]]] = {
     "to_dict": lambda scores, names: list(scores.to_dict(names=names)["queries"][0])[1:],
     "to_json": lambda scores, names: list(json.loads(scores.to_json(names=names))["means"]),
     "to_csv": lambda scores, names: scores.to_csv(names=names).split("\n")[0].split(",")[1:],
+    "to_markdown": lambda scores, names: _first_cells(scores.to_markdown(names=names), r"^\| (\S+) \| [\d.]+ \|$"),
+    "to_latex": lambda scores, names: _first_cells(scores.to_latex(names=names), r"^(\S+) & [\d.]+ \\\\$"),
 }
 
 
@@ -133,6 +147,8 @@ def test_exports_have_canonical_names_unless_the_asked_ones_are_wanted(export: s
 
 def test_tables_of_several_systems_have_the_asked_names_too() -> None:
     systems = evaluate_runs(TRUTH, {"one": RUN, "two": RUN}, ["map", "num_ret"], rel=2)
+    assert systems.table(names="asked").header == ("run", "map", "num_ret")
+    assert "| map " in systems.to_markdown(names="asked")
     assert systems.to_csv(names="asked").split("\n")[0] == "run,map,num_ret"
     assert systems.to_csv(names="asked", per_query=True).split("\n")[0] == "run,query,map,num_ret"
     assert systems.to_arrow(names="asked").column_names == ["run", "map", "num_ret"]

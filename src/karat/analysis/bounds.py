@@ -111,7 +111,9 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
     all     0.7500   0.7500    1.0000          1
     RR if the 1 unjudged document were graded 0 or 1
     """
-    measure = measure.check() if isinstance(measure, Measure) else parse(str(measure))
+    if measure in scores:  # with rel=2, AP is AP(rel=2)
+        measure = parse(scores.column_name(measure))
+    measure = measure.check() if isinstance(measure, Measure) else parse(measure)
     effect = _effect(measure)
     evidence = _evidence(scores)
     if evidence.rules.ties in ("best", "worst"):
