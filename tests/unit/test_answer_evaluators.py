@@ -303,7 +303,7 @@ def test_a_generator_is_rejected_with_a_hint_and_not_consumed(evaluator: Any) ->
         ("EM@3", "EM takes no cut-off"),
         ("EM,TokenF1", "'EM,TokenF1' stands for 2 measures, but one is needed. Name one of them, such as EM"),
         ("", "'' is not a measure"),
-        (5, "unknown measure"),
+        (5, "5 is a number, not a measure"),
         (None, "unknown measure"),
     ],
 )

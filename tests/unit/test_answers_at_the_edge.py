@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from karat import KaratError, evaluate, evaluate_answers, evaluate_results
+from karat import KaratError, evaluate_answers, evaluate_results
 from karat.sources.answers import read_gold_answers, read_predicted_answers
 
 D: dict[str, Any] = {"query": "q", "truth": ["a"], "retrieved": ["a"]}
@@ -112,11 +112,6 @@ def test_arrow_dates_beyond_the_range_of_python_are_an_error() -> None:
 def test_unknown_fields_are_rejected_for_mappings_too() -> None:
     with pytest.raises(KaratError):
         evaluate_answers({"q": "a"}, {"q": "a"}, fields={"querry": "x"})
-
-
-def test_precision_without_a_cutoff_asks_for_one() -> None:
-    with pytest.raises(KaratError, match="P@"):
-        evaluate({"q": ["a"]}, {"q": ["a"]}, "precision")
 
 
 def test_unscored_answers_are_not_a_finding_if_measures_are_named() -> None:

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat import KaratError, evaluate, evaluate_answers, evaluate_results
+from karat import KaratError, Scores, evaluate, evaluate_answers, evaluate_results
 from karat.cli.systems import is_saved_scores
-from karat.sources.file_kinds import check_is_text
+from karat.file_kinds import check_is_text
 
 QRELS = b"q1 0 d1 1\n" * 3
 FRAME = pd.DataFrame({"query": ["q1"], "doc": ["d1"], "grade": [1]})
@@ -131,6 +131,24 @@ def test_a_table_of_documents_is_not_taken_for_saved_scores(tmp_path: Path) -> N
     for name in ("scores.parquet", "scores.csv", "scores.json"):
         getattr(scores, f"to_{name.rpartition('.')[2]}")(tmp_path / name)
         assert is_saved_scores(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".tsv"])
+def test_scores_say_what_a_binary_file_is(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"scores{suffix}"
+    path.write_bytes(b"PK\x03\x04" + bytes(100))
+    with pytest.raises(KaratError, match="this file is a ZIP archive; scores in CSV, TSV or JSON are text in UTF-8"):
+        Scores.load(path)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_judgments_in_json_are_not_taken_for_scores(indent: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "qrels.json"
+    path.write_text(json.dumps({"q1": {"d1": 1}, "q2": {"d7": 1, "d8": 0}}, indent=indent))
+    with pytest.raises(KaratError, match="a JSON object of queries and their documents, not scores"):
+        Scores.load(path)
+    path.write_text(json.dumps({"q1": {"cost": 1}, "q2": {"cost": 2, "latency": 0.5}, "q3": {}}, indent=indent))
+    assert Scores.load(path)["cost"] == 1.5
 
 
 def test_an_empty_file_name_is_an_error() -> None:

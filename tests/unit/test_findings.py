@@ -46,7 +46,7 @@ def test_the_share_of_unjudged_documents_is_given_at_each_cutoff() -> None:
 
 def test_of_many_cutoffs_the_share_of_unjudged_documents_is_given_at_the_lowest_and_the_highest() -> None:
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, "P@1,2,3,4").findings
-    assert str(finding) == "0% of the documents in the top 1 and 75% in the top 4 are unjudged."
+    assert str(finding) == "75% of the documents in the top 4 are unjudged."
     (finding,) = evaluate({"q": {"a": 1}}, {"q": ["x", "a", "y", "z"]}, "P@1,2,3,4").findings
     assert str(finding) == "100% of the documents in the top 1 and 75% in the top 4 are unjudged."
 
@@ -87,8 +87,7 @@ def test_a_finding_of_several_systems_is_one_line_with_the_number_of_each() -> N
     assert lines == [
         "note: queries missing from the run (scored 0): s0 3, s1 2, s2 1, s3 3, s4 2, s5 1, s6 3, s7 2, s8 1, s9 3,"
         ' s10 2, s11 1. To leave them out, use missing="skip" (--missing skip).',
-        "note: s1, s2, s3, s5, s6, s7, s9, s10, s11: 0% of the documents in the top 1 and 50% in the top 2 are"
-        " unjudged.",
+        "note: s1, s2, s3, s5, s6, s7, s9, s10, s11: 50% of the documents in the top 2 are unjudged.",
     ]
 
 

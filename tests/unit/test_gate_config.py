@@ -163,7 +163,9 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[gate.min]\nAP = " + "1" * 5000, "karat.toml: this is not valid TOML: "),
         ("[gate]\nmin = " + "[" * 5000, "karat.toml: tables are nested too deeply"),
         (b"[gate]\n\ntest = '\xff'", "karat.toml:3: the file is not UTF-8. Save the file as UTF-8."),
-        (b"\xff\xfe[\x00g\x00", "karat.toml:1: the file is not UTF-8"),
+        (b"\xff\xfe[\x00g\x00", "karat.toml: this file is text in UTF-16; TOML is read here"),
+        (b"PK\x03\x04", "karat.toml: this file is a ZIP archive; TOML is read here"),
+        ('{"gate": {}}', "karat.toml: this file is JSON; TOML is read here. Start with [gate.min]"),
     ],
 )  # fmt: skip
 def test_an_error_names_the_file_and_the_key(here: Path, text: str | bytes, message: str) -> None:

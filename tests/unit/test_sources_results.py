@@ -449,7 +449,8 @@ def test_an_object_on_several_lines_is_an_error_that_shows_how_to_convert_it(tex
     path = write(text)
     assert str(error_of(path)) == (
         f"{path}:1: this object does not end on its line. "
-        "Put each object on one line: jq -c . results.json > results.jsonl"
+        "Results have one object per line: jq -c . results.json > results.jsonl. Ground truth or a run in JSON is"
+        " read in Python: evaluate(json.load(file), ...)."
     )
 
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from karat.errors import KaratError, enumeration, first_few, plural
+from karat.errors import KaratError, enumeration, first_few
 from karat.judged import Judged
 from karat.matching.matchers import Matcher, Same
 from karat.ranking import Observations
 from karat.registry import Measure
 from karat.registry.names import format_value
-from karat.scores.finding import Finding, finding_about_queries
+from karat.scores.finding import Finding, counted_finding, finding_about_queries
 
 _LISTED = 3
 _BY_ID = Same()
@@ -160,7 +160,7 @@ def _nothing_retrieved(judged: Judged, observations: Observations, listed: int) 
 
 
 def _documents(code: str, count: int, noun: str, what: str) -> Finding | None:
-    return Finding(code, f"{plural(count, noun)} {what}", count) if count else None
+    return counted_finding(code, count, noun, what) if count else None
 
 
 def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
@@ -174,16 +174,19 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
     cutoffs = sorted({measure.cutoff for measure in affected if measure.cutoff})
     cutoffs = cutoffs if len(cutoffs) <= 3 else [cutoffs[0], cutoffs[-1]]
     known = judged.by_rank.graded(0)
-    shares: list[str] = []
+    shares: dict[str, str] = {}
     unjudged = 0
     for k in cutoffs or (None,):
         retrieved = int(judged.depth(k).sum())
         unjudged = retrieved - int(known.top(k).count().sum())
-        of = "" if shares else " of the documents"
-        shares.append(f"{_percent(unjudged / max(1, retrieved))}{of}{f' in the top {k}' if k else ''}")
+        shares[f"in the top {k}" if k else ""] = _percent(unjudged / max(1, retrieved))
     if not unjudged:
         return None
-    return Finding("unjudged", f"{enumeration(shares, 'and')} are unjudged", unjudged)
+    first, *others = ((share, where) for where, share in shares.items() if share != "0%")
+    texts = [" of the documents ".join(first).strip(), *map(" ".join, others)]
+    topic = f"unjudged documents {enumeration(list(shares), 'and')}".strip()
+    amount = enumeration(list(shares.values()), "and")
+    return Finding("unjudged", f"{enumeration(texts, 'and')} are unjudged", unjudged, topic=topic, amount=amount)
 
 
 def _percent(share: float) -> str:

@@ -15,6 +15,7 @@ from typing import Any, cast, get_args
 
 from karat.comparison import choose_method
 from karat.errors import KaratError, did_you_mean, require, shown
+from karat.file_kinds import PEEK, check_is_text
 from karat.gating.rules import KINDS, Kind, Rule, check_unique, rules_of
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Queries, Test, find_choice
@@ -96,6 +97,9 @@ def _parse(path: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise KaratError(f"cannot be read: {reason}", where=path) from None
+    check_is_text(raw[:PEEK], path, "TOML is read here")
+    if raw.lstrip()[:1] == b"{":
+        raise KaratError("this file is JSON; TOML is read here", where=path, hint=_START_HINT)
     try:
         # Editors on Windows may write a byte order mark.
         return tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))

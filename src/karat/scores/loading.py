@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import KaratError, enumeration, require, shown
+from karat.file_kinds import JSON_IN_PYTHON, PEEK, QUERIES_TO_DOCUMENTS, check_is_text
 from karat.output.delimited import unguarded
 from karat.scores.directions import with_lower_is_better
 from karat.scores.exports import METADATA
@@ -50,6 +51,9 @@ def read_scores(path: str | os.PathLike[str]) -> dict[str, Scores]:
         hint = f"Scores are read from {enumeration(SUFFIXES, 'and')} files."
         raise KaratError("the format is not known by the file's name", where=where, hint=hint)
     try:
+        if reader is not _from_parquet:
+            with open(where, "rb") as file:
+                check_is_text(file.read(PEEK), where, "scores in CSV, TSV or JSON are text in UTF-8")
         return reader(where)
     except FileNotFoundError:
         raise KaratError("no such file", where=where) from None
@@ -105,6 +109,10 @@ def _from_json(path: str) -> dict[str, Scores]:
         require(isinstance(name, str), f"the name is {shown(name)}, which is not text", where=path)
         return {name: _from_document(data, name, path)}
     if isinstance(data, dict) and data and all(isinstance(row, dict) for row in data.values()):
+        measures = [set(row) for row in data.values() if row]
+        if len(measures) > 1 and not set.intersection(*measures):
+            what = f"this file is {QUERIES_TO_DOCUMENTS}, not scores"
+            raise KaratError(what, where=path, hint=JSON_IN_PYTHON)
         data = [{"query": query, **row} for query, row in data.items()]
     if not isinstance(data, list):
         raise _not_scores(path, "it is not a list with an object per query")

@@ -134,18 +134,18 @@ def notes(runs: Mapping[str, Scores]) -> list[str]:
     by_topic: dict[str, dict[str, Finding]] = {}
     for system, scores in runs.items():
         for finding in (*scores.findings, *_nulls(scores)):
-            topic, _ = finding.topic_and_amount or (str(finding), "")
-            by_topic.setdefault(topic, {})[system] = finding
-    return [f"note: {_note(topic, found, len(runs))}" for topic, found in by_topic.items()]
+            by_topic.setdefault(finding.topic or str(finding), {})[system] = finding
+    return [f"note: {_note(found, len(runs))}" for found in by_topic.values()]
 
 
-def _note(topic: str, findings: Mapping[str, Finding], systems: int) -> str:
+def _note(findings: Mapping[str, Finding], systems: int) -> str:
     """The findings of systems on one topic, in one line."""
     texts = {str(finding): finding.hint for finding in findings.values()}
     if len(texts) == 1:
         prefix = "" if len(findings) == systems else f"{', '.join(findings)}: "
         return prefix + next(iter(texts))
-    amounts = [f"{system} {(finding.topic_and_amount or ('', ''))[1]}" for system, finding in findings.items()]
+    topic = next(iter(findings.values())).topic
+    amounts = [f"{system} {finding.amount}" for system, finding in findings.items()]
     return " ".join([f"{topic}: {', '.join(amounts)}.", *sorted({hint for hint in texts.values() if hint})])
 
 

@@ -144,7 +144,10 @@ def _not_an_object(line: bytes, what: str, where: str, first: bool, hint: str, c
         hint = "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
     elif first and cut and line.lstrip().startswith(b"{"):
         what = "this object does not end on its line"
-        hint = "Put each object on one line: jq -c . results.json > results.jsonl"
+        hint = (
+            "Results have one object per line: jq -c . results.json > results.jsonl. Ground truth or a run in JSON is"
+            " read in Python: evaluate(json.load(file), ...)."
+        )
     return KaratError(what, where=where, hint=hint)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, nearest, plural, shown
-from karat.sources.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
+from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
 from karat.sources.records import (
     ALIASES,
     Record,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from karat.errors import KaratError, did_you_mean
-from karat.sources.file_kinds import PEEK, check_is_text
+from karat.file_kinds import PEEK, check_is_text
 
 BLOCK_SIZE = 8 << 20
 LONGEST_LINE = 1 << 20

@@ -21,10 +21,10 @@ import pyarrow.csv as csv
 from numpy.typing import NDArray
 
 from karat.errors import KaratError, plural, shown
+from karat.file_kinds import not_trec
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
 from karat.sources.containers import Batch, ScoredRows
-from karat.sources.file_kinds import not_trec
 from karat.sources.grouping import group_by_query, group_consecutive
 from karat.sources.text_file import BOM, Block, Progress, TextFile
 

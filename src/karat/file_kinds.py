@@ -48,11 +48,11 @@ _PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 _TAR_AT = 257
 
 
-def check_is_text(start: bytes, where: str) -> None:
-    """Reject a file that is no text, or an HTML page, judging by its first bytes."""
+def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read here, plain or gzipped") -> None:
+    """Reject a file that is no text, or an HTML page, judging by its first bytes; `wanted` says what is read."""
     kind, hint = _recognized(start)
     if kind:
-        raise KaratError(f"this file is {kind}; text in UTF-8 is read here, plain or gzipped", where=where, hint=hint)
+        raise KaratError(f"this file is {kind}; {wanted}", where=where, hint=hint)
 
 
 def _recognized(start: bytes) -> tuple[str, str]:
