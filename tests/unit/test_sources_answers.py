@@ -229,7 +229,7 @@ def test_a_frame_longer_than_a_batch_is_read_completely() -> None:
     assert golds == {f"q{at}": (f"a{at}",) for at in range(25_000)}
 
 
-@pytest.mark.parametrize("name", ["query", "id", "query_id", "question_id", "qid", "question"])
+@pytest.mark.parametrize("name", ["query", "id", "query_id", "question_id", "qid", "question", "_id"])
 def test_the_question_may_have_several_field_names(name: str) -> None:
     assert read_gold_answers([{name: "q", "gold_answers": "a"}]) == {"q": ("a",)}
 
@@ -473,7 +473,7 @@ def test_an_answer_in_a_table_may_be_as_long_as_pythons_csv_module_allows(write:
 
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 # A mapping with questions of these names would look like a record.
-FIELD = {"query", "id", "query_id", "question_id", "qid", "question", "data"}
+FIELD = {"query", "id", "query_id", "question_id", "qid", "question", "_id", "data"}
 QUESTION = ANY.filter(lambda text: text not in FIELD)
 ANSWERS = st.one_of(st.none(), ANY, st.lists(ANY, unique=True))
 

@@ -11,12 +11,13 @@ from typing import Any
 from karat.cli.files import split_column
 from karat.cli.output import Output, print_report
 from karat.comparison import Comparison
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, require, shown
 from karat.scores import Scores
-from karat.sources.answer_rows import read_answer_rows
+from karat.sources.answer_rows import HINT, read_answer_rows
 from karat.sources.text_file import TextFile
 
 _BUILT_IN = ("length", "relevant")
+_COLUMN_HINT = "A value for each query is read from CSV, TSV, JSON or JSON lines with a column of query ids."
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,9 @@ def _with_options(grouping: Grouping) -> Iterator[None]:
         elif grouping.by == "relevant":
             hint = "Name the ground truth and the runs, or group by a column of a file, such as queries.csv:language."
         else:
-            raise
+            # The parameters of Python have the names of the options.
+            what = f"--{error.what}" if error.what.startswith(("by ", "texts ")) else error.what
+            raise KaratError(what, where=error.where, hint=error.hint) from None
         raise KaratError(error.what, hint=hint) from None
 
 
@@ -98,9 +101,12 @@ def _read_column(text: str, option: str) -> dict[str, Any]:
                 what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
                 raise KaratError(what, where=place, hint="Give each query one value.")
     except KaratError as error:
-        # The option --field, which hints mention last, does not apply here.
-        hint = re.sub(r"[^.]*--field.*", "", error.hint or "")
+        # The option --field, which hints mention last, does not apply here, and these are no answers.
+        hint = re.sub(r"[^.]*--field.*", "", (error.hint or "").replace(HINT["answer"], _COLUMN_HINT))
         raise KaratError(error.what, where=error.where, hint=hint or None) from None
+    require(values, "the file contains no queries", _COLUMN_HINT, where=file)
+    if any(isinstance(value, Mapping) and name in value for value in values.values()):  # {query: {column: value}}
+        values = {query: value.get(name) if isinstance(value, Mapping) else value for query, value in values.items()}
     known = [value for value in values.values() if value is not None]
     with suppress(ValueError):
         if option == "--by" and all(isinstance(value, str) for value in known):

@@ -16,7 +16,7 @@ FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
 # The names that other systems use for these fields.
 ALIASES = {
-    "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input"),
+    "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input", "_id"),
     "truth": (
         "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
     ),
