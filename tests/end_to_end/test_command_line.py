@@ -444,7 +444,9 @@ def test_runs_are_shown_in_the_order_of_a_measure(folder: Path) -> None:
         "good",
         "poor",
     ]
-    assert "no 'P@5'. The measures are AP, RR." in refused(run_here(folder, *words, "--sort", "P@5"))
+    assert "--sort 'P@5' is not a measure of the scores. The measures are AP, RR." in refused(
+        run_here(folder, *words, "--sort", "P@5")
+    )
 
 
 # Bad input.

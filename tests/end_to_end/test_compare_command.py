@@ -440,7 +440,7 @@ def test_digits_and_the_order_of_the_runs_are_chosen(karat: Karat) -> None:
     assert "+0.11 [-0.0085, 0.25]" in lines[2].replace("-0.01,", "-0.0085,")
     assert " 0.553$" in good(karat(*words, "--digits", "3", "--format", "latex"))
     assert "--digits applies to table" in refused(karat(*words, "--digits", "3", "--format", "csv"))
-    assert "these scores have no 'AP'" in refused(karat(*words, "--sort", "AP"))
+    assert "--sort 'AP' is not a measure of the scores" in refused(karat(*words, "--sort", "AP"))
     assert "--digits 99 is not a number of decimals" in refused(karat(*words, "--digits", "99"))
 
 

@@ -247,3 +247,23 @@ def test_options_that_no_rule_uses_are_refused(folder: Path, run: Run) -> None:
     done = run("truth.qrels", "good.trec", "--min", "AP=0.1", "--significant")
     assert (done.returncode, done.stdout) == (2, "")
     assert "significant has no effect without a max-drop rule" in done.stderr
+
+
+def test_a_configuration_file_needs_a_name(run: Run) -> None:
+    done = run("truth.qrels", "good.trec", "--config", "")
+    assert (done.returncode, "the name of the configuration file is empty" in done.stderr) == (2, True)
+
+
+def test_a_gate_is_forced_on_the_command_line_only(folder: Path, run: Run) -> None:
+    (folder / "karat.toml").write_text("[gate]\nforce = true\n")
+    done = run("truth.qrels", "good.trec")
+    assert (done.returncode, "karat.toml: gate.force: this is not a key. Use --force on the" in done.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_a_run_without_ground_truth_is_not_told_to_use_another_command(folder: Path, run: Run) -> None:
+    (folder / "scores.csv").write_text("query,AP\nq1,1\n")
+    done = run("scores.csv", "--max-drop", "AP=0.1", "--baseline", "truth.qrels")
+    assert (done.returncode, "Name the ground truth before the runs." in done.stderr) == (2, True)

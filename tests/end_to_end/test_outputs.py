@@ -123,11 +123,17 @@ def test_a_file_of_a_column_and_the_column_may_contain_colons(folder: Path) -> N
         assert (done.returncode, "is also an input" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("target", [".", "''", "new/", "nowhere/scores.csv", "run.trec/scores.csv", "read-only.csv"])
+@pytest.mark.parametrize("target", [".", "new/", "nowhere/scores.csv", "run.trec/scores.csv", "read-only.csv"])
 def test_an_output_that_cannot_be_written_is_rejected_before_anything_is_read(target: str, folder: Path) -> None:
     (folder / "read-only.csv").touch(0o400)
     if target == "read-only.csv" and os.access(folder / target, os.W_OK):
         pytest.skip("root may write to every file")
-    done = run_here(folder, "evaluate", "missing.qrels", "run.trec", "-o", target.strip("'"))
+    done = run_here(folder, "evaluate", "missing.qrels", "run.trec", "-o", target)
     assert done.returncode == 2
     assert f"{target}: cannot be written: " in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_output_needs_a_name(name: str, folder: Path) -> None:
+    done = run_here(folder, *COMMANDS[name], "-o", "")
+    assert (done.returncode, done.stderr) == (2, "karat: the name of the output file is empty. Name a file.\n")

@@ -122,6 +122,15 @@ def test_a_wrong_name_is_refused_with_the_columns(karat: Karat, tmp_path: Path) 
     assert "--lower-is-better applies to saved scores" in error
 
 
+def test_a_gate_says_where_a_wrong_direction_was_given(karat: Karat, tmp_path: Path) -> None:
+    words = ("gate", "old.csv", "--min", "passed=0")
+    error = refused(karat(*words, "--lower-is-better", "latency"))
+    assert "karat: --lower-is-better 'latency' is not a measure of the scores. Did you mean latency (ms)?" in error
+    (tmp_path / "karat.toml").write_text('[gate]\nlower-is-better = ["latency"]\n')
+    assert "karat.toml: gate.lower-is-better 'latency' is not a measure" in refused(karat(*words))
+    assert "karat: --lower-is-better 'speed'" in refused(karat(*words, "--lower-is-better", "speed"))
+
+
 def test_a_run_and_a_file_with_more_columns_are_compared_on_what_they_share(karat: Karat, tmp_path: Path) -> None:
     (tmp_path / "t.qrels").write_text("q1 0 a 1\nq2 0 a 1\n")
     (tmp_path / "r.trec").write_text("q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\n")

@@ -107,4 +107,4 @@ def test_a_saved_safe_file_is_compared_with_a_run(folder: Path) -> None:
 
 def test_safe_csv_without_csv_is_an_error(folder: Path) -> None:
     done = run_here(folder, "evaluate", "truth", "=a.trec", "--safe-csv", "-o", "out.json")
-    assert (done.returncode, "--safe-csv has no effect on json" in done.stderr) == (2, True)
+    assert (done.returncode, "--safe-csv has no effect on the format json" in done.stderr) == (2, True)

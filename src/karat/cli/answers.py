@@ -70,7 +70,7 @@ def command(
 ) -> None:
     """Evaluate predicted answers against gold answers. Several files of predictions are shown in one table."""
     from karat.cli.models import with_findings, with_static_model
-    from karat.cli.output import Output, check_output, print_scores
+    from karat.cli.output import Output, check_output, check_sort, print_scores
     from karat.cli.systems import parse_fields, run_names
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
@@ -93,4 +93,5 @@ def command(
         for name, path in by_name.items()
     }
     found = SystemScores(with_findings(scores, findings))
+    check_sort(sort, found)
     print_scores(found if sort is None else found.sorted(sort), output)

@@ -88,7 +88,7 @@ def command(
     """Compare systems query by query: differences, confidence intervals and significance tests."""
     from functools import partial
 
-    from karat.cli.output import Output, check_output, print_report
+    from karat.cli.output import Output, check_output, check_sort, print_report
     from karat.cli.slices import print_comparison, read_grouping
     from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison import choose_method, compare_with
@@ -112,6 +112,7 @@ def command(
         raise KaratError(
             "a comparison needs at least two systems", hint="Add another one: karat compare TRUTH RUN RUN."
         )
+    check_sort(sort, systems)
     comparison = compare_with(method, systems, baseline, sort=sort)
     if grouping is not None:
         print_comparison(comparison, grouping, output)

@@ -56,7 +56,7 @@ def command(
 ) -> None:
     """Evaluate runs against ground truth. Several runs are shown in one table."""
     from karat.cli.bounds import print_bounds
-    from karat.cli.output import Output, check_output, print_scores
+    from karat.cli.output import Output, check_output, check_sort, print_scores
     from karat.cli.slices import print_slices, read_grouping
     from karat.cli.systems import Evaluation, load_systems
     from karat.errors import KaratError
@@ -77,6 +77,7 @@ def command(
     check_output(output)
     grouping = read_grouping(by, texts)
     systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields)))
+    check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
     if bounds:
         print_bounds(scores, output)

@@ -163,6 +163,7 @@ def _checked(
         with_relevance_threshold,
     )
     from karat.matching.matchers import matcher_of
+    from karat.scores.directions import with_lower_is_better
 
     rel = evaluation.options["rel"]
     rules = merge_rules(
@@ -191,7 +192,12 @@ def _checked(
     systems = files.load()
     run, *others = (scores.without_evidence() for scores in with_findings(systems, findings).values())
     _check_inputs(paths, len(others), len(evaluated))
-    outcome = gate(run, rules, next(iter(others), None) if saved is None else saved, **test_options)
+    lower, parameter = test_options["lower_is_better"], "--lower-is-better"
+    if in_file is not None and lower is in_file.options.get("lower_is_better"):
+        parameter = f"{in_file.file}: {in_file.table}.lower-is-better"
+    run = with_lower_is_better({"": run}, lower, parameter)[""]
+    before_scores = next(iter(others), None) if saved is None else saved
+    outcome = gate(run, rules, before_scores, **{**test_options, "lower_is_better": ()})
     return replace(outcome, origin=_origin(in_file, given))
 
 

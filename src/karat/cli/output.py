@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.cli.terminal import print_data, print_error, print_table, print_text
-from karat.errors import KaratError, printable, require
+from karat.errors import KaratError, printable, require, shown
 from karat.options import Names
 from karat.output.delimited import delimited
 from karat.output.files import write_text
@@ -81,7 +81,7 @@ def check_output(output: Output) -> None:
         raise KaratError(f"confidence intervals per query cannot be written as {form}", hint="Leave out --ci.")
     if output.safe_csv:
         hint = "Write CSV or TSV, or leave it out."
-        require(form in ("csv", "tsv"), f"--safe-csv has no effect on {form}", hint, where=file)
+        require(form in ("csv", "tsv"), f"--safe-csv has no effect on the format {form}", hint, where=file)
     if file is None:
         return
     suffix = PurePath(file).suffix.lower()
@@ -90,6 +90,13 @@ def check_output(output: Output) -> None:
         raise KaratError(f"the format of {suffix} files is not known", where=file, hint=hint)
     if form == "parquet":
         require(output.is_scores, "a Parquet file can contain only scores", "Use .csv, .json or .md.", where=file)
+
+
+def check_sort(sort: str | None, systems: Mapping[str, Scores]) -> None:
+    """Reject a measure that no system has."""
+    if sort is not None and not any(sort in scores for scores in systems.values()):
+        hint = f"The measures are {', '.join(dict.fromkeys(name for scores in systems.values() for name in scores))}."
+        raise KaratError(f"--sort {shown(sort)} is not a measure of the scores", hint=hint)
 
 
 def print_scores(scores: Mapping[str, Scores], output: Output) -> None:

@@ -276,7 +276,7 @@ def _first_line(path: str) -> bytes:
 
 
 def _evaluate_results(results: TextFile, names: Sequence[str], **options: Any) -> Scores:
-    hint = "Name the ground truth first, as in karat compare TRUTH RUN RUN."
+    hint = "Name the ground truth before the runs."
     what = "this file contains neither results nor saved scores, and a run needs ground truth"
     require(is_results(results), what, hint, where=results.name)
     return evaluate_results(results, names or None, **options)

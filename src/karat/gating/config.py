@@ -87,6 +87,7 @@ def _table(path: str) -> tuple[tuple[str, ...], object]:
 
 def _parse(path: str) -> dict[str, Any]:
     """The content of a TOML file."""
+    require(path, "the name of the configuration file is empty", "Name a karat.toml or pyproject.toml.")
     try:
         raw = Path(path).read_bytes()
     except FileNotFoundError:
@@ -139,6 +140,7 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     for key, value in data.items():
         where = _where(path, (*head, key))
         hint = f"{did_you_mean(key, _KEYS)} The keys are {', '.join(_KEYS)}.".strip()
+        require(key != "force", "this is not a key", "Use --force on the command line, for one run.", where=where)
         require(key in _KEYS, "unknown key", hint, where=where)
         if key in KINDS:
             continue

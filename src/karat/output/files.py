@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from karat.errors import KaratError
+from karat.errors import KaratError, require
 
 if sys.platform != "win32":
     import fcntl
@@ -76,12 +76,13 @@ def _errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise KaratError(f"cannot be written: {error.strerror or error}", where=os.fspath(path) or "''") from None
+        raise KaratError(f"cannot be written: {error.strerror or error}", where=os.fspath(path)) from None
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """The file that a path leads to. With a slash at its end, or empty, it leads to a folder."""
-    if os.fspath(path).endswith(("/", os.sep)) or not os.fspath(path):
+    """The file that a path leads to. With a slash at its end, it leads to a folder."""
+    require(os.fspath(path), "the name of the output file is empty", "Name a file.")
+    if os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     return Path(os.path.realpath(path))
 
