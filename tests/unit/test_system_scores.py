@@ -167,6 +167,8 @@ def test_a_measure_with_the_name_of_another_column_cannot_be_exported() -> None:
     scores = Scores(("q",), {"query": np.array([1.0])})
     with pytest.raises(KaratError, match="a measure is called query"):
         scores.to_csv()
+    with pytest.raises(KaratError, match="a measure is called query"):
+        scores.to_json()
     with pytest.raises(KaratError, match="a measure is called run"):
         SystemScores({"a": Scores(("q",), {"run": np.array([1.0])})}).to_pandas()
 

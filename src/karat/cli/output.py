@@ -224,8 +224,8 @@ def _document(scores: Scores, output: Output) -> dict[str, Any]:
 def _records(scores: Mapping[str, Scores], output: Output) -> list[dict[str, object]]:
     """A record per run or per query; a record per query names its run if there are several."""
     if output.per_query:
-        return query_rows(scores, named=len(scores) > 1).records
-    records = mean_rows(scores).records
+        return query_rows(scores, named=len(scores) > 1).records()
+    records = mean_rows(scores).records()
     if output.level is not None:
         for of_run, record in zip(scores.values(), records, strict=True):
             for measure, ends in of_run.intervals(output.level).items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from karat.output.delimited import delimited
 from karat.output.files import write_text
 from karat.output.tables import Table, Tabular
-from karat.scores.exports import Rows, to_pandas, to_polars
+from karat.scores.exports import arrow_table, to_pandas, to_polars
 from karat.scores.summary import DIGITS
 
 if TYPE_CHECKING:
@@ -56,11 +56,13 @@ class ComparisonExports(Tabular):
         import pyarrow as pa
 
         records = self.records()
-        texts = tuple(name for name in records[0] if name in _TEXTS)
-        table = Rows(texts, tuple(name for name in records[0] if name not in _TEXTS), records).arrow()
-        table = table.select(list(records[0]))
-        kinds = dict.fromkeys(_COUNTS, pa.int64()) | dict.fromkeys(_FLAGS, pa.bool_())
-        return table.cast(pa.schema([field.with_type(kinds.get(field.name, field.type)) for field in table.schema]))
+        kinds = {
+            **dict.fromkeys(records[0], pa.float64()),
+            **dict.fromkeys(_TEXTS, pa.string()),
+            **dict.fromkeys(_COUNTS, pa.int64()),
+            **dict.fromkeys(_FLAGS, pa.bool_()),
+        }
+        return arrow_table({name: [record[name] for record in records] for name in records[0]}, kinds)
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas data frame; what a row does not have, such as the p of a baseline, is NaN."""

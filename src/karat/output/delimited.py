@@ -20,6 +20,8 @@ def delimited(header: Sequence[str], rows: Iterable[Sequence[object]], delimiter
 
 def _field(value: object, delimiter: str, safe: bool) -> str:
     text = "" if value is None else str(value)
+    if isinstance(value, float) and delimiter not in text:  # first, because there may be millions
+        return text
     if safe and isinstance(value, str) and _is_formula(text):
         text = f"'{text}"
     # Python's csv writer does not quote a carriage return, which its reader then takes for the end of a line. Readers

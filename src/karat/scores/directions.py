@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from karat.errors import KaratError, did_you_mean, enumeration, require
 from karat.measures import meanings
+from karat.scores.names import all_measures
 
 if TYPE_CHECKING:
     from karat.scores.scores import Scores
@@ -24,7 +25,7 @@ def with_lower_is_better(
 ) -> dict[str, Scores]:
     """The systems, with lower values of these columns declared to be better; `parameter` is for messages."""
     listed = [names] if isinstance(names, str) else list(names)
-    columns = list(dict.fromkeys(name for scores in systems.values() for name in scores.measures))
+    columns = all_measures(systems)
     for name in listed:
         if name not in columns:
             near = did_you_mean(name, columns) if isinstance(name, str) else ""

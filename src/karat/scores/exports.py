@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from karat.errors import KaratError, require, shown
+from karat.judged import Floats
 from karat.options import Names
 from karat.output.delimited import delimited
 from karat.output.files import write_text, write_whole
 from karat.output.tables import Table, Tabular
-from karat.scores.names import with_names
+from karat.scores.names import all_measures, with_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,57 +33,70 @@ METADATA = b"karat"
 
 @dataclass(frozen=True)
 class Rows:
-    """Scores as a table for programs: records with the same labels, and with a value or None for each measure."""
+    """Scores as a table for programs: columns of labels, and a column of numbers per measure, where NaN is null."""
 
-    labels: tuple[str, ...]
-    measures: tuple[str, ...]
-    records: list[dict[str, object]]
+    labels: Mapping[str, Sequence[str]]
+    measures: Mapping[str, Floats]
+
+    def records(self) -> list[dict[str, object]]:
+        """A record per row; null is None."""
+        header = self._header
+        return [dict(zip(header, row, strict=True)) for row in self._rows()]
 
     def csv(self, *, safe: bool = False) -> str:
-        """A line per record, with all digits."""
-        rows = ([record.get(name) for name in self.header] for record in self.records)
-        return delimited(self.header, rows, ",", safe=safe)
+        """A line per row, with all digits."""
+        return delimited(self._header, self._rows(), ",", safe=safe)
 
     def arrow(self, about: object = None) -> pa.Table:
         """An Arrow table, with more about the scores in its metadata."""
         import pyarrow as pa
 
-        kinds = dict.fromkeys(self.header, pa.float64()) | dict.fromkeys(self.labels, pa.string())
-        try:
-            columns = [pa.array([record.get(name) for record in self.records], kinds[name]) for name in self.header]
-            table = pa.table(columns, names=self.header)
-        except UnicodeEncodeError as error:
-            what = f"{shown(error.object)} is not valid Unicode, so Arrow and Parquet cannot contain it"
-            raise KaratError(what, hint="Use to_json, or a .json file.") from None
+        kinds = dict.fromkeys(self._header, pa.float64()) | dict.fromkeys(self.labels, pa.string())
+        table = arrow_table({**self.labels, **self.measures}, kinds)
         return table if about is None else table.replace_schema_metadata({METADATA: json.dumps(about)})
 
     @property
-    def header(self) -> list[str]:
+    def _header(self) -> list[str]:
         """The names of all columns."""
-        for name in set(self.labels).intersection(self.measures):
+        for name in self.labels.keys() & self.measures.keys():
             what = f"a measure is called {name}, which is the name of another column"
             raise KaratError(what, hint="Rename the measure.")
         return [*self.labels, *self.measures]
 
+    def _rows(self) -> Iterable[tuple[object, ...]]:
+        return zip(*self.labels.values(), *map(nullable, self.measures.values()), strict=True)
+
+
+def arrow_table(columns: Mapping[str, Sequence[object] | Floats], kinds: Mapping[str, pa.DataType]) -> pa.Table:
+    """An Arrow table with columns of these types; None and NaN are null."""
+    import pyarrow as pa
+
+    try:
+        arrays = [pa.array(values, kinds[name], from_pandas=True) for name, values in columns.items()]
+    except UnicodeEncodeError as error:
+        what = f"{shown(error.object)} is not valid Unicode, so Arrow and Parquet cannot contain it"
+        raise KaratError(what, hint="Use to_json, or a .json file.") from None
+    return pa.table(arrays, names=list(columns))
+
 
 def mean_rows(systems: Mapping[str, Scores]) -> Rows:
     """A row per system: its values over all queries."""
-    records: list[dict[str, object]] = [{"run": name, **scores.means} for name, scores in systems.items()]
-    return Rows(("run",), _measures(systems), records)
+    means = [scores.means for scores in systems.values()]
+    columns = {name: np.array([each.get(name) for each in means], np.float64) for name in all_measures(systems)}
+    return Rows({"run": list(systems)}, columns)
 
 
 def query_rows(systems: Mapping[str, Scores], *, named: bool) -> Rows:
     """A row per query, with the name of its system if there may be several."""
-    records: list[dict[str, object]] = [
-        {**({"run": name} if named else {}), "query": query, **values}
-        for name, scores in systems.items()
-        for query, values in scores.per_query.items()
-    ]
-    return Rows(("run", "query") if named else ("query",), _measures(systems), records)
-
-
-def _measures(systems: Mapping[str, Scores]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for scores in systems.values() for name in scores.measures))
+    runs = [name for name, scores in systems.items() for _ in scores.queries]
+    queries = [query for scores in systems.values() for query in scores.queries]
+    columns = {
+        name: np.concatenate(
+            [scores.values.get(name, np.full(len(scores.queries), np.nan)) for scores in systems.values()]
+        )
+        for name in all_measures(systems)
+    }
+    return Rows({**({"run": runs} if named else {}), "query": queries}, columns)
 
 
 class Exports(Tabular):
@@ -155,7 +171,7 @@ def document(scores: Scores) -> dict[str, Any]:
     return {
         "name": scores.name,
         "means": scores.means,
-        "queries": [{"query": query, **values} for query, values in scores.per_query.items()],
+        "queries": query_rows({scores.name: scores}, named=False).records(),
         **_about(scores),
     }
 
@@ -178,6 +194,11 @@ def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
     with pq.ParquetWriter(file, table.schema, store_schema=False) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata(table.schema.metadata)
+
+
+def nullable(column: Floats) -> list[float | None]:
+    """The values of a column, with None for null."""
+    return [None if value != value else value for value in column.tolist()]
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

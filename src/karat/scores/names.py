@@ -19,15 +19,19 @@ if TYPE_CHECKING:
 class QueryValues(dict[str, float | None]):
     """The values of a query by the names of the columns; every other name of a measure finds its value too."""
 
-    __slots__ = ("_column",)
+    __slots__ = ("column_name",)
+    column_name: Callable[[str | Measure], str]
 
-    def __init__(self, values: Iterable[tuple[str, float | None]], column: Callable[[str | Measure], str]) -> None:
-        super().__init__(values)
-        self._column = column
+    @classmethod
+    def of(cls, values: Iterable[tuple[str, float | None]], column_name: Callable[[str | Measure], str]) -> QueryValues:
+        """The values by the names of their columns; `column_name` finds the column of any other name."""
+        found = cls(values)  # without an __init__ of its own: there may be millions
+        found.column_name = column_name
+        return found
 
     def __missing__(self, measure: Any) -> float | None:
         try:
-            column = self._column(measure)
+            column = self.column_name(measure)
         except KaratError as error:
             raise KeyError(measure) from error
         if column == measure:  # it was deleted
@@ -79,12 +83,17 @@ def _columns_asked_as(canonical: Collection[str], columns: Iterable[str], asked:
     return list(dict.fromkeys(found))
 
 
+def all_measures(systems: Mapping[str, Scores]) -> tuple[str, ...]:
+    """The measures that any of the systems has."""
+    return tuple(dict.fromkeys(name for scores in systems.values() for name in scores.measures))
+
+
 def listed_columns(measures: Measures, systems: Mapping[str, Scores]) -> list[str | Measure]:
     """Measures one by one; a text that is the name of a column is that column, whatever it contains."""
     given = [measures] if isinstance(measures, str | Measure) else measures
     if not isinstance(given, Iterable):
         return listed_measures(measures)
-    columns = {name for scores in systems.values() for name in scores.measures}
+    columns = all_measures(systems)
     return [one for each in given for one in ([each] if each in columns else listed_measures([each]))]
 
 

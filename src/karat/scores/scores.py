@@ -21,7 +21,7 @@ from karat.registry.registry import several_measures
 from karat.registry.selection import Measures
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.directions import registered_direction
-from karat.scores.exports import Exports, Rows, document, query_rows, to_pandas, to_polars
+from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
 from karat.scores.names import QueryValues, find_column, with_names
@@ -130,11 +130,11 @@ class Scores(Exports):
     @cached_property
     def per_query(self) -> dict[str, dict[str, float | None]]:
         """The values of each query; None is null. A measure can be looked up by any of its names."""
-        columns = [_nullable(column) for column in self.values.values()]
+        columns = [nullable(column) for column in self.values.values()]
         rows = zip(*columns, strict=True) if columns else [()] * len(self.queries)
         column = cache(self.column_name)
         return {
-            query: QueryValues(zip(self.values, row, strict=True), column)
+            query: QueryValues.of(zip(self.values, row, strict=True), column)
             for query, row in zip(self.queries, rows, strict=True)
         }
 
@@ -332,7 +332,3 @@ class Scores(Exports):
 
 def _all_null(measure: str) -> KaratError:
     return KaratError(f"{measure} has no value for any query")
-
-
-def _nullable(column: Floats) -> list[float | None]:
-    return [None if value != value else value for value in column.tolist()]

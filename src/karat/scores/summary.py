@@ -11,6 +11,7 @@ from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination
 from karat.scores.finding import Finding, finding_about_queries
+from karat.scores.names import all_measures
 
 DIGITS = 4
 """the number of decimals in a table"""
@@ -102,7 +103,7 @@ def _columns(runs: Mapping[str, Scores], level: float | None, digits: int) -> di
     """The cells of each measure, by system."""
     intervals = {system: {} if level is None else scores.intervals(level) for system, scores in runs.items()}
     columns = {}
-    for name in dict.fromkeys(name for scores in runs.values() for name in scores.measures):
+    for name in all_measures(runs):
         values = {system: scores.combined(name) if name in scores.values else None for system, scores in runs.items()}
         best = _best(values, name, runs)
         columns[name] = {

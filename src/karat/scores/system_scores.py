@@ -14,6 +14,7 @@ from karat.options import Names
 from karat.output.files import write_text
 from karat.registry.selection import Measures
 from karat.scores.exports import Exports, Rows, document, mean_rows, query_rows, to_pandas, to_polars
+from karat.scores.names import all_measures
 from karat.scores.scores import Scores
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of all measures that a system has a value of."""
-        return mean_rows(self.systems).measures
+        return all_measures(self.systems)
 
     @property
     def means(self) -> dict[str, dict[str, float | None]]:
