@@ -38,7 +38,7 @@ def unguarded(rows: list[list[str]]) -> list[list[str]]:
     >>> unguarded([["query", "AP"], ["'=a", "-0.5"]]), unguarded([["query", "AP"], ["'=a", "1"], ["=a", "1"]])
     ([['query', 'AP'], ['=a', '-0.5']], [['query', 'AP'], ["'=a", '1'], ['=a', '1']])
     """
-    if not any(cell.startswith("'") for row in rows for cell in row):
+    if not any(cell[:1] == "'" for row in rows for cell in row):
         return rows
     if any(_is_formula(cell) and not cell.startswith("'") for row in rows for cell in row):
         return rows

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,12 @@ class ScoreTable:
             raise self._without_queries(run)
         queries = self._texts(query)
         rows: dict[str, list[int]] = {name: [] for name in self.about} or ({} if run else {"": []})
-        require(run or len(rows) == 1, "the column run is missing", "Save the scores again.", where=self.where)
-        for at, name in enumerate(self._texts(run) if run else [*rows] * len(queries)):
-            rows.setdefault(name, []).append(at)
+        if run:
+            for at, name in enumerate(self._texts(run)):
+                rows.setdefault(name, []).append(at)
+        else:
+            require(len(rows) == 1, "the column run is missing", "Save the scores again.", where=self.where)
+            rows = {name: list(range(len(queries))) for name in rows}
         require(rows, "this file has no rows", where=self.where)
         values = {name: self._numbers(name) for name in self.columns if name not in (query, run)}
         return {name: self._system(name, queries, places, values) for name, places in rows.items()}
@@ -71,11 +75,11 @@ class ScoreTable:
         hint = f"The columns are {', '.join(map(shown, self.columns))}."
         require(columns or self.about, "no column contains scores", hint, where=self.where)
         own = [queries[at] for at in rows]
-        for query, times in Counter(own).items():
-            if times > 1:
-                of_system = f" of {name}" if name else ""
-                hint = "Each query has one row."
-                raise KaratError(f"query {query}{of_system} appears {times} times", where=self.where, hint=hint)
+        if len(set(own)) < len(own):
+            query, times = Counter(own).most_common(1)[0]
+            of_system = f" of {name}" if name else ""
+            hint = "Each query has one row."
+            raise KaratError(f"query {query}{of_system} appears {times} times", where=self.where, hint=hint)
         places = np.array(rows, np.int64)
         saved = about.get("fingerprint")
         fingerprint = None if saved is None else Fingerprint.from_dict(saved, own, self.where)
@@ -105,8 +109,11 @@ class ScoreTable:
 
     def _texts(self, name: str) -> list[str]:
         """A column of ids or names."""
+        values = self.columns[name]
+        if {*map(type, values)} == {str}:  # as in a file that karat wrote: there may be millions
+            return list(map(str, values))
         texts = []
-        for at, value in enumerate(self.columns[name]):
+        for at, value in enumerate(values):
             if isinstance(value, float) and value.is_integer():
                 value = int(value)  # pandas writes whole numbers as floats if one of them is missing
             if not isinstance(value, str | int) or isinstance(value, bool):
@@ -120,16 +127,18 @@ class ScoreTable:
         if _INDEX.fullmatch(name) and name not in self.saved_measures:
             return None
         values = self.columns[name]
-        numbers = [_number(value) for value in values]
-        wrong = [at for at, number in enumerate(numbers) if number is None]
-        if wrong:
-            known = sum(number is not None and not math.isnan(number) for number in numbers)
-            if len(wrong) >= known:
-                return None
-            hint = "Leave the cell empty if the query has no value."
-            where = f"{self.place(wrong[0])}, column {shown(name)}"
-            raise KaratError(f"{shown(values[wrong[0]])} is not a number", where=where, hint=hint)
-        column = np.array(numbers, np.float64)
+        column = _plain_numbers(values)
+        if column is None:
+            numbers = [_number(value) for value in values]
+            wrong = [at for at, number in enumerate(numbers) if number is None]
+            if wrong:
+                known = sum(number is not None and not math.isnan(number) for number in numbers)
+                if len(wrong) >= known:
+                    return None
+                hint = "Leave the cell empty if the query has no value."
+                where = f"{self.place(wrong[0])}, column {shown(name)}"
+                raise KaratError(f"{shown(values[wrong[0]])} is not a number", where=where, hint=hint)
+            column = np.array(numbers, np.float64)
         for at in np.flatnonzero(np.isinf(column)).tolist():
             hint = "Leave the cell empty if the query has no value."
             raise KaratError(f"{shown(values[at])} is not a finite number", where=self.place(at), hint=hint)
@@ -151,10 +160,19 @@ def _first_of(wanted: Sequence[str], names: Iterable[str]) -> str | None:
     return next((present[name] for name in wanted if name in present), None)
 
 
+def _plain_numbers(values: Sequence[Any]) -> Floats | None:
+    """A column of floats and None, or of texts that are all numbers; None if `_number` must look at each cell."""
+    kinds = {*map(type, values)}
+    if kinds <= {float, NoneType}:
+        return np.array(values, np.float64)
+    try:
+        return np.array([*map(float, values)], np.float64) if kinds == {str} else None
+    except ValueError:
+        return None
+
+
 def _number(value: Any) -> float | None:
     """The number in a cell, NaN if it is empty, and None if it is not a number. True counts as 1, and false as 0."""
-    if type(value) is float:  # first, because there may be millions
-        return value
     if value is None:
         return math.nan
     if isinstance(value, str):
