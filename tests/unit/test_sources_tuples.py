@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -59,6 +60,13 @@ def test_named_tuples_are_read_by_their_fields() -> None:
     assert evaluate(rows, {"7": ["2", "1"]}, "RR")["RR"] == 0.5
 
 
+def test_mappings_with_these_fields_are_rows_and_other_mappings_the_documents_of_a_query() -> None:
+    truth = [{"query": 1, "doc": 7, "grade": 1}, {"query_id": 1, "doc_id": 8, "relevance": 0, "iteration": "0"}]
+    run = pd.DataFrame({"qid": [1, 1], "docno": [8, 7], "score": [2, 1], "rank": [1, 2]}).to_dict("records")
+    assert evaluate(truth, run, "RR").per_query == {"1": {"RR": 0.5}}
+    assert evaluate([{"a": 1}, {"b": 1}], [{"a": 0.5}, {"x": 2, "b": 1}], "RR")["RR"] == 0.75
+
+
 def test_whole_numbers_are_valid_ids_where_the_score_is_not_a_whole_number() -> None:
     assert evaluate({"1": {"2": 1}}, [(1, 2, 0.5)], "RR")["RR"] == 1
 
@@ -81,6 +89,10 @@ def test_tuples_of_texts_are_the_documents_of_a_query() -> None:
         ([("q", "", 1)], "row 0: an id is empty"),
         ([("q", "a", float("nan"))], "row 0: grade nan is not a number"),
         ([("q", "a", 10**400)], "row 0: grade 1000"),
+        ([("q", "a", Decimal(1))], "row 0: ('q', 'a', Decimal('1')) is not a row"),
+        ([["q", "a", 1], ["q", "b", 0]], "row 0: ['q', 'a', 1] may be a row or documents. Write rows as tuples"),
+        ([{"query": "q", "doc": "a", "grade": None}], "row 0: {'query': 'q', 'doc': 'a', 'grade': None} is not a row"),
+        ([{"query": "q", "doc": "a", "grade": 1}, {"query": "q"}], "row 1: {'query': 'q'} is not a row"),
         ([("q", "\ud800", 1)], "not valid Unicode"),
         ([("q", "a", 1), ("r", "a", 1), ("q", "a", 0)], "rows 0 and 2: document a is judged twice for query q"),
     ],
