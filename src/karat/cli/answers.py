@@ -41,7 +41,7 @@ from karat.options import Missing, Names
 @opt.digits
 @opt.sort
 @click.option("--explain", metavar="QUERY", help="Compare the answer to one question with each of its gold answers.")
-@opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every question")
+@opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every question")
 @click.option(
     "--field",
     "fields",

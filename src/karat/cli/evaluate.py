@@ -32,7 +32,7 @@ from karat.options import Names
 )
 @opt.by
 @opt.texts
-@opt.output_options(opt.FORMATS, ".csv, .json, .md, ..., or .parquet for the scores of every query")
+@opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
 @opt.fields
 @opt.evaluation_options
 def command(

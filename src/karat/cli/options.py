@@ -164,7 +164,7 @@ lower_is_better = click.option(
     "--lower-is-better",
     multiple=True,
     metavar="MEASURE",
-    help="A column of scores computed elsewhere, such as a latency, whose lower values are better. Repeatable.",
+    help="Lower values of this column, which another tool computed, are better, such as a latency. Repeatable.",
 )
 force = click.option(
     "--force",

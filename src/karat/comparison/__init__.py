@@ -51,7 +51,7 @@ def compare(
     - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random.
     - `force`: compare systems even if they were evaluated against different ground truth, or with another `match` or
       other options, which is an error otherwise.
-    - `lower_is_better`: columns computed elsewhere, such as a latency, whose lower values are better.
+    - `lower_is_better`: the columns computed elsewhere, such as a latency, in which lower values are better.
 
     Options that a test does not use are refused.
 
