@@ -49,7 +49,10 @@ _TAR_AT = 257
 
 
 def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read here, plain or gzipped") -> None:
-    """Reject a file that is no text, or an HTML page, judging by its first bytes; `wanted` says what is read."""
+    """Reject a file that is no text, or not the text that was meant, such as an HTML page, judging by its first bytes.
+
+    `wanted` says what is read.
+    """
     kind, hint = _recognized(start)
     if kind:
         raise KaratError(f"this file is {kind}; {wanted}", where=where, hint=hint)
@@ -69,6 +72,8 @@ def _recognized(start: bytes) -> tuple[str, str]:
         return "text in UTF-16", _SAVE_AS_TEXT
     if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
         return "an HTML page", "Download the file itself, not the page that shows it."
+    if start.startswith(b"version https://git-lfs.github.com/"):
+        return "a pointer of Git LFS, not the file itself", "Run: git lfs pull"
     return "", ""
 
 

@@ -113,3 +113,17 @@ def test_a_table_of_means_is_refused_with_the_way_to_save_all_queries(karat: Kar
     assert karat("evaluate", "truth.qrels", "bm25.trec", "overlap.trec", "-o", "means.csv").returncode == 0
     assert "means.csv: this is a table of means" in (error := refused(karat("compare", "means.csv")))
     assert "--per-query" in error
+
+
+def test_a_run_in_the_place_of_ground_truth_is_not_left_out_silently(karat: Karat, saved: Callable[[str], str]) -> None:
+    file = saved("runs.json")
+    for words in (("compare", "bm25.trec", file), ("gate", "bm25.trec", f"{file}:bm25", "--min", "RR=0")):
+        assert "bm25.trec:1: the line has 6 columns" in refused(karat(*words))
+    assert printed(karat("compare", "truth.qrels", file)) == printed(karat("compare", file))
+
+
+def test_the_baseline_of_a_comparison_can_be_named_with_its_file(karat: Karat, saved: Callable[[str], str]) -> None:
+    file = saved("runs.json")
+    named = printed(karat("compare", file, "--baseline", f"{file}:bm25"))
+    assert named == printed(karat("compare", file, "--baseline", "bm25"))
+    assert "is not one of the systems" in refused(karat("compare", file, "--baseline", f"{file}:bn25"))

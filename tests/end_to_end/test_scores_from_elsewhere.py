@@ -122,6 +122,13 @@ def test_a_wrong_name_is_refused_with_the_columns(karat: Karat, tmp_path: Path) 
     assert "--lower-is-better applies to saved scores" in error
 
 
+def test_a_gate_reads_columns_also_after_ground_truth(karat: Karat, tmp_path: Path) -> None:
+    (tmp_path / "t.qrels").write_text("q1 0 a 1\n")
+    assert karat("gate", "t.qrels", "new.csv", "--max", "latency (ms)=50").returncode == 0
+    assert karat("gate", "t.qrels", "old.csv", "--max", "latency (ms)=50").returncode == 1
+    assert "Did you mean faithfulness?" in refused(karat("gate", "t.qrels", "old.csv", "--min", "faithfullness=0"))
+
+
 def test_a_gate_says_where_a_wrong_direction_was_given(karat: Karat, tmp_path: Path) -> None:
     words = ("gate", "old.csv", "--min", "passed=0")
     error = refused(karat(*words, "--lower-is-better", "latency"))

@@ -58,6 +58,7 @@ BINARY: dict[str, bytes] = {
     "an SQLite database": database(),
     "a pickle": pickle.dumps({"q1": {"d1": 1}}),
     "a PDF file": b"%PDF-1.7\n",
+    "a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
     "an HTML page": b"\n<!DOCTYPE html>\n<html>",
     "text in UTF-16": QRELS.decode().encode("utf-16"),
     "text in UTF-32": QRELS.decode().encode("utf-32"),

@@ -179,7 +179,8 @@ def _checked(
     names: list[str] = []
     findings: list[Finding] = []
     if not is_saved_scores(paths[0]):
-        check_measures(rules)
+        if not is_saved_scores(paths[-1]):
+            check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
     # A saved baseline needs to have only the measures of the max-drop rules, so it is not loaded with the others.

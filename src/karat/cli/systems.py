@@ -23,6 +23,7 @@ from karat.scores import Scores
 from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import SUFFIXES, read_scores
 from karat.scores.score_table import query_column
+from karat.sources import read_truth
 from karat.sources.records import ALIASES
 from karat.sources.results import is_results
 from karat.sources.text_file import TextFile
@@ -89,9 +90,14 @@ class SystemFiles:
         self.systems = _named_systems(self.files, saved)
 
     def name(self, given: str) -> str:
-        """The name of a system that is given by this name or by its file."""
+        """The name of a system that is given by this name, by its file, or as `FILE:NAME`."""
         names = [system.name for system in self.systems]
-        of_file = [each.name for each in self.systems if given in (each.path, PurePath(each.path).name)]
+        file, chosen = split_system(given)
+        of_file = [
+            each.name
+            for each in self.systems
+            if given in (each.path, PurePath(each.path).name) or (each.path, each.name) == (file, chosen)
+        ]
         if given not in names and len(of_file) == 1:
             return of_file[0]
         return check_system(names, given, "--baseline")
@@ -133,6 +139,8 @@ class SystemFiles:
                         self.first, new, names or DEFAULT_MEASURES, progress=progress, **self.options
                     )
                 scores |= with_findings(evaluated, findings)
+            else:
+                read_truth(self.first)  # it is not needed, but a run in its place would be left out silently
         return {system.name: scores[system.name] for system in self.systems}
 
 

@@ -140,7 +140,7 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     for key, value in data.items():
         where = _where(path, (*head, key))
         hint = f"{did_you_mean(key, _KEYS)} The keys are {', '.join(_KEYS)}.".strip()
-        require(key != "force", "this is not a key", "Use --force on the command line, for one run.", where=where)
+        require(key != "force", "unknown key", "Use --force on the command line, for one run.", where=where)
         require(key in _KEYS, "unknown key", hint, where=where)
         if key in KINDS:
             continue
