@@ -302,7 +302,7 @@ def test_a_generator_is_rejected_with_a_hint_and_not_consumed(evaluator: Any) ->
         ("TokenF2", "Did you mean TokenF1"),
         ("EM@3", "EM takes no cut-off"),
         ("EM,TokenF1", "'EM,TokenF1' stands for 2 measures, but one is needed. Name one of them, such as EM"),
-        ("", "'' is not a measure"),
+        ("", "'' is not a valid measure name"),
         (5, "5 is a number, not a measure"),
         (None, "unknown measure"),
     ],

@@ -7,7 +7,6 @@ from typing import Any
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
 from karat.components.serialization import SerializableComponent
-from karat.errors import require, shown
 from karat.evaluation import select_measures
 from karat.measures import Measure, parse
 
@@ -26,10 +25,9 @@ class AnswerMeasureEvaluator(SerializableComponent):
     modifies_inputs = False
 
     def __init__(self, measure: str | Measure = "TokenF1") -> None:
-        first, *others = select_measures([measure], subjects=("answers",))
-        what = f"{shown(measure)} stands for {1 + len(others)} measures, but one is needed"
-        require(not others, what, f"Name one of them, such as {first}.")
-        self.measure = str(first)
+        single = measure if isinstance(measure, Measure) else parse(str(measure), "answers")
+        (chosen,) = select_measures([single], subjects=("answers",))
+        self.measure = str(chosen)
 
     @component.output_types(score=float, individual_scores=list[float])
     def run(self, ground_truth_answers: GoldAnswers, predicted_answers: PredictedAnswers) -> dict[str, Any]:
