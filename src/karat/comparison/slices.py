@@ -12,7 +12,7 @@ from karat.comparison.exports import ComparisonExports
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import sentence_for
-from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, test_text
+from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, method_text
 from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.output.tables import Cell, Table
 from karat.scores.summary import DIGITS, cell_text, check_digits, nonzero_text, notes
@@ -140,7 +140,8 @@ class ComparisonSlices(ComparisonExports):
         queries = f"{plural(len(self.whole.queries), 'query')} in {plural(len(self.groups), 'group')}"
         corrected = max(power.comparisons for power in powers) > 1
         lines = [
-            f"{queries}, with {100 * method.level:g}% confidence intervals; p by {test_text(method, powers, measures)}",
+            f"{queries}, with {100 * method.level:g}% confidence intervals;"
+            f" p by {method_text(method, powers, measures)}",
             *(["p of all queries is not corrected over the groups"] if corrected else []),
             COLUMNS,
         ]

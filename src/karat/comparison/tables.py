@@ -92,7 +92,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     """The number of queries, the test, what was left out, and the findings of the systems."""
     powers = list(comparison.powers.values())
     return (
-        f"{_queries(comparison)}; p by {test_text(comparison.method, powers, len(comparison.measures))}",
+        f"{_queries(comparison)}; p by {method_text(comparison.method, powers, len(comparison.measures))}",
         COLUMNS,
         *(f"note: {note}" for note in comparison.notes),
         *notes(comparison.systems),
@@ -134,7 +134,7 @@ def _queries(comparison: Comparison) -> str:
     return f"{queries}, with {100 * comparison.method.level:g}% confidence intervals"
 
 
-def test_text(method: Method, powers: Sequence[Power], measures: int) -> str:
+def method_text(method: Method, powers: Sequence[Power], measures: int) -> str:
     """The test, how it was computed, and the correction."""
     name = f"{_TESTS[method.test]}{_random_draws(method, powers)}"
     sizes = sorted({power.comparisons for power in powers})
