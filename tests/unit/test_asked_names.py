@@ -101,6 +101,7 @@ def test_the_name_of_a_column_may_contain_commas_and_spaces() -> None:
     scores = Scores(("q1", "q2"), values)
     assert scores.only("cost, in EUR").measures == ("cost, in EUR",)
     assert scores.only(["answer relevancy", "latency, map"]).measures == ("answer relevancy", "latency", "AP")
+    assert scores.only({"latency", "AP", "cost, in EUR"}).measures == ("AP", "cost, in EUR", "latency")
     with pytest.raises(KaratError, match="these scores have no 'answer length'"):
         scores.only(["answer length"])
     compared = SystemScores({"one": scores, "two": scores}).compare("one", measures=["cost, in EUR", "map"])

@@ -55,19 +55,24 @@ def listed_measures(measures: Measures) -> list[str | Measure]:
     >>> listed_measures(["nDCG@1,5", "AP"])
     ['nDCG@1', 'nDCG@5', 'AP']
     """
-    if isinstance(measures, Measure):
-        return [measures]
     if isinstance(measures, str):
         return list(expand_names(measures))
-    if not isinstance(measures, Iterable):
-        raise KaratError(f"{shown(measures)} is not a measure", hint=_HINT)
     listed: list[str | Measure] = []
-    # A set of texts has another order in each process.
-    for each in sorted(measures, key=str) if isinstance(measures, set | frozenset) else measures:
+    for each in given_measures(measures):
         names = [each] if isinstance(each, Measure) else expand_names(str(each))
         require(names, f"{shown(each)} is not a measure", _HINT)
         listed += names
     return listed
+
+
+def given_measures(measures: Measures) -> list[str | Measure]:
+    """The measures and texts that were given, as a list."""
+    if isinstance(measures, str | Measure):
+        return [measures]
+    if not isinstance(measures, Iterable):
+        raise KaratError(f"{shown(measures)} is not a measure", hint=_HINT)
+    # A set of texts has another order in each process.
+    return sorted(measures, key=str) if isinstance(measures, set | frozenset) else list(measures)
 
 
 def subject_of(measure: Measure) -> Subject:

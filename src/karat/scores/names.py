@@ -10,7 +10,7 @@ from karat.errors import KaratError, did_you_mean, shown
 from karat.measures import Measure, meanings
 from karat.options import Names, check_choice
 from karat.registry.registry import check_single
-from karat.registry.selection import Measures, listed_measures
+from karat.registry.selection import Measures, given_measures, listed_measures
 
 if TYPE_CHECKING:
     from karat.scores.scores import Scores
@@ -90,11 +90,14 @@ def all_measures(systems: Mapping[str, Scores]) -> tuple[str, ...]:
 
 def listed_columns(measures: Measures, systems: Mapping[str, Scores]) -> list[str | Measure]:
     """Measures one by one; a text that is the name of a column is that column, whatever it contains."""
-    given = [measures] if isinstance(measures, str | Measure) else measures
-    if not isinstance(given, Iterable):
-        return listed_measures(measures)
     columns = all_measures(systems)
-    return [one for each in given for one in ([each] if each in columns else listed_measures([each]))]
+    listed: list[str | Measure] = []
+    for each in given_measures(measures):
+        names = [each] if each in columns else listed_measures([each])
+        # A text without any known name is reported as a whole.
+        any_known = any(str(name) in columns or meanings(str(name)) for name in names)
+        listed += names if any_known else [each]
+    return listed
 
 
 def with_names(scores: Scores, names: Names) -> Scores:

@@ -16,15 +16,13 @@ from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.options import Names, check_level
 from karat.output.files import write_text
-from karat.registry.peers import expand_names
-from karat.registry.registry import several_measures
 from karat.registry.selection import Measures
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
-from karat.scores.names import QueryValues, find_column, with_names
+from karat.scores.names import QueryValues, find_column, listed_columns, with_names
 from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -253,18 +251,9 @@ class Scores(Exports):
 
     def only(self, measures: Measures) -> Scores:
         """The scores of some of the measures."""
-        listed = [measures] if isinstance(measures, str | Measure) else measures
-        names = dict.fromkeys(self.column_name(name) for given in listed for name in self._names(given))
+        names = dict.fromkeys(map(self.column_name, listed_columns(measures, {self.name: self})))
         asked = {name: column for name, column in self.asked.items() if column in names}
         return replace(self, values={name: self.values[name] for name in names}, asked=asked)
-
-    def _names(self, given: str | Measure) -> list[str]:
-        """The names in a text, unless it is the name of a column, which may contain commas and spaces."""
-        text = str(given)
-        names = [] if given in self else expand_names(text)
-        if names and all(name in self for name in names):
-            return names
-        return [text] if given in self else several_measures(text) or [text]
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""

@@ -14,7 +14,7 @@ from karat.options import Names
 from karat.output.files import write_text
 from karat.registry.selection import Measures
 from karat.scores.exports import Exports, Rows, document, mean_rows, query_rows, to_pandas, to_polars
-from karat.scores.names import all_measures
+from karat.scores.names import all_measures, listed_columns
 from karat.scores.scores import Scores
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class SystemScores(Exports, Mapping[str, Scores]):
 
     def only(self, measures: Measures) -> SystemScores:
         """The scores of some of the measures."""
-        measures = measures if isinstance(measures, str | Measure) else list(measures)
-        return SystemScores({name: scores.only(measures) for name, scores in self.systems.items()})
+        listed = listed_columns(measures, self.systems)
+        return SystemScores({name: scores.only(listed) for name, scores in self.systems.items()})
 
     def sorted(self, measure: str | Measure) -> SystemScores:
         """The systems in the order of a measure, best first; those without a value last.
