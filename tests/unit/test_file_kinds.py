@@ -155,3 +155,14 @@ def test_judgments_in_json_are_not_taken_for_scores(indent: int | None, tmp_path
 def test_an_empty_file_name_is_an_error() -> None:
     with pytest.raises(KaratError, match="the name of a file is empty"):
         evaluate("", {"q": ["a"]}, "AP")
+
+
+@pytest.mark.parametrize("name", ["rows.json", "indented.json", "rows.jsonl"])
+@pytest.mark.parametrize("column", ["doc", "docno", "corpus-id"])
+def test_rows_of_documents_in_json_are_not_scores(name: str, column: str, tmp_path: Path) -> None:
+    rows = [{"query": "q1", column: "d1", "grade": 1}, {"query": "q2", column: "d1", "grade": 0}]
+    text = json.dumps(rows, indent=1 if name == "indented.json" else None)
+    (tmp_path / name).write_text("\n".join(map(json.dumps, rows)) if name == "rows.jsonl" else text)
+    assert not is_saved_scores(str(tmp_path / name))
+    (tmp_path / name).write_text((tmp_path / name).read_text().replace(column, "comment"))
+    assert is_saved_scores(str(tmp_path / name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -206,6 +207,7 @@ def _reject_unused_options(evaluation: Evaluation) -> None:
 
 
 _DOCUMENT_COLUMNS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id"}
+_DOCUMENT_KEY = re.compile(rf'"(?:{"|".join(_DOCUMENT_COLUMNS)})"\s*:'.encode())
 _RESULTS_FIELDS = {name for field, names in ALIASES.items() if field != "query" for name in (field, *names)}
 
 
@@ -217,8 +219,9 @@ def is_saved_scores(path: str) -> bool:
         return False
     if suffix == ".csv" or contains_scores(path) or is_table_of_scores(path):
         return True
+    start = TextFile(path).start() if suffix == ".json" else b"-"
     # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
-    return suffix == ".json" and _first_line(path)[:1] in (b"", b"[")
+    return start.lstrip()[:1] in (b"", b"[") and not _DOCUMENT_KEY.search(start)
 
 
 def _lists_documents(path: str) -> bool:
@@ -257,7 +260,7 @@ def is_table_of_scores(path: str) -> bool:
     others = {name: value for name, value in record.items() if name != query_column(record)}
     numbers = {name for name, value in others.items() if isinstance(value, int | float)}
     nested = any(isinstance(value, list | dict) for value in others.values())
-    is_results = nested or _RESULTS_FIELDS.intersection(others.keys() - numbers)
+    is_results = nested or (_RESULTS_FIELDS | _DOCUMENT_COLUMNS).intersection(others.keys() - numbers)
     return len(others) < len(record) and bool(numbers) and not is_results
 
 
