@@ -329,8 +329,19 @@ def test_a_warning_names_the_field_that_gold_documents_lack(caplog: pytest.LogCa
     assert caplog.messages == ["karat: 1 judged document without meta.file (cannot match)."]
 
 
+def test_retrieved_texts_have_no_metadata_but_a_gold_text_may_be_the_value_of_a_field() -> None:
+    evaluator = DocumentMRREvaluator("meta.file")
+    with pytest.raises(
+        KaratError, match=r"retrieved_documents, query 0: retrieved documents that are texts have no met"
+    ):
+        evaluator.run([["a"]], [["a"]])
+    assert evaluator.run([["a"]], [[Document("x", meta={"file": "a"})]])["score"] == 1
+
+
 def test_a_warning_shows_control_characters_of_a_field_as_escapes(caplog: pytest.LogCaptureFixture) -> None:
-    DocumentRecallEvaluator("multi_hit", "meta.a\x1b[2J\n").run([["a", Document("x")]], [["a"]])
+    DocumentRecallEvaluator("multi_hit", "meta.a\x1b[2J\n").run(
+        [["a", Document("x")]], [[Document("y", meta={"a\x1b[2J\n": "a"})]]
+    )
     assert caplog.messages == [r"karat: 1 judged document without meta.a\x1b[2J\n (cannot match)."]
 
 

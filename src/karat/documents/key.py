@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from karat.documents.fields import DocumentLike, document_key, document_keys
+from karat.documents.ids import all_text
 from karat.documents.normalization import Folds, normalized
+from karat.errors import KaratError
 
 Keys = list[str | None]
 """A key per document, in order. None and the empty text match nothing."""
@@ -28,8 +30,11 @@ class Key:
         found = document_keys(documents, self.field, where)
         return self.folded(found) if self.folds else found
 
-    def of_retrieved(self, documents: Iterable[DocumentLike], where: str) -> Keys:
-        """The key of each document of a run."""
+    def of_retrieved(self, documents: Sequence[DocumentLike], where: str) -> Keys:
+        """The key of each document of a run; a gold text may be the value of a field, but a retrieved text has none."""
+        if self.field.startswith("meta.") and documents and all_text(documents):
+            hint = "Pass documents as objects: {'id': 'd1', 'meta': {...}}."
+            raise KaratError(f"retrieved documents that are texts have no {self.field}", where=where, hint=hint)
         return self.of(documents, where)
 
     def folded(self, found: Sequence[str | None]) -> Keys:
@@ -53,7 +58,7 @@ class WholeDocument(Key):
             keys.append(None if is_empty(document) else str(first))
         return keys
 
-    def of_retrieved(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # as above
+    def of_retrieved(self, documents: Sequence[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # as above
         """A constant for each document that is not empty: the function compares the documents, not their keys."""
         return [None if is_empty(document) else _NOT_EMPTY for document in documents]
 

@@ -200,7 +200,7 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
         if not golds.isdisjoint(_NO_KEYS):
             golds -= _NO_KEYS
             golds_without_key += sum(not doc for doc in listed)
-        docs = key.of(documents, f"{names[1]}, query {at}")
+        docs = key.of_retrieved(documents, f"{names[1]}, query {at}")
         found_at = _positions_of(golds, docs)
         hit_docs = [docs[position] for position in found_at]
         found = dict.fromkeys(hit_docs)

@@ -84,9 +84,6 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
             scored[query] = _ids_with_numbers(docs, key, where, "scores")
         else:
             documents = list(_iterable(docs, where, _RUN_HINT))
-            if key.field.startswith("meta.") and documents and all_text(documents):
-                hint = "Pass documents as objects: {'id': 'd1', 'meta': {...}}."
-                raise KaratError(f"retrieved documents that are texts have no {key.field}", where=where, hint=hint)
             listed[query] = key.of_retrieved(documents, where)
             originals.append(documents)
     reject_lone_surrogates(seen, name)
