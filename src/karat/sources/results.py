@@ -259,7 +259,7 @@ def _missing_field_error(
 ) -> KaratError:
     """The error for a field that no line has: lists the fields that are present, and suggests one of them."""
     if field == "query" and maps_queries_to_documents(example):
-        raise KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IN_PYTHON)
+        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IN_PYTHON)
     name = names[field]
     what = f"the field {shown(name)} is null on every line" if name in present else f"no line has a field {shown(name)}"
     texts = [each for each in present if isinstance(each, str)]
