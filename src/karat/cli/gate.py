@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -261,9 +260,10 @@ def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
 def _rendered(gate: Gate, output: Output) -> str:
     from karat.cli.terminal import colour_console
     from karat.gating import outputs
+    from karat.output.files import json_text
 
     if output.format == "json":
-        return json.dumps(gate.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return json_text(gate.to_dict())
     if output.format == "markdown":
         return outputs.markdown(gate)
     console = colour_console() if output.file is None else None

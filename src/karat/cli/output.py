@@ -13,7 +13,7 @@ from karat.cli.terminal import print_data, print_error, print_table, print_text
 from karat.errors import KaratError, printable, require, shown
 from karat.options import Names
 from karat.output.delimited import delimited
-from karat.output.files import write_text
+from karat.output.files import json_text, write_text
 from karat.output.tables import Table
 from karat.scores import Scores, SystemScores
 from karat.scores.exports import mean_rows, query_rows
@@ -148,7 +148,7 @@ def print_report(
     if output.format == "table" and output.file is None:
         _print_tables(tables)
     elif output.format == "json":
-        write_or_print(_json_text(document), output)
+        write_or_print(json_text(document), output)
     elif output.format in ("csv", "tsv", "jsonl"):
         write_or_print(_lines(rows, output, columns), output)
         _print_notes(note for table in tables for note in (*table.notes, *table.sentences))
@@ -188,11 +188,7 @@ def write_or_print(text: str, output: Output) -> None:
 
 
 def _json(runs: Mapping[str, Any]) -> str:
-    return _json_text(next(iter(runs.values())) if len(runs) == 1 else {"runs": runs})
-
-
-def _json_text(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(next(iter(runs.values())) if len(runs) == 1 else {"runs": runs})
 
 
 def _table_text(table: Table, output: Output) -> str:

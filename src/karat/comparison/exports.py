@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from karat.output.delimited import delimited
-from karat.output.files import write_text
+from karat.output.files import json_text, write_text
 from karat.output.tables import Table, Tabular
 from karat.scores.exports import arrow_table, to_pandas, to_polars
 from karat.scores.summary import DIGITS
@@ -40,7 +39,7 @@ class ComparisonExports(Tabular):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """`to_dict()` as JSON; also written to `path` if given."""
-        return write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+        return write_text(json_text(self.to_dict()), path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None, delimiter: str = ",", *, safe: bool = False) -> str:
         """The rows as CSV, with all digits; also written to `path` if given.

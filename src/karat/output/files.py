@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -20,6 +21,11 @@ if sys.platform != "win32":
 _DRAFT = re.compile(r"\.karat-[0-9a-f]{16}\.part")
 # Files that are open already: opening them again would write over what is in them.
 _DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
+
+
+def json_text(document: object) -> str:
+    """A document as JSON for files and pipes: readable, with a line end, and without NaN, which is not JSON."""
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def write_text(text: str, path: str | os.PathLike[str] | None) -> str:

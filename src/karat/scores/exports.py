@@ -16,7 +16,7 @@ from karat.errors import KaratError, require, shown
 from karat.judged import Floats
 from karat.options import Names
 from karat.output.delimited import delimited
-from karat.output.files import write_text, write_whole
+from karat.output.files import json_text, write_text, write_whole
 from karat.output.tables import Table, Tabular
 from karat.scores.names import all_measures, with_names
 
@@ -123,8 +123,7 @@ class Exports(Tabular):
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical") -> str:
         """`to_dict()` as JSON, also written to a file if a path is given."""
-        data = self.to_dict(names=names)
-        return write_text(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", path)
+        return write_text(json_text(self.to_dict(names=names)), path)
 
     def to_parquet(self, path: str | os.PathLike[str], *, names: Names = "canonical") -> None:
         """Write the values of all queries to a Parquet file."""
