@@ -122,6 +122,18 @@ def test_a_wrong_name_is_refused_with_the_columns(karat: Karat, tmp_path: Path) 
     assert "--lower-is-better applies to saved scores" in error
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "separated_by"),
+    [("s.csv", "query;AP", "semicolons"), ("s.csv", "query\tAP", "tabs"), ("s.tsv", "query,AP", "commas")],
+)
+def test_another_separator_is_named(karat: Karat, tmp_path: Path, name: str, header: str, separated_by: str) -> None:
+    (tmp_path / name).write_text(f"{header}\nq1{header[5]}0,5\n")
+    with pytest.raises(KaratError, match=f"the columns are separated by {separated_by}"):
+        Scores.load(tmp_path / name)
+    if name == "s.csv":
+        assert f"separated by {separated_by}. A .csv file has commas" in refused(karat("compare", name, "old.csv"))
+
+
 def test_a_gate_reads_columns_also_after_ground_truth(karat: Karat, tmp_path: Path) -> None:
     (tmp_path / "t.qrels").write_text("q1 0 a 1\n")
     assert karat("gate", "t.qrels", "new.csv", "--max", "latency (ms)=50").returncode == 0

@@ -172,6 +172,10 @@ def _from_csv(path: str) -> dict[str, Scores]:
         rows.pop()
     header, *body = unguarded(rows) or [[]]
     _check_names(header, path)
+    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        hint = "A .csv file has commas between columns, and points in numbers; a .tsv file has tabs."
+        wrong = len(header) == 1 and mark != delimiter and mark in header[0]
+        require(not wrong, f"the columns are separated by {name}", hint, where=f"{path}:1")
     for row, line in zip(body, lines[1:], strict=False):
         what = f"this line has {len(row)} columns, but the header has {len(header)}"
         require(len(row) == len(header), what, where=f"{path}:{line}")
