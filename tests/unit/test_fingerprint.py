@@ -147,6 +147,15 @@ def test_documents_that_a_function_matches_are_identified_by_id_and_content() ->
                                               [Document(id="a", content="y")], [SimpleNamespace()])}) == 6  # fmt: skip
 
 
+def test_different_functions_of_the_same_name_are_a_note() -> None:
+    truth, run = {"q": ["ab"]}, {"q": ["a"]}
+    strict = evaluate(truth, run, "R", match=lambda one, other: one == other)
+    loose = evaluate(truth, run, "R", match=lambda one, other: one[:1] == other[:1])
+    assert compare({"A": strict, "B": strict}).notes == ()
+    assert compare({"A": strict, "B": loose}).notes == ("A and B were matched by different functions named <lambda>.",)
+    assert compare({"A": evaluate(truth, run, "R", match=same), "B": evaluate(truth, run, "R", match=same)}).notes == ()
+
+
 def test_repeated_gold_answers_and_spans_change_nothing() -> None:
     def gold(*texts: str) -> str:
         return fingerprint_of(evaluate_answers({"q": list(texts)}, {"q": "x"}, "EM")).truths["answers"]["q"]

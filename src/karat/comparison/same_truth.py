@@ -36,7 +36,18 @@ def check_same_truth(systems: Mapping[str, Scores], force: bool) -> list[str]:
             notes.append(f"{what}; compared anyway.")
     # Scores of unregistered measures, such as a latency, may not depend on any ground truth.
     unknown = [name for name in systems if name not in known] if kinds else []
-    return notes + _without_fingerprint(unknown, len(systems)) + _different_versions(known)
+    functions = _different_functions(systems) if "judged" in checked else []
+    return notes + functions + _without_fingerprint(unknown, len(systems)) + _different_versions(known)
+
+
+def _different_functions(systems: Mapping[str, Scores]) -> list[str]:
+    """A note on systems that were matched by different functions of the same name, which is all that is saved."""
+    matches = {name: scores.evidence.match for name, scores in systems.items() if scores.evidence is not None}
+    first = next(iter(matches.values()), None)
+    others = [name for name, match in matches.items() if match != first and str(match) == str(first)]
+    if not others:
+        return []
+    return [f"{enumeration([next(iter(matches)), *others], 'and')} were matched by different functions named {first}."]
 
 
 def _without_fingerprint(names: list[str], systems: int) -> list[str]:
