@@ -116,7 +116,7 @@ def check_matched_by_id(key: Key, container: str, where: str, *, gold: bool = Fa
     if gold and key.field.startswith("meta."):
         hint = f"If it contains the id of a gold document, write {key.field}(gold=id). {hint}"
     elif gold:
-        hint += " The score of a gold document is its grade."
+        hint += " To grade them, set the score of each gold document."
     what = f"{container} contains only ids, so documents cannot be matched by {key.field}"
     raise KaratError(what, where=where, hint=hint)
 
