@@ -51,6 +51,31 @@ def test_saved_scores_of_another_ground_truth_are_refused_unless_forced(
     assert f"note: {names} {REFUSED}; compared anyway." in forced.stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("compare", "saved.json", "saved.parquet"), ("diff", "saved.json", "saved.parquet"), ("gate", "saved.json")],
+)
+def test_ground_truth_that_saved_scores_do_not_need_must_be_the_one_they_were_evaluated_against(
+    folder: Path, words: tuple[str, ...]
+) -> None:
+    save(folder, "saved.json")
+    save(folder, "saved.parquet")
+    command, *saved = words
+    rest = ["--min", "RR=0.1"] if command == "gate" else ["-m", "RR"]
+    assert run_here(folder, command, "truth.qrels", *saved, *rest).returncode == 0
+    refused = run_here(folder, command, "changed.qrels", *saved, *rest)
+    assert refused.returncode == 2
+    name = "saved" if command == "gate" else "saved.json"
+    assert refused.stderr == (
+        f"karat: changed.qrels: the scores of {name} were computed against different ground truth for 1 of 3 queries"
+        f" (r). Evaluate {name} against this ground truth, or leave the ground truth out: saved scores do not need"
+        " it.\n"
+    )
+    if command != "gate":
+        forced = run_here(folder, command, "changed.qrels", *saved, *rest, "--force")
+        assert forced.returncode == 0, forced.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_without_a_fingerprint_is_compared_with_one_note(folder: Path, command: str) -> None:
     save(folder, "saved.csv")

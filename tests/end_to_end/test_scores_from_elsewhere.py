@@ -69,7 +69,7 @@ def test_a_table_of_any_format_has_measures_of_its_own_names(karat: Karat, tmp_p
 
 def test_what_is_not_a_score_is_named(karat: Karat) -> None:
     out = printed(karat("compare", "old.tsv", "new.tsv", "-m", "passed"))
-    assert "note: columns without numbers are ignored: (no name), comment." in out
+    assert "note: columns without numbers are ignored: comment." in out
     assert "passed is not a registered measure, so higher values are assumed to be better" in out
     assert "--lower-is-better" in out
 

@@ -386,7 +386,7 @@ def test_another_version_of_karat_is_a_note() -> None:
 def test_scores_without_a_fingerprint_are_one_note() -> None:
     scores = evaluate(TRUTH, RUN, "RR")
     unknown = replace(scores, fingerprint=None)
-    reason = "no fingerprint (CSV files have none)."
+    reason = "no fingerprint. Files that karat saves as JSON or Parquet have one."
     assert compare({"a": scores, "b": unknown}).notes == (
         f"b may have been evaluated against another ground truth: its scores have {reason}",
     )

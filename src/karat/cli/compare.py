@@ -101,7 +101,7 @@ def command(
         test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
     )
     grouping = read_grouping(by, texts)
-    evaluation = Evaluation(measures, options, fields, accepts_saved=True, lower_is_better=lower_is_better)
+    evaluation = Evaluation(measures, options, fields, accepts_saved=True, lower_is_better=lower_is_better, force=force)
     files = SystemFiles(paths, evaluation)
     if baseline is not None:
         baseline = files.name(baseline)

@@ -69,7 +69,7 @@ def command(
     output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     evaluation = Evaluation(
-        measures or ("nDCG@10",), options, fields, accepts_saved=True, lower_is_better=lower_is_better
+        measures or ("nDCG@10",), options, fields, accepts_saved=True, lower_is_better=lower_is_better, force=force
     )
     files = SystemFiles(paths, evaluation)
     if not measures and (common := files.saved_measures()) and "nDCG@10" not in common:

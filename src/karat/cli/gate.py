@@ -115,7 +115,13 @@ def command(
     _check_format(output)
     test_options = {name: options.pop(name) for name in GateOptions.__annotations__}
     evaluation = Evaluation(
-        (), options, fields, accepts_saved=True, rejects_unused_options=strict, field_option=field_option
+        (),
+        options,
+        fields,
+        accepts_saved=True,
+        rejects_unused_options=strict,
+        field_option=field_option,
+        force=bool(test_options["force"]),
     )
     gate = _checked([truth] if run is None else [truth, run], baseline, rules, in_file, evaluation, test_options)
     _print_gate(gate, output, junit)
@@ -150,8 +156,9 @@ def _checked(
     test_options: Mapping[str, Any],
 ) -> Gate:
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
+    from karat.cli.contents import is_saved_scores
     from karat.cli.models import with_findings, with_static_model
-    from karat.cli.systems import SystemFiles, is_saved_scores, saved_system
+    from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison import choose_method
     from karat.gating.gate import gate
     from karat.gating.rules import (

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
+from karat.cli.contents import contains_scores, is_saved_scores, is_table_of_scores, lists_documents
 from karat.cli.files import split_system
 from karat.cli.models import with_findings, with_static_model
 from karat.comparison.alignment import check_system
+from karat.comparison.same_truth import check_given_truth
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.matching.matchers import matcher_of
@@ -20,12 +20,10 @@ from karat.measures import meanings, parse
 from karat.options import EVALUATION_OPTIONS
 from karat.output.progress import progress_bar
 from karat.registry.selection import listed_measures
-from karat.scores import Scores
+from karat.scores import Finding, Scores
 from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import SUFFIXES, read_scores
-from karat.scores.score_table import query_column
 from karat.sources import read_truth
-from karat.sources.records import ALIASES
 from karat.sources.results import is_results
 from karat.sources.text_file import TextFile
 
@@ -44,6 +42,8 @@ class Evaluation:
     """whether options that change nothing, because all scores are saved, are an error"""
     lower_is_better: Sequence[str] = ()
     """columns of saved scores"""
+    force: bool = False
+    """whether saved scores may have been evaluated against other ground truth than the one given"""
     field_option: str = "--field"
     """where the fields are given, for messages"""
 
@@ -77,7 +77,7 @@ class SystemFiles:
                 meanings(name) or parse(name)  # an unknown measure is an error before anything is read
         self.first = TextFile(split_system(paths[0])[0])
         is_table = PurePath(paths[0]).suffix.lower() in (".csv", ".tsv") and is_table_of_scores(paths[0])
-        are_scores = (contains_scores(self.first.path) or is_table) and not _lists_documents(self.first.path)
+        are_scores = (contains_scores(self.first.path) or is_table) and not lists_documents(self.first.path)
         if are_scores and not evaluation.accepts_saved:
             hint = "Saved scores are read by karat compare, diff and gate."
             raise KaratError("these are saved scores, not ground truth or results", where=self.first.name, hint=hint)
@@ -141,8 +141,17 @@ class SystemFiles:
                     )
                 scores |= with_findings(evaluated, findings)
             else:
-                read_truth(self.first)  # it is not needed, but a run in its place would be left out silently
+                scores = self._checked_by_truth(scores)
         return {system.name: scores[system.name] for system in self.systems}
+
+    def _checked_by_truth(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Saved scores, after checking that the ground truth, though not needed, is the one they were made with."""
+        digests = read_truth(self.first).digests
+        checked: dict[str, Scores] = {}
+        for name, each in scores.items():
+            notes = check_given_truth(name, each, digests, self.first.name, self.evaluation.force)
+            checked |= with_findings({name: each}, [Finding("other-truth", note, 0) for note in notes])
+        return checked
 
 
 def load_systems(paths: Sequence[str], evaluation: Evaluation) -> dict[str, Scores]:
@@ -204,86 +213,6 @@ def _reject_unused_options(evaluation: Evaluation) -> None:
     if unused and evaluation.rejects_unused_options:
         hint = f"Leave {unused[0]} out, or evaluate the run again."
         raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
-
-
-_DOCUMENT_COLUMNS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id"}
-_DOCUMENT_KEY = re.compile(rf'"(?:{"|".join(_DOCUMENT_COLUMNS)})"\s*:'.encode())
-_RESULTS_FIELDS = {name for field, names in ALIASES.items() if field != "query" for name in (field, *names)}
-
-
-def is_saved_scores(path: str) -> bool:
-    """Whether a file, or `FILE:NAME`, seems to contain saved scores, judging by its name and its first line."""
-    path = split_system(path)[0]
-    suffix = PurePath(path).suffix.lower()
-    if suffix in (".csv", ".parquet") and _lists_documents(path):
-        return False
-    if suffix == ".csv" or contains_scores(path) or is_table_of_scores(path):
-        return True
-    start = TextFile(path).start() if suffix == ".json" else b"-"
-    # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
-    return start.lstrip()[:1] in (b"", b"[") and not _DOCUMENT_KEY.search(start)
-
-
-def _lists_documents(path: str) -> bool:
-    """Whether a file is a table with a column of documents, or JSON that karat did not write, and not saved scores."""
-    suffix = PurePath(path).suffix.lower()
-    if suffix == ".json":
-        return not any(key in TextFile(path).start() for key in (b'"means"', b'"queries"', b'"runs"'))
-    if suffix != ".parquet":
-        return bool(_DOCUMENT_COLUMNS.intersection(_header(path)))
-    from pyarrow.parquet import read_schema
-
-    try:
-        return bool(_DOCUMENT_COLUMNS.intersection(read_schema(path).names))
-    except (OSError, ValueError):
-        return False  # loading it as scores gives the better error
-
-
-def _header(path: str) -> list[str]:
-    separator = "," if PurePath(path).suffix.lower() == ".csv" else "\t"
-    return [name.strip(' "') for name in _first_line(path).decode(errors="replace").split(separator)]
-
-
-def is_table_of_scores(path: str) -> bool:
-    """Whether the first line of a file is one of scores: a header, or a JSON object with numbers but no documents."""
-    suffix = PurePath(path).suffix.lower()
-    if suffix in (".csv", ".tsv"):
-        return query_column(_header(path)) is not None and not _lists_documents(path)
-    try:
-        record = json.loads(_first_line(path)) if suffix in (".json", ".jsonl", ".ndjson") else None
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(record, dict) or not record:
-        return False
-    if all(isinstance(value, dict) for value in record.values()):
-        return True  # an object per query
-    others = {name: value for name, value in record.items() if name != query_column(record)}
-    numbers = {name for name, value in others.items() if isinstance(value, int | float)}
-    nested = any(isinstance(value, list | dict) for value in others.values())
-    is_results = nested or (_RESULTS_FIELDS | _DOCUMENT_COLUMNS).intersection(others.keys() - numbers)
-    return len(others) < len(record) and bool(numbers) and not is_results
-
-
-def contains_scores(path: str) -> bool:
-    """Whether a file is JSON or Parquet as karat writes it.
-
-    karat's JSON has a brace alone in its first line, whereas a line of results is a whole object. JSON that was
-    reformatted is recognized by keys that results do not have.
-    """
-    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes[-2:]]
-    compressed = suffixes[-1:] == [".gz"]
-    suffix = (suffixes[:1] if compressed else suffixes[-1:]) or [""]
-    if suffix == [".json"]:
-        first = _first_line(path)
-        found = first == b"{" or (b'"means"' in first and b'"findings"' in first)
-    else:
-        found = suffix == [".parquet"] or (compressed and suffix == [".csv"])
-    require(not (found and compressed), "saved scores cannot be compressed", "Decompress the file first.", where=path)
-    return found
-
-
-def _first_line(path: str) -> bytes:
-    return next((line for _, line in TextFile(path).lines() if line), b"")
 
 
 def _evaluate_results(results: TextFile, names: Sequence[str], **options: Any) -> Scores:

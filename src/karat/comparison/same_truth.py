@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from karat.errors import KaratError, enumeration
+from karat.errors import KaratError, enumeration, require
 from karat.registry import meanings
 from karat.scores import Scores
 from karat.scores.fingerprint import Fingerprint
@@ -50,6 +51,27 @@ def _different_functions(systems: Mapping[str, Scores]) -> list[str]:
     return [f"{enumeration([next(iter(matches)), *others], 'and')} were matched by different functions named {first}."]
 
 
+def check_given_truth(name: str, scores: Scores, digests: Mapping[str, str], where: str, force: bool) -> list[str]:
+    """Refuse saved scores of documents with ids if they were evaluated against other ground truth than this one.
+
+    `digests` are those of the ground truth, and `where` is its file. With `force`, what differs is a note.
+    """
+    fingerprint = scores.fingerprint
+    if fingerprint is None or "judged" not in fingerprint.truths or not _matches_ids(fingerprint.match or ""):
+        return []
+    differences = replace(fingerprint, truths={"judged": digests}).differences(fingerprint, scores.queries, {"judged"})
+    if not differences:
+        return []
+    what = f"the scores of {name} were computed {differences[0]}"
+    hint = f"Evaluate {name} against this ground truth, or leave the ground truth out: saved scores do not need it."
+    require(force, what, hint, where=where)
+    return [f"{what}, not against {where}"]
+
+
+def _matches_ids(match: str) -> bool:
+    return match.startswith(("id", "prefix")) and "normalize" not in match and "field" not in match
+
+
 def _without_fingerprint(names: list[str], systems: int) -> list[str]:
     """A note on systems without a fingerprint, if there are any."""
     if not names:
@@ -58,7 +80,10 @@ def _without_fingerprint(names: list[str], systems: int) -> list[str]:
         what = "the systems may have been evaluated against different ground truths"
     else:
         what = f"{enumeration(names, 'and')} may have been evaluated against another ground truth"
-    return [f"{what}: {'its' if len(names) == 1 else 'their'} scores have no fingerprint (CSV files have none)."]
+    return [
+        f"{what}: {'its' if len(names) == 1 else 'their'} scores have no fingerprint. Files that"
+        " karat saves as JSON or Parquet have one."
+    ]
 
 
 def _different_versions(known: Mapping[str, Fingerprint]) -> list[str]:

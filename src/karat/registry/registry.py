@@ -223,6 +223,9 @@ def _unknown(name: str) -> KaratError:
     elsewhere = not_in_karat(name)
     if elsewhere is not None:
         return KaratError(elsewhere[0], hint=elsewhere[1])
+    stem, _, number = name.partition("_")
+    if stem in _definitions and _definitions[stem].at == "k" and number.isdecimal():
+        return KaratError(f"unknown measure {shown(name)}", hint=f"Write {stem}@{number}.")
     near = did_you_mean(name, [*_names_to_suggest(), *NAMES_OF_SEVERAL])
     return KaratError(f"unknown measure {shown(name)}", hint=f"{near} `karat measures` lists all measures.".strip())
 

@@ -177,8 +177,9 @@ def _from_csv(path: str) -> dict[str, Scores]:
         wrong = len(header) == 1 and mark != delimiter and mark in header[0]
         require(not wrong, f"the columns are separated by {name}", hint, where=f"{path}:1")
     for row, line in zip(body, lines[1:], strict=False):
-        what = f"this line has {len(row)} columns, but the header has {len(header)}"
-        require(len(row) == len(header), what, where=f"{path}:{line}")
+        if len(row) != len(header):
+            what = f"this line has {len(row)} columns, but the header has {len(header)}"
+            raise KaratError(what, where=f"{path}:{line}")
     columns = dict(zip(header, zip(*body, strict=True), strict=True)) if body else dict.fromkeys(header, ())
     return ScoreTable(path, columns, lambda at: f"{path}:{lines[at + 1]}").systems()
 

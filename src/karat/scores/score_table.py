@@ -69,8 +69,10 @@ class ScoreTable:
                     measure in columns, f"column {shown(measure)} is missing, or not numbers", hint, where=self.where
                 )
             columns = {measure: columns[measure] for measure in about.get("measures", columns)}
-        elif ignored := [column or "(no name)" for column in values if column not in columns]:
-            message = f"columns without numbers are ignored: {', '.join(ignored)}"
+        elif ignored := [column for column in values if column not in columns]:
+            without_numbers = [column for column in ignored if not _INDEX.fullmatch(column)]
+            message = f"columns without numbers are ignored: {', '.join(without_numbers)}"
+            message = message if without_numbers else "the row numbers of a data frame are ignored"
             findings = (*findings, Finding("ignored-columns", message, len(ignored)))
         hint = f"The columns are {', '.join(map(shown, self.columns))}."
         require(columns or self.about, "no column contains scores", hint, where=self.where)
