@@ -83,7 +83,7 @@ def test_a_file_without_a_fingerprint_is_compared_with_one_note(folder: Path, co
     assert done.returncode == 0, done.stderr
     name = "baseline" if command == "gate" else "saved"
     assert done.stdout.count("fingerprint") == 1
-    assert f"note: {name} may have been evaluated against another ground truth: its scores have no" in done.stdout
+    assert f"warning: {name} may have been evaluated against another ground truth: its scores have no" in done.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -32,8 +32,8 @@ KEYS = (
 )  # fmt: skip
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap", "tukey")
 NO_FINGERPRINT = (
-    "the systems may have been evaluated against different ground truths: their scores have no fingerprint. Files that"
-    " karat saves as JSON or Parquet have one."
+    "warning: the systems may have been evaluated against different ground truths: their scores have no fingerprint."
+    " Files that karat saves as JSON or Parquet have one."
 )
 HOSTILE = ("a\x1b[2J\nb", "|*_`#[x](y)|", r"\input{x}$&%~^", "<script>&\"'", 'c,"d"\r\t;', "=1+1", "\u202eevil", "")
 

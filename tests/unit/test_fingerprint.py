@@ -388,13 +388,13 @@ def test_scores_without_a_fingerprint_are_one_note() -> None:
     unknown = replace(scores, fingerprint=None)
     reason = "no fingerprint. Files that karat saves as JSON or Parquet have one."
     assert compare({"a": scores, "b": unknown}).notes == (
-        f"b may have been evaluated against another ground truth: its scores have {reason}",
+        f"warning: b may have been evaluated against another ground truth: its scores have {reason}",
     )
     assert compare({"a": unknown, "b": scores, "c": unknown}).notes == (
-        f"a and c may have been evaluated against another ground truth: their scores have {reason}",
+        f"warning: a and c may have been evaluated against another ground truth: their scores have {reason}",
     )
     assert compare({"a": unknown, "b": unknown}).notes == (
-        f"the systems may have been evaluated against different ground truths: their scores have {reason}",
+        f"warning: the systems may have been evaluated against different ground truths: their scores have {reason}",
     )
 
 
@@ -427,7 +427,7 @@ def test_a_gate_accepts_a_baseline_without_a_fingerprint_with_a_note() -> None:
     now = evaluate(TRUTH, RUN, "RR")
     found = gate(now, [Rule("max-drop", "RR", 0)], replace(now, fingerprint=None))
     assert found.passed
-    assert found.notes[-1].startswith("note: baseline may have been evaluated against another ground truth")
+    assert found.notes[-1].startswith("warning: baseline may have been evaluated against another ground truth")
     assert math.isclose(found.outcomes[0].drop or 0.0, 0.0)
 
 

@@ -73,7 +73,7 @@ def _matches_ids(match: str) -> bool:
 
 
 def _without_fingerprint(names: list[str], systems: int) -> list[str]:
-    """A note on systems without a fingerprint, if there are any."""
+    """A warning about systems without a fingerprint, if there are any."""
     if not names:
         return []
     if len(names) == systems:
@@ -81,7 +81,7 @@ def _without_fingerprint(names: list[str], systems: int) -> list[str]:
     else:
         what = f"{enumeration(names, 'and')} may have been evaluated against another ground truth"
     return [
-        f"{what}: {'its' if len(names) == 1 else 'their'} scores have no fingerprint. Files that"
+        f"warning: {what}: {'its' if len(names) == 1 else 'their'} scores have no fingerprint. Files that"
         " karat saves as JSON or Parquet have one."
     ]
 

@@ -14,7 +14,7 @@ from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, method_text
 from karat.errors import enumeration, plural, printable, require, safe_line
-from karat.output.tables import Cell, Table
+from karat.output.tables import Cell, Table, note_line
 from karat.scores.summary import DIGITS, cell_text, check_digits, nonzero_text, notes
 
 _MIN_QUERIES = 5
@@ -154,7 +154,7 @@ class ComparisonSlices(ComparisonExports):
             lines.append(f"note: too few queries differ for any significant result: {self.by}={_listed(hopeless)}.")
         if self.valueless:
             lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in (none).")
-        return (*lines, *(f"note: {note}" for note in self.whole.notes), *notes(self.whole.systems))
+        return (*lines, *map(note_line, self.whole.notes), *notes(self.whole.systems))
 
 
 def compare_groups(

@@ -10,7 +10,7 @@ from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import CORRECTED, correction_text, p_text, without_rounding
 from karat.errors import enumeration, plural, printable
-from karat.output.tables import Cell, Mark, Table, latex_text
+from karat.output.tables import Cell, Mark, Table, latex_text, note_line
 from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text, notes
 from karat.stats import MAX_EXACT
 
@@ -94,7 +94,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     return (
         f"{_queries(comparison)}; p by {method_text(comparison.method, powers, len(comparison.measures))}",
         COLUMNS,
-        *(f"note: {note}" for note in comparison.notes),
+        *map(note_line, comparison.notes),
         *notes(comparison.systems),
     )
 

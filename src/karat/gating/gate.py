@@ -15,6 +15,7 @@ from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
 from karat.options import Correction, Queries, Test
+from karat.output.tables import note_line
 from karat.scores import Scores
 from karat.scores.combining import before_mean, combination
 from karat.scores.directions import with_lower_is_better
@@ -89,7 +90,7 @@ def gate(
         for rule in named
     )
     findings = notes({"run": used, "baseline": baseline.only(dropped)})
-    return Gate(tuple(outcomes), (_query_count(used), *findings, *(f"note: {note}" for note in comparison.notes)))
+    return Gate(tuple(outcomes), (_query_count(used), *findings, *map(note_line, comparison.notes)))
 
 
 def _check_scores(name: str, given: object) -> None:

@@ -223,6 +223,15 @@ class Tabular(ABC):
         return self.table().html()
 
 
+def note_line(text: str) -> str:
+    """A line below a table: a note, unless the text says that it is a warning.
+
+    >>> note_line("b: 1 of 4 queries left out."), note_line("warning: b has no fingerprint.")
+    ('note: b: 1 of 4 queries left out.', 'warning: b has no fingerprint.')
+    """
+    return text if text.startswith("warning: ") else f"note: {text}"
+
+
 def _aligned(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:
     parts = []
     for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):

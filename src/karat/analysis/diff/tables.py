@@ -12,7 +12,7 @@ from karat.analysis.evidence import Evidence
 from karat.analysis.explain import label, shorten
 from karat.errors import plural
 from karat.measures import meanings
-from karat.output.tables import Cell, Table
+from karat.output.tables import Cell, Table, note_line
 from karat.registry.names import format_value
 from karat.scores.summary import cell_text, nonzero_text
 
@@ -154,7 +154,7 @@ def _moves(diff: Diff, query_diff: QueryDiff, head: str, digits: int) -> Table:
 
 
 def _notes_on_all(diff: Diff) -> list[str]:
-    return [f"note: {note}" for note in diff.all_notes]
+    return list(map(note_line, diff.all_notes))
 
 
 def _answers(diff: Diff, query_diff: QueryDiff, head: str, digits: int) -> Table:
