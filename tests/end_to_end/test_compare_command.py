@@ -223,8 +223,8 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     if suffix == "csv":
         # CSV files contain neither findings nor a fingerprint.
         unjudged = [
-            "warning: bm25 may have been evaluated against another ground truth: its scores have no fingerprint. Files that"
-            " karat saves as JSON or Parquet have one.",
+            "warning: bm25 may have been evaluated against another ground truth: its scores have no fingerprint. Files"
+            " that karat saves as JSON or Parquet have one.",
             "bm25-rm3: 38% of the documents in the top 10 are unjudged.",
         ]
     assert mixed.pop("notes") == unjudged

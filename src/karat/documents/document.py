@@ -30,6 +30,20 @@ _LEGACY = frozenset({"content_type", "id_hash_keys", "dataframe"})
 _OFTEN_NONE = frozenset({*_ATTACHMENTS, "dataframe"})
 
 
+class _Attachment:
+    """A field that most documents lack: documents without it are created as fast as if there was none."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, document: Document | None, owner: type | None = None) -> Any:
+        return self if document is None else getattr(document, "_attached", {}).get(self._name)
+
+    def __set__(self, document: Document, value: Any) -> None:
+        # A new dict, as a copy of the document may have the same one.
+        document._attached = {**getattr(document, "_attached", {}), self._name: value}
+
+
 class Document:
     """A text with its id, metadata and score. The score of a gold document is its grade.
 
@@ -43,8 +57,13 @@ class Document:
     ('438e9f68', 'p1')
     """
 
-    __slots__ = ("_id", "_meta", "blob", "content", "embedding", "score", "sparse_embedding")
+    __slots__ = ("_attached", "_id", "_meta", "content", "score")
     __hash__ = None  # type: ignore[assignment]  # documents are mutable, so they cannot be hashed
+
+    _attached: dict[str, Any]
+    blob = _Attachment()
+    embedding = _Attachment()
+    sparse_embedding = _Attachment()
 
     def __init__(
         self,
@@ -59,13 +78,13 @@ class Document:
     ) -> None:
         self.content = content
         self.score = score
-        self.blob, self.embedding, self.sparse_embedding = blob, embedding, sparse_embedding
         # Most documents are only a text: nothing to check, and nothing else to store.
         only_text = id is meta is score is blob is embedding is sparse_embedding is None  # type: ignore[comparison-overlap]  # None
         if not (only_text and content.__class__ is str):
-            self.embedding = _listed(embedding)
+            if not blob is embedding is sparse_embedding is None:  # type: ignore[comparison-overlap]  # None
+                self.blob, self.embedding, self.sparse_embedding = blob, _listed(embedding), sparse_embedding
+                _check_attachments(self)
             _check(content, id, meta, score)
-            _check_attachments(self)
             self._id, self._meta = id, meta
 
     @property

@@ -73,8 +73,10 @@ class ContainmentComparer:
 
     def _compared(self, text: str) -> str:
         """The part of a chunk that is compared: empty if it has no text, as that would be contained in every text."""
-        parts = (_strip_log_prefix(text), text) if self._keep_bare_prefix else (_strip_log_prefix(text),)
-        return next((part for part in parts if self._normalize(part).strip()), "")
+        chunk = _strip_log_prefix(text)
+        if self._normalize(chunk).strip():
+            return chunk
+        return text if self._keep_bare_prefix and self._normalize(text).strip() else ""
 
     def _forms(self, chunk: str) -> list[str]:
         return [folded for form in _escaped_forms(chunk) if (folded := self._normalize(form)).strip()]
