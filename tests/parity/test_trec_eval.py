@@ -55,7 +55,7 @@ def test_every_measure_agrees_query_by_query(collection: tuple[Truth, Run], leve
             assert ours[query][with_level(name, level)] == pytest.approx(values[name], rel=0, abs=1e-9), (query, name)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(collection=collections(), level=st.integers(1, 3))
 def test_every_measure_agrees_if_unjudged_documents_are_removed(collection: tuple[Truth, Run], level: int) -> None:
     truth, run = collection
@@ -94,7 +94,9 @@ def test_interpolated_precision_agrees_if_trec_eval_9_and_10_cut_at_the_same_ran
     for query, values in theirs.items():
         relevant = sum(grade >= level for grade in truth[query].values())
         for point in RECALL_POINTS:
-            if math.trunc(point * relevant + 0.9) == math.floor(point * relevant + 0.5):
+            # 0.7 * 3 + 0.9 is 3 or a little less, depending on how a compiler rounds it.
+            wanted = {math.trunc(point * relevant + 0.9 + rounding) for rounding in (-1e-9, 1e-9)}
+            if wanted == {math.floor(point * relevant + 0.5)}:
                 name = with_level(f"IPrec@{point}", level)
                 assert ours[query][name] == pytest.approx(values[f"iprec_at_recall_{point:.2f}"], rel=0, abs=1e-9)
 
