@@ -18,7 +18,7 @@ _SAVE_AS_TEXT = "Save it as text in UTF-8."
 _EXTRACT = "Extract the file from it first."
 _DECOMPRESS = "Decompress it, or compress it with gzip."
 
-# The first bytes of files that are no text, what such a file is, and what to do.
+# The first bytes of binary files, what such a file is, and what to do.
 _BINARY = (
     (b"PAR1", "a Parquet file", _IN_PYTHON),
     (b"ARROW1", "an Arrow file", _IN_PYTHON),
@@ -49,7 +49,7 @@ _TAR_AT = 257
 
 
 def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read here, plain or gzipped") -> None:
-    """Reject a file that is no text, or not the text that was meant, such as an HTML page, judging by its first bytes.
+    """Reject a binary file, or a text of the wrong kind, such as an HTML page, judging by its first bytes.
 
     `wanted` says what is read.
     """

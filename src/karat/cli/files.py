@@ -106,7 +106,7 @@ def _named(context: click.Context, kind: type[FileType]) -> Iterator[tuple[str, 
 
 
 def _identity(file: str | int) -> object:
-    """What tells whether two names are the same file; None if there is no file that writing could destroy.
+    """The device and inode of a file, which are equal for two names of it; None if it is not a regular file.
 
     Links and other spellings of a path have the identity of the file. A number is that of an open file.
     """

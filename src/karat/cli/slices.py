@@ -101,7 +101,7 @@ def _read_column(text: str, option: str) -> dict[str, Any]:
                 what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
                 raise KaratError(what, where=place, hint="Give each query one value.")
     except KaratError as error:
-        # The option --field, which hints mention last, does not apply here, and these are no answers.
+        # Hints end with advice on --field, which does not apply here, and these records are not answers.
         hint = re.sub(r"[^.]*--field.*", "", (error.hint or "").replace(HINT["answer"], _COLUMN_HINT))
         raise KaratError(error.what, where=error.where, hint=hint or None) from None
     require(values, "the file contains no queries", _COLUMN_HINT, where=file)

@@ -33,7 +33,7 @@ def findings(
     """The findings about ground truth and a run, most important first.
 
     A finding about many queries lists the first `listed` of them by id. If the ground truth contains `only_relevant`
-    documents, nobody judged any other, and the share of unjudged documents says nothing.
+    documents, no other document was judged, and the share of unjudged documents has no meaning.
     """
     cannot_match = f"without {match.field} (cannot match)"
     found = [

@@ -158,7 +158,7 @@ def _remove_abandoned_drafts(folder: Path) -> None:
 
 
 def _lock(handle: int) -> bool | None:
-    """Whether an open file could be locked: False if somebody else has locked it, None if there are no locks here."""
+    """Whether an open file was locked: False if another process holds the lock, None on systems without file locks."""
     if sys.platform == "win32":
         return None
     try:
