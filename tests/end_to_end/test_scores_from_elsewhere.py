@@ -167,9 +167,10 @@ def test_a_file_that_is_not_scores_is_not_read_as_scores(karat: Karat, tmp_path:
     assert "not a TREC qrels file" in refused(karat("compare", "qrels.tsv", "qrels.tsv", "qrels.tsv"))
     assert "no line has a field 'truth'" in refused(karat("compare", "other.jsonl", "other.jsonl", "-m", "RR"))
     for name in ("old.csv", "old.tsv", "old.parquet"):
-        error = refused(karat("evaluate", name))
-        assert f"{name}: these are saved scores" in error
-        assert "Saved scores are read by karat compare, diff and gate." in error
+        for files in ([name], ["t.qrels", name]):
+            error = refused(karat("evaluate", *files))
+            assert f"{name}: these are saved scores" in error
+            assert "Saved scores are read by karat compare, diff and gate." in error
     (tmp_path / "old.csv.gz").write_bytes(gzip.compress((tmp_path / "old.csv").read_bytes()))
     assert "saved scores cannot be compressed" in refused(karat("compare", "old.csv.gz", "new.csv"))
 

@@ -76,11 +76,8 @@ class SystemFiles:
             for name in evaluation.names():
                 meanings(name) or parse(name)  # an unknown measure is an error before anything is read
         self.first = TextFile(split_system(paths[0])[0])
-        is_table = PurePath(paths[0]).suffix.lower() in (".csv", ".tsv") and is_table_of_scores(paths[0])
-        are_scores = (contains_scores(self.first.path) or is_table) and not lists_documents(self.first.path)
-        if are_scores and not evaluation.accepts_saved:
-            hint = "Saved scores are read by karat compare, diff and gate."
-            raise KaratError("these are saved scores, not ground truth or results", where=self.first.name, hint=hint)
+        if not evaluation.accepts_saved:
+            _reject_saved_scores(paths)
         saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
         self.without_truth = paths[0] in saved or is_results(self.first)
         self.files = paths if self.without_truth else paths[1:]
@@ -203,6 +200,15 @@ def _read_saved(path: str) -> Mapping[str, Scores]:
     hint = f"{near} The systems are {enumeration(list(systems), 'and')}.".strip()
     require(name in systems, f"no system is called {shown(name)}", hint, where=file)
     return {name: systems[name]}
+
+
+def _reject_saved_scores(paths: Sequence[str]) -> None:
+    """Reject files of saved scores, where ground truth, runs or results are needed."""
+    for path in paths:
+        is_table = PurePath(path).suffix.lower() in (".csv", ".tsv") and is_table_of_scores(path)
+        if (contains_scores(path) or is_table) and not lists_documents(path):
+            hint = "Saved scores are read by karat compare, diff and gate."
+            raise KaratError("these are saved scores, not ground truth, a run or results", where=path, hint=hint)
 
 
 def _reject_unused_options(evaluation: Evaluation) -> None:
