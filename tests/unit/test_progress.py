@@ -58,3 +58,16 @@ def test_no_bar_is_shown_in_a_pipe(screen: io.StringIO | None, monkeypatch: pyte
     assert screen is None or screen.getvalue() == ""
     with progress.progress_bar("bytes") as bar:
         assert bar is None
+
+
+def test_only_one_bar_is_shown_at_a_time_and_the_next_one_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_DELAY", -1)
+    screen = terminal(monkeypatch)
+    with progress.progress_bar("queries") as outer:
+        assert outer is not None
+        outer(1, 7)
+        similarity(MANY, far, batch_size=1)
+    assert "queries" in screen.getvalue()
+    assert "answers" not in screen.getvalue()
+    similarity(MANY, far, batch_size=1)
+    assert "answers" in screen.getvalue()

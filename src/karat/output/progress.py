@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 _DELAY = 0.5  # seconds before a bar is shown
+_SHOWN = threading.Lock()  # held by the one bar on the terminal
 
 
 @contextmanager
-def progress_bar(unit: Literal["bytes", "answers"]) -> Iterator[Callable[[int, int], None] | None]:
-    """A function to call with the number of units done and their total; None if standard error is not a terminal."""
+def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A function to call with the number of units done and their total; None if standard error is not a terminal.
+
+    `unit` is a noun in the plural, such as "queries"; "bytes" are shown in MB. Within work that shows a bar, further
+    bars are not shown.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -25,7 +31,7 @@ def progress_bar(unit: Literal["bytes", "answers"]) -> Iterator[Callable[[int, i
 
     def progress(done: int, total: int) -> None:
         nonlocal bar
-        if bar is None and done < total and time.monotonic() - start > _DELAY:
+        if bar is None and done < total and time.monotonic() - start > _DELAY and _SHOWN.acquire(blocking=False):
             bar = _bar(unit)
         if bar is not None:
             bar.update(bar.task_ids[0], completed=done, total=total)
@@ -35,6 +41,7 @@ def progress_bar(unit: Literal["bytes", "answers"]) -> Iterator[Callable[[int, i
     finally:
         if bar is not None:
             bar.stop()
+            _SHOWN.release()
 
 
 def _bar(unit: str) -> Progress:
