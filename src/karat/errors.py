@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -57,11 +56,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
     """The known names most similar to a wrong one, ignoring case, most similar first; never the wrong one itself."""
+    from difflib import get_close_matches
+
     by_folded: dict[str, str] = {}
     for candidate in known:
         if candidate != name:
             by_folded.setdefault(candidate.casefold(), candidate)
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
+    close = get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
     return [by_folded[folded] for folded in close]
 
 

@@ -225,10 +225,17 @@ NOT_FILES = {
 }  # fmt: skip
 
 
+def commands() -> list[tuple[str, click.Command]]:
+    context = click.Context(program)
+    return [
+        (name, command) for name in program.list_commands(context) if (command := program.get_command(context, name))
+    ]
+
+
 def test_every_parameter_that_takes_text_says_whether_it_names_a_file() -> None:
     """Inputs are protected only if they are declared: with `type=InputFile()`, `InputColumn()` or `OutputFile()`."""
     undeclared = set()
-    for command, parameter in ((name, each) for name, of in program.commands.items() for each in of.params):
+    for command, parameter in ((name, each) for name, of in commands() for each in of.params):
         name = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.metavar)
         takes_text = isinstance(parameter.type, click.types.StringParamType) and "|" not in str(parameter.metavar)
         if takes_text and not isinstance(parameter.type, FileType) and not {name, f"{name} of {command}"} & NOT_FILES:
@@ -237,7 +244,7 @@ def test_every_parameter_that_takes_text_says_whether_it_names_a_file() -> None:
 
 
 def test_every_command_checks_the_files_that_its_parameters_name() -> None:
-    assert all(isinstance(command, Command) for command in program.commands.values())
+    assert all(isinstance(command, Command) for _, command in commands())
 
 
 # Where something is written, besides the places through which everything else is written.

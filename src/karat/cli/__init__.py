@@ -1,4 +1,4 @@
-"""The command line: one file per command, each a thin caller of the library."""
+"""The command line: one file per command, each a thin caller of the library, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NoReturn
 import click
 
 from karat import __version__
-from karat.cli import answers, compare, demo, diff, evaluate, gate, measures
 from karat.cli.parser import Group, usage_error
 from karat.cli.terminal import print_error
 from karat.errors import KaratError
@@ -23,6 +22,7 @@ Tab completion in bash: eval "$(_KARAT_COMPLETE=bash_source karat)". In zsh and 
 
 @click.group(
     cls=Group,
+    names=("evaluate", "answers", "compare", "diff", "gate", "measures", "demo"),
     help="karat measures how good search and question answering are.",
     epilog=_EPILOG,
     invoke_without_command=True,
@@ -34,10 +34,6 @@ Tab completion in bash: eval "$(_KARAT_COMPLETE=bash_source karat)". In zsh and 
 def program(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for module in (evaluate, answers, compare, diff, gate, measures, demo):
-    program.add_command(module.command)
 
 
 def main() -> NoReturn:

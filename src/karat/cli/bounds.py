@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from karat.analysis.bounds import Bounds
 from karat.cli.output import Output, print_report
 from karat.errors import KaratError, plural
 from karat.output.tables import Cell, Table
 from karat.registry.names import format_value
 from karat.scores import Scores
 from karat.scores.summary import cell_text, notes
+
+if TYPE_CHECKING:
+    from karat.analysis.bounds import Bounds
 
 
 def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:

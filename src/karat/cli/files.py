@@ -13,7 +13,6 @@ from click.types import StringParamType
 
 from karat.cli.completion import complete_file
 from karat.errors import KaratError, require
-from karat.output.files import check_writable
 
 
 class FileType(StringParamType):
@@ -93,6 +92,8 @@ def check_files(
         if other != name and (identity is not None or not os.path.exists(path)):
             raise KaratError(f"{other} and {name} name the same file", where=path, hint="Write to two files.")
         if name not in also_written:
+            from karat.output.files import check_writable
+
             check_writable(path)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import click
 
-from karat.cli.files import check_files
 from karat.errors import KaratError, did_you_mean
 
 
@@ -25,6 +26,8 @@ class Command(click.Command):
     """A command whose help explains its arguments before its options, and which never overwrites its inputs."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        from karat.cli.files import check_files
+
         check_files(ctx)
         return super().invoke(ctx)
 
@@ -37,20 +40,31 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Commands in the order in which they were added, each with its whole description."""
+    """Commands by their names, in this order, each with its whole description.
+
+    `command` in the module `karat.cli.NAME` is imported when it is needed: a command loads only itself.
+    """
+
+    def __init__(self, *, names: Sequence[str], **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.names = names
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.commands)
+        return list(self.names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.commands and not ctx.resilient_parsing:
-            hint = did_you_mean(cmd_name, self.commands) or f"The commands are {', '.join(self.commands)}."
-            raise KaratError(f"no such command: {cmd_name}", hint=hint)
-        return super().get_command(ctx, cmd_name)
+        if cmd_name in self.names:
+            command: click.Command = import_module(f"karat.cli.{cmd_name}").command
+            return command
+        if ctx.resilient_parsing:
+            return None
+        hint = did_you_mean(cmd_name, self.names) or f"The commands are {', '.join(self.names)}."
+        raise KaratError(f"no such command: {cmd_name}", hint=hint)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = {name: self.get_command(ctx, name) for name in self.names}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, " ".join((each.help or "").split())) for name, each in self.commands.items()])
+            formatter.write_dl([(name, " ".join((each.help or "").split())) for name, each in commands.items() if each])
 
 
 def usage_error(error: click.UsageError) -> KaratError:

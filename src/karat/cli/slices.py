@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.cli.files import split_column
 from karat.cli.output import Output, print_report
-from karat.comparison import Comparison
 from karat.errors import KaratError, require, shown
 from karat.scores import Scores
-from karat.sources.answer_rows import HINT, read_answer_rows
 from karat.sources.text_file import TextFile
+
+if TYPE_CHECKING:
+    from karat.comparison import Comparison
 
 _BUILT_IN = ("length", "relevant")
 _COLUMN_HINT = "A value for each query is read from CSV, TSV, JSON or JSON lines with a column of query ids."
@@ -89,6 +90,8 @@ def _with_options(grouping: Grouping) -> Iterator[None]:
 
 def _read_column(text: str, option: str) -> dict[str, Any]:
     """A value for each query from `FILE:COLUMN` (JSON lines, JSON, CSV or TSV), as numbers if all of them are."""
+    from karat.sources.answer_rows import HINT, read_answer_rows
+
     file, name = split_column(text)
     if not (file and name):
         built_in = f"{', '.join(_BUILT_IN)}, or " if option == "--by" else ""
