@@ -251,6 +251,7 @@ def test_every_command_checks_the_files_that_its_parameters_name() -> None:
 WRITERS = {
     "output/files.py": "files, completely or not at all",
     "cli/terminal.py": "standard output and standard error, harmless on a terminal and in a log",
+    "output/progress.py": "the sequence that removes an interrupted progress bar",
     "gating/outputs.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",
     "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",

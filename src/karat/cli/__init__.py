@@ -9,8 +9,8 @@ from typing import NoReturn
 import click
 
 from karat import __version__
-from karat.cli.parser import Group, usage_error
-from karat.cli.terminal import print_error
+from karat.cli.parser import Group, print_and_exit, usage_error
+from karat.cli.terminal import print_error, print_text
 from karat.errors import KaratError
 
 _EPILOG = """\
@@ -29,15 +29,27 @@ Tab completion in bash: eval "$(_KARAT_COMPLETE=bash_source karat)". In zsh and 
     subcommand_metavar="COMMAND [ARGUMENTS...]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, message="karat %(version)s", help="Show the version and exit.")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=print_and_exit(lambda _: f"karat {__version__}"),
+    help="Show the version and exit.",
+)
 @click.pass_context
 def program(context: click.Context) -> None:
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        print_text(f"{context.get_help()}\n")
 
 
 def main() -> NoReturn:
     """Run a command; a user's mistake is one line on standard error and exit status 2, never a traceback."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: the next file to be opened would take its place and get what is written to it
+            os.open(os.devnull, os.O_RDWR)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # it stays open until the process ends

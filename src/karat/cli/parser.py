@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import click
 
+from karat.cli.terminal import print_text
 from karat.errors import KaratError, did_you_mean
 
 
@@ -22,7 +23,28 @@ class Argument(click.Argument):
         return str(self.metavar) if self.required else f"[{self.metavar}]"
 
 
-class Command(click.Command):
+def print_and_exit(text: Callable[[click.Context], str]) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """What an option such as --help does. click's own would end with status 1 if the output cannot be written."""
+
+    def callback(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            print_text(f"{text(ctx)}\n")
+            ctx.exit()
+
+    return callback
+
+
+class WithHelp(click.Command):
+    """A command with the option --help."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = print_and_exit(click.Context.get_help)
+        return option
+
+
+class Command(WithHelp):
     """A command whose help explains its arguments before its options, and which never overwrites its inputs."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -39,7 +61,7 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
 
-class Group(click.Group):
+class Group(WithHelp, click.Group):
     """Commands by their names, in this order, each with its whole description.
 
     `command` in the module `karat.cli.NAME` is imported when it is needed: a command loads only itself.

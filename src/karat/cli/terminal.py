@@ -31,10 +31,10 @@ def write_output(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (`| head`) closed the pipe.
-        _discard_output()
+        _discard(sys.stdout)
         raise SystemExit(0) from None
     except OSError as error:
-        _discard_output()
+        _discard(sys.stdout)
         raise KaratError(f"cannot be written: {error.strerror}", where="standard output") from None
 
 
@@ -56,15 +56,24 @@ def print_data(text: str, form: str) -> None:
 
 def print_error(text: str) -> None:
     """Print a note or an error on standard error."""
-    sys.stderr.write(_in_log(with_encoding(text, sys.stderr.encoding), sys.stderr))
+    _write_error(_in_log(with_encoding(text, sys.stderr.encoding), sys.stderr))
 
 
 def print_commands(text: str, *, to_error: bool) -> None:
     """Print the commands of karat itself to a CI system, which reads them from both streams."""
     if to_error:
-        sys.stderr.write(text)
+        _write_error(text)
     else:
         write_output(text)
+
+
+def _write_error(text: str) -> None:
+    """Write to standard error. If it cannot be written, the exit status still tells the outcome."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
 
 
 def _on_terminal(text: str, form: str) -> str:
@@ -118,6 +127,6 @@ def colour_console() -> Console | None:
     )
 
 
-def _discard_output() -> None:
+def _discard(stream: TextIO) -> None:
     """Send what is still buffered to the null device; otherwise Python reports an error about it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

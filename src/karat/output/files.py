@@ -21,6 +21,7 @@ if sys.platform != "win32":
 _DRAFT = re.compile(r"\.karat-[0-9a-f]{16}\.part")
 # Files that are open already: opening them again would write over what is in them.
 _DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
+_open_drafts: set[Path] = set()
 
 
 def json_text(document: object) -> str:
@@ -67,6 +68,13 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         if _descriptor(path) is None:
             target = _target(path)
             _require_access(target, _status(target))
+
+
+def remove_drafts() -> None:
+    """Remove the drafts that this process is writing, because it ends now."""
+    for draft in tuple(_open_drafts):
+        with suppress(OSError):
+            draft.unlink()
 
 
 def _descriptor(path: str | os.PathLike[str]) -> int | None:
@@ -134,17 +142,25 @@ def _replace(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+    finally:
+        _open_drafts.discard(draft)
 
 
 def _create_draft(folder: Path, mode: int) -> tuple[Path, int]:
     """A new file that is locked as long as it is open. The operating system applies the umask to its mode."""
     while True:
         draft = folder / f".karat-{os.urandom(8).hex()}.part"
-        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        _open_drafts.add(draft)
+        try:
+            handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        except OSError:
+            _open_drafts.discard(draft)
+            raise
         if _lock(handle) is not False and draft.exists():
             return draft, handle
         # Another writer saw the draft before it was locked, took it for an abandoned one and removed it.
         os.close(handle)
+        _open_drafts.discard(draft)
 
 
 def _remove_abandoned_drafts(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -42,6 +43,12 @@ def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
         if bar is not None:
             bar.stop()
             _SHOWN.release()
+
+
+def remove_bar() -> None:
+    """Erase the line of a bar and show the cursor, which it hides, because the process ends now."""
+    if _SHOWN.locked() and os.isatty(2):
+        os.write(2, b"\r\x1b[2K\x1b[?25h")
 
 
 def _bar(unit: str) -> Progress:
