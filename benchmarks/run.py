@@ -1,11 +1,11 @@
-"""Benchmark karat against its peers: one table of times and ratios.
+"""Benchmark karat against its peers, then its start (start.py) and its growth (growth.py): three tables.
 
     .venv-bench/bin/python benchmarks/run.py [--small] [--only NAME]
 
 Every time is measured in a new process; tasks.py describes what is included. It is the best of three, or a single run
 if that takes more than five seconds. A ratio is printed only if both libraries found the same means to 1e-4 (for
 randomization tests, p-values within the expected random error). A full run updates results.md and the table in
-README.md.
+README.md; the other two tables are only part of a full run.
 """
 
 import argparse
@@ -21,13 +21,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import growth
+import start
 from answer_tasks import CONTAINING, FOR_SAS, REWRITTEN
+from markdown import table, verdict
 from matching_tasks import CHANGED, CHUNKS, CUT, GOLDS, SAMPLE
 from significance_tasks import MORE_PERMUTED, MOST, PERMUTED, SAME, chance
 from sizes import FULL, SMALL, Size
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
+HEAD = ("task", "peer", "karat", "time of peer", "ratio", "target", "reached")
 SLOW = 5.0
 """A task that takes more seconds than this is run once."""
 
@@ -135,9 +139,16 @@ def main() -> int:
         if options.only in (None, row.name):
             rows[row], problem = compare(row, measure)
             problems += [f"{row.name}: {problem}"] if problem else []
-    text = "\n\n".join([machine(), workload(size), table(list(rows.values())), *problems])
+    parts = [machine(), workload(size), table(HEAD, list(rows.values()))]
+    whole = size is FULL and not options.only
+    if whole:
+        for part in (start, growth):
+            text, more = part.measured()
+            parts += [part.WORKLOAD, text]
+            problems += more
+    text = "\n\n".join([*parts, *problems])
     print(text)
-    if size is FULL and not options.only:
+    if whole:
         command = "`make bench` (`.venv-bench/bin/python benchmarks/run.py`)"
         (HERE / "results.md").write_text(f"# Benchmarks\n\nWritten by {command}.\n\n{text}\n", "utf-8")
         update_readme(rows)
@@ -186,10 +197,6 @@ def compare(row: Row, measure: Callable[[str], Measured | str]) -> tuple[list[st
 
 def amount(row: Row, measured: Measured) -> str:
     return f"{measured.peak_mb:,.0f} MB" if row.memory else f"{measured.seconds:.3g} s"
-
-
-def verdict(reached: bool | None) -> str:
-    return "not measured" if reached is None else "yes" if reached else "no"
 
 
 def disagreement(ours: dict[str, float], theirs: dict[str, float], within: float) -> str:
@@ -290,17 +297,6 @@ def workload(size: Size) -> str:
         f" and {chance(PERMUTED, 'scipy'):.2g} for scipy."
     )
     return "\n\n".join([files, evaluators, matching, answers, significance])
-
-
-def table(rows: list[list[str]]) -> str:
-    """A Markdown table, aligned so that it is readable in a terminal."""
-    head = ["task", "peer", "karat", "time of peer", "ratio", "target", "reached"]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    rule = ["-" * width for width in widths]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in (head, rule, *rows)
-    )
 
 
 if __name__ == "__main__":
