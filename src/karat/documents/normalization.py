@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import string
-import sys
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from karat.errors import KaratError, did_you_mean, shown
 
@@ -78,18 +77,19 @@ def _normalize_once(text: str, folds: Folds) -> str:
     return text
 
 
-@cache
-def _punctuation() -> re.Pattern[str]:
-    """All punctuation: Unicode's category P, and the ASCII punctuation that Unicode classifies as symbols."""
-    unicodes = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P"))
-    return re.compile(f"[{re.escape(''.join({*string.punctuation, *unicodes}))}]+")
-
-
 _ASCII_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
 
 
 def _without_punctuation(text: str) -> str:
-    return (_ASCII_PUNCTUATION if text.isascii() else _punctuation()).sub("", text)
+    """Remove Unicode's category P, and the ASCII punctuation that Unicode classifies as symbols."""
+    text = _ASCII_PUNCTUATION.sub("", text)
+    if text.isascii():
+        return text
+    return text.translate({ord(each): None if _is_punctuation(each) else each for each in set(text)})
+
+
+def _is_punctuation(character: str) -> bool:
+    return unicodedata.category(character).startswith("P")
 
 
 _STEPS: dict[str, Callable[[str], str]] = {

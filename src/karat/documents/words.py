@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
 
 # Chinese and Japanese have no spaces between words, so each character is a token.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 TYPOGRAPHIC = re.compile("[\u2000-\u206f]+")
 """Dashes, curly quotes, ellipses and spaces: the only characters outside ASCII in most English text. No letters."""
 
+# An accent and a symbol that stand for all others.
+_SIGN, _SYMBOL = "\u0301", "\xa4"
+_LETTER = rf"[^\W{_CJK}]"
+_TOKEN = re.compile(rf"(?=\w)[{_CJK}]|{_LETTER}+(?:{_SIGN}+{_LETTER}*)*")
+_TOKEN_OR_SYMBOL = re.compile(f"{_TOKEN.pattern}|{_SYMBOL}")
 _CHARACTER = re.compile(f"[{_CJK}]")
 _WORD = re.compile(r"\w+")
 _BEYOND_LATIN = re.compile("[^\0-\u02ff]")  # may contain combining marks, which belong to the letter before them
@@ -33,7 +36,7 @@ def tokens(text: str) -> list[str]:
         text = TYPOGRAPHIC.sub(" ", text)
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()
-    return (_token() if _BEYOND_LATIN.search(text) else _WORD).findall(text)
+    return _find(_TOKEN, text) if _BEYOND_LATIN.search(text) else _WORD.findall(text)
 
 
 def words_and_symbols(text: str) -> list[str]:
@@ -42,7 +45,7 @@ def words_and_symbols(text: str) -> list[str]:
     >>> words_and_symbols("5€ 👍👍, o.k.")
     ['5', '€', '👍', '👍', 'o', 'k']
     """
-    return tokens(text) if text.isascii() else _token_or_symbol().findall(text)
+    return tokens(text) if text.isascii() else _find(_TOKEN_OR_SYMBOL, text)
 
 
 def separate_cjk_characters(text: str) -> str:
@@ -54,22 +57,19 @@ def separate_cjk_characters(text: str) -> str:
     return text if text.isascii() else " ".join(_CHARACTER.sub(r" \g<0> ", text).split())
 
 
-@cache
-def _token() -> re.Pattern[str]:
-    """A pattern for one token. Combining accents and vowel signs belong to the letter before them."""
-    letter, signs = rf"[^\W{_CJK}]", f"[{_of_category('M')}]"
-    return re.compile(rf"(?=\w)[{_CJK}]|{letter}+(?:{signs}+{letter}*)*")
+def _find(token: re.Pattern[str], text: str) -> list[str]:
+    """The tokens of a text. Combining accents and vowel signs belong to the letter before them."""
+    stand_ins = {ord(each): _stand_in(each) for each in set(text)}
+    if all(ord(stand_in) == each for each, stand_in in stand_ins.items()):
+        return token.findall(text)
+    return [text[slice(*found.span())] for found in token.finditer(text.translate(stand_ins))]
 
 
-@cache
-def _token_or_symbol() -> re.Pattern[str]:
-    return re.compile(rf"{_token().pattern}|(?![\w\x00-\x7f])[{_of_category('S')}]")
-
-
-def _of_category(category: str) -> str:
-    """All characters of a Unicode category, escaped for a regular expression."""
-    signs = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith(category))
-    return re.escape("".join(signs))
+def _stand_in(character: str) -> str:
+    category = unicodedata.category(character)[0]
+    if category == "M":
+        return _SIGN
+    return _SYMBOL if category == "S" and not character.isascii() and not character.isalnum() else character
 
 
 def occurrences(words: Sequence[str]) -> Occurrences:
