@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.options import Ties
-from karat.sources import read_truth, text_file, trec
+from karat.sources import read_truth, text_file, trec, trec_blocks, trec_lines
 from karat.sources.text_file import Block, TextFile
 from tests.block_size import block_size
 
@@ -303,7 +303,7 @@ def run_lines(draw: st.DrawFn) -> bytes:
     return "".join(lines).encode()
 
 
-def rows_of(columns: trec.Columns) -> list[tuple[str, str, float]]:
+def rows_of(columns: trec_blocks.Columns) -> list[tuple[str, str, float]]:
     return list(zip(columns.query.to_pylist(), columns.doc.to_pylist(), columns.number.tolist(), strict=True))
 
 
@@ -312,13 +312,13 @@ def rows_of(columns: trec.Columns) -> list[tuple[str, str, float]]:
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
 def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes) -> None:
     block = Block(memoryview(data), TextFile("file"), 0)
-    expected_rows = rows_of(trec._parse_lines(block, trec.RUN))
-    separator = trec._single_separator(block.data)
-    as_is = trec._parse_with_arrow(block.data, separator, trec.RUN) if separator else None
-    collapsed = trec._parse_with_arrow(trec._collapse_white_space(data), " ", trec.RUN)
+    expected_rows = list(zip(*trec_lines.parse_lines(block, trec_lines.RUN), strict=True))
+    separator = trec_blocks._single_separator(block.data)
+    as_is = trec_blocks._parse_with_arrow(block.data, separator, trec_lines.RUN) if separator else None
+    collapsed = trec_blocks._parse_with_arrow(trec_blocks._collapse_white_space(data), " ", trec_lines.RUN)
     assert as_is is None or rows_of(as_is) == expected_rows
     assert collapsed is None or rows_of(collapsed) == expected_rows
-    assert rows_of(trec._read_block(block, trec.RUN)) == expected_rows
+    assert rows_of(trec_blocks.read_block(block, trec_lines.RUN)) == expected_rows
 
 
 @pytest.mark.parametrize("size", [1, 5, 64, 1000, 1 << 20])

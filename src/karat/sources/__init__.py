@@ -34,11 +34,15 @@ def read_truth(
         return source
     _check_columns(source, columns, "truth_columns")
     if isinstance(source, str | os.PathLike | TextFile):
-        from karat.sources.trec import read_qrels
+        from karat.sources.trec import read_qrels, read_small
+        from karat.sources.trec_lines import QRELS
 
         file = source if isinstance(source, TextFile) else TextFile(os.fspath(source))
         check_matched_by_id(key, "a TREC file", file.name, gold=True)
-        truth = _truth_from_rows(read_qrels(file)).normalized_by(key)
+        if small := read_small(file, QRELS):
+            truth = truth_from_mapping(small, key, file.name)
+        else:
+            truth = _truth_from_rows(read_qrels(file)).normalized_by(key)
     elif isinstance(source, Mapping):
         truth = truth_from_mapping(source, key, name)
     elif hasattr(source, "__arrow_c_stream__"):

@@ -93,10 +93,10 @@ class TextFile:
                 block = stream.read(PEEK)
             return block.lstrip()[:1]
 
-    def start(self) -> bytes:
+    def start(self, size: int = PEEK) -> bytes:
         """The first bytes, without a byte order mark."""
         with self._opened() as (stream, _, _):
-            return stream.read(PEEK).removeprefix(BOM)
+            return stream.read(size).removeprefix(BOM)
 
     def read_all(self) -> bytes:
         """The whole content, without a byte order mark."""

@@ -1,0 +1,100 @@
+"""TREC qrels (ground truth) and runs, line by line: the definition of the formats, and the errors about a line.
+
+Columns are separated by any mix of spaces and tabs; blank lines and lines that begin with # are skipped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from karat.errors import KaratError, plural, shown
+from karat.file_kinds import not_trec
+from karat.sources.text_file import Block, TextFile
+
+
+class Layout(NamedTuple):
+    """The columns of a file format, and which of them is the number to read."""
+
+    kind: str
+    columns: tuple[str, ...]
+    number: str
+    open_ended: bool
+    hint: str
+
+
+# As in trec_eval, text after the tag of a run is ignored, and text after a grade is an error.
+RUN = Layout(
+    "run", ("query", "Q0", "doc", "rank", "score", "tag"), "score", True,
+    "A TREC run has six columns: query Q0 document rank score tag.",
+)  # fmt: skip
+QRELS = Layout(
+    "ground truth", ("query", "iteration", "doc", "grade"), "grade", False,
+    "A TREC qrels file has four columns: query iteration document grade.",
+)  # fmt: skip
+
+
+def parse_lines(block: Block, layout: Layout) -> tuple[list[str], list[str], list[float]]:
+    """The queries, documents and numbers of all lines. The first invalid line is an error."""
+    queries, docs, values = [], [], []
+    wanted, at = len(layout.columns), layout.columns.index(layout.number)
+    for number, line in enumerate(bytes(block.data).splitlines()):
+        tokens = line.split()
+        if not tokens or tokens[0].startswith(b"#"):
+            continue
+        where = partial(block.where, number)
+        if b"\0" in line:
+            raise KaratError(
+                "the line contains a NUL byte",
+                where=where(),
+                hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
+            )
+        if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
+            raise _not_trec(block, layout) or _wrong_column_count(tokens, layout, where())
+        queries.append(_text(tokens[0], where))
+        docs.append(_text(tokens[2], where))
+        values.append(_number(tokens[at], layout, block, where))
+    return queries, docs, values
+
+
+def _text(token: bytes, where: Callable[[], str]) -> str:
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        raise KaratError(f"{shown(token)} is not UTF-8", where=where(), hint="Save the file as UTF-8.") from None
+
+
+def _number(token: bytes, layout: Layout, block: Block, where: Callable[[], str]) -> float:
+    try:
+        number = math.nan if b"_" in token else float(token)
+        valid = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
+    except ValueError:
+        valid = False
+    if not valid:
+        text = token.decode(errors="replace")
+        what = f"{layout.number} {shown(text)} is not a number"
+        raise _not_trec(block, layout) or KaratError(what, where=where(), hint=layout.hint)
+    return number
+
+
+def _not_trec(block: Block, layout: Layout) -> KaratError | None:
+    """The error if the file has another format: JSON, or a table with a header."""
+    wanted = "a TREC run" if layout is RUN else "a TREC qrels file"
+    hint = "A results file contains its own ground truth: karat evaluate results.jsonl."
+    return not_trec(block.source.start(), block.source.name, wanted, hint)
+
+
+def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
+    count, hint = len(tokens), layout.hint
+    if layout is QRELS and count >= len(RUN.columns):
+        hint += " This looks like a run: are ground truth and run in the wrong order?"
+    elif layout is RUN and count == len(QRELS.columns):
+        hint += " This looks like ground truth: are ground truth and run in the wrong order?"
+    return KaratError(f"the line has {plural(count, 'column')}", where=where, hint=hint)
+
+
+def empty_error(source: TextFile, layout: Layout) -> KaratError:
+    """The error for a file without data lines."""
+    return KaratError(f"the {layout.kind} is empty", where=source.name, hint=layout.hint)
