@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -21,6 +18,7 @@ from karat.ranking.ties import Order, ranks_by_score, ranks_in_table
 from karat.sources import read_run, read_truth
 from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.sources.list_checks import DocumentLists
+from karat.sources.threads import in_threads
 
 
 @dataclass(frozen=True)
@@ -65,13 +63,12 @@ def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[
     kernel = _BatchRanker(truth, rules, Joiner(truth, match))
     parts: list[RankedBatch] = []
     seen: set[str] = set()
-    for part in _rank_in_threads(kernel, run.batches()):
+    for part in _rank(kernel, run.batches()):
         before = len(seen)
         seen.update(part.queries)
         if len(seen) - before < len(part.queries):
-            # The rows of a query are in several batches: start again with the whole run as one batch.
-            parts = [kernel(run.as_one_batch())]
-            seen = set(parts[0].queries)
+            # The rows of a query are in several batches: start again, with the rows of each query together.
+            parts = list(_rank(kernel, run.grouped_batches()))
             break
         parts.append(part)
     if not seen and (error := run.empty_error()):
@@ -108,30 +105,8 @@ def judge_document_lists(
     )
 
 
-def _rank_in_threads(
-    kernel: Callable[[Batch], RankedBatch], batches: Iterator[Callable[[], Batch]]
-) -> Iterator[RankedBatch]:
-    """Rank batches in threads, a few at a time to limit memory, and yield the results in order."""
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    waiting: deque[Future[RankedBatch]] = deque()
-    first, second = next(batches, None), next(batches, None)
-    if first is None or second is None:
-        # A single batch needs no thread.
-        yield from (kernel(batch()) for batch in (first,) if batch)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for batch in (first, second):
-                waiting.append(pool.submit(_read_and_rank, kernel, batch))
-            for batch in batches:
-                waiting.append(pool.submit(_read_and_rank, kernel, batch))
-                if len(waiting) > 2 * workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+def _rank(kernel: Callable[[Batch], RankedBatch], batches: Iterator[Callable[[], Batch]]) -> Iterator[RankedBatch]:
+    return in_threads(partial(_read_and_rank, kernel, batch) for batch in batches)
 
 
 def _read_and_rank(kernel: Callable[[Batch], RankedBatch], batch: Callable[[], Batch]) -> RankedBatch:

@@ -62,6 +62,37 @@ def concatenate(chunks: Iterable[Column]) -> Column:
     return pa.concat_arrays(filled)
 
 
+class ColumnBuilder:
+    """Appends columns to one another. Their texts are in memory once, also while the column grows."""
+
+    def __init__(self) -> None:
+        self._sizes = bytearray()
+        self._text = bytearray()
+
+    def append(self, column: Column) -> None:
+        if not len(column):
+            return
+        _, offset_buffer, data = column.buffers()
+        offsets = np.frombuffer(offset_buffer, offset_kind(column))[column.offset : column.offset + len(column) + 1]
+        self._sizes += np.diff(offsets).astype(np.int32).data
+        if data is not None:
+            self._text += memoryview(data)[int(offsets[0]) : int(offsets[-1])]
+
+    def column(self) -> Column:
+        """All texts in one column."""
+        sizes = np.frombuffer(self._sizes, np.int32)
+        is_wide = len(self._text) >= 1 << 31
+        offsets = np.zeros(len(sizes) + 1, np.int64 if is_wide else np.int32)
+        np.cumsum(sizes, out=offsets[1:])
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._text)]
+        return pa.Array.from_buffers(pa.large_string() if is_wide else pa.string(), len(sizes), buffers)
+
+
+def offset_kind(column: Column) -> type[np.int32 | np.int64]:
+    """The type of the offsets at which the texts of a column start."""
+    return np.int64 if pa.types.is_large_string(column.type) else np.int32
+
+
 def contains_text(column: Column, text: str) -> Bools:
     """Which values of a column contain this text."""
     return to_bools(pc.match_substring(column, text))

@@ -148,10 +148,10 @@ class Run(Protocol):
     def name(self) -> str: ...
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
-        """The run in its own order. If a query appears in two batches, use `as_one_batch` instead."""
+        """The run in its own order. If a query appears in two batches, use `grouped_batches` instead."""
 
-    def as_one_batch(self) -> Batch:
-        """The run in one batch, with the rows of each query together."""
+    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
+        """The run in batches of complete queries."""
 
     def empty_error(self) -> Exception | None:
         """The error to raise if the run is empty; None if an empty run is valid."""
@@ -171,7 +171,7 @@ class InMemoryRun:
         for part in self.parts:
             yield lambda part=part: part  # type: ignore[misc]  # mypy cannot type a default in a lambda
 
-    def as_one_batch(self) -> Batch:
+    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
         raise AssertionError("a run in memory has each query only once")
 
     def empty_error(self) -> None:

@@ -36,12 +36,12 @@ class TrecRun:
         for block in self.source.blocks(self.progress):
             yield lambda block=block: self._batch(block)  # type: ignore[misc]  # the default argument binds the block
 
-    def as_one_batch(self) -> Batch:
-        """The whole run, for a file whose lines are not grouped by query."""
-        from karat.sources.grouping import group_by_query
+    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
+        """The rows of the whole file, in memory, for a file whose lines are not grouped by query."""
+        from karat.sources.grouping import as_batches
         from karat.sources.trec_blocks import read_all
 
-        return group_by_query(*read_all(self.source, RUN), self._locate)
+        return as_batches(read_all(self.source, RUN, self.progress), self._locate)
 
     def empty_error(self) -> KaratError:
         """The error for a file without data lines."""
@@ -63,10 +63,10 @@ class TrecRun:
 
 def read_qrels(source: TextFile) -> ScoredRows:
     """Read the judgments of a qrels file, grouped by query."""
-    from karat.sources.grouping import group_by_query
+    from karat.sources.grouping import as_table
     from karat.sources.trec_blocks import read_all
 
-    return group_by_query(*read_all(source, QRELS), lambda query, doc: _locate(source, query, doc))
+    return as_table(read_all(source, QRELS), lambda query, doc: _locate(source, query, doc))
 
 
 def read_small(

@@ -7,6 +7,7 @@ first. If both fail, each line is parsed in Python.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
-from karat.sources.text_file import BOM, Block, TextFile
+from karat.sources.grouping import NumberedRows, join_rows, number_queries
+from karat.sources.text_file import BOM, Block, Progress, TextFile
+from karat.sources.threads import in_threads
 from karat.sources.trec_lines import Layout, empty_error, parse_lines
 
 _PEEK = 4096  # bytes
@@ -31,15 +34,16 @@ class Columns(NamedTuple):
     number: Floats
 
 
-def read_all(source: TextFile, layout: Layout) -> Columns:
-    parts = [read_block(block, layout) for block in source.blocks()]
-    if not any(len(part.number) for part in parts):
+def read_all(source: TextFile, layout: Layout, progress: Progress | None = None) -> NumberedRows:
+    """The rows of a whole file."""
+    rows = join_rows(in_threads(partial(_read_rows, block, layout) for block in source.blocks(progress)))
+    if not rows.queries:
         raise empty_error(source, layout)
-    return Columns(
-        concatenate(part.query for part in parts),
-        concatenate(part.doc for part in parts),
-        np.concatenate([part.number for part in parts]),
-    )
+    return rows
+
+
+def _read_rows(block: Block, layout: Layout) -> NumberedRows:
+    return number_queries(*read_block(block, layout))
 
 
 def read_block(block: Block, layout: Layout) -> Columns:

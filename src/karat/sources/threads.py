@@ -1,0 +1,39 @@
+"""Call functions in threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+Result = TypeVar("Result")
+
+
+def in_threads(calls: Iterator[Callable[[], Result]]) -> Iterator[Result]:
+    """Call functions in threads, a few at a time to limit memory, and yield their results in order."""
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    waiting: deque[Future[Result]] = deque()
+    first, second = next(calls, None), next(calls, None)
+    if first is None or second is None:
+        # A single call needs no thread.
+        yield from (call() for call in (first,) if call)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for call in (first, second):
+                waiting.append(pool.submit(call))
+            for call in calls:
+                waiting.append(pool.submit(call))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
