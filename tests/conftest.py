@@ -29,6 +29,7 @@ def _restore_registry() -> Iterator[None]:
     for live, before in ((registry._definitions, definitions), (registry._aliases, aliases)):
         live.clear()
         live.update(before)  # type: ignore[arg-type]  # each is restored from its own copy
+    registry._known_meanings.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -185,6 +185,16 @@ def test_the_signed_rank_test_agrees_with_scipy(n: int, ties: bool) -> None:
     assert wilcoxon(np.append(differences, [0.0, 0.0])) == pytest.approx(expected, rel=1e-12)
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0]), min_size=2, max_size=9))
+def test_the_signed_rank_test_with_shared_ranks_counts_all_sign_patterns(differences: list[float]) -> None:
+    ranks = scipy_stats.rankdata(np.abs(differences))
+    gains = [ranks @ np.array(signs) for signs in product((0, 1), repeat=len(ranks))]
+    observed = ranks @ (np.array(differences) > 0)
+    tails = min(np.mean(gains >= observed), np.mean(gains <= observed))
+    assert wilcoxon(np.array(differences)) == min(1.0, 2 * tails)
+
+
 def test_sizes_that_differ_by_rounding_only_share_a_rank() -> None:
     tenths = np.array([1, 1, -1, 3, 3, -3, 2, 2, 2, 1, 4, -2, 5, 5, 6]) * 1.0
     rounded = tenths / 10 + np.tile([0, 1e-16, -1e-16], 5)
@@ -416,6 +426,7 @@ def test_statistics_that_do_not_need_scipy_do_not_import_it() -> None:
     code = (
         "import sys, numpy, karat.stats as s; d = numpy.arange(9.0); s.randomization(d[:, None]); s.bootstrap_test(d);"
         "s.corrected([0.1], 'holm'); assert 'scipy' not in sys.modules;"
-        "s.t_test(d); s.queries_needed(0.1, 0.3); assert 'scipy.stats' not in sys.modules"
+        "s.t_test(d); s.wilcoxon(numpy.arange(60.0)); s.queries_needed(0.1, 0.3);"
+        "assert 'scipy.stats' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True).stderr == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from typing import Literal, NamedTuple, TypedDict, Unpack, overload
 
@@ -124,12 +125,17 @@ def check_single(text: str) -> None:
 
 def meanings(text: str) -> list[Measure]:
     """All measures that a name can mean: none, one, or one for documents and one for answers, in this order."""
+    return list(_known_meanings(text))
+
+
+@lru_cache(maxsize=1024)  # a table asks for the same few names in every cell
+def _known_meanings(text: str) -> tuple[Measure, ...]:
     found: list[Measure] = []
     for subject in _aliases:
         with suppress(KaratError):
             measure = _parse(text, subject)
             found += [] if measure is None else [measure]
-    return list(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))
 
 
 def _parse(text: str, subject: Subject) -> Measure | None:
@@ -264,6 +270,7 @@ def _add(definition: Definition) -> None:
             require(owner == name, f"{name} is an alias of {owner}", rename)
     _definitions[name] = definition
     own_aliases.update(aliases)
+    _known_meanings.cache_clear()
 
 
 def _same_place(one: Function, other: Function) -> bool:

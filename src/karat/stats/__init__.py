@@ -4,7 +4,8 @@ from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bca_i
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
-from karat.stats.significance import MAX_EXACT, bootstrap_test, randomization, rank_sum, t_test, tukey, wilcoxon
+from karat.stats.signed_ranks import rank_sum, wilcoxon
+from karat.stats.significance import MAX_EXACT, bootstrap_test, randomization, t_test, tukey
 
 __all__ = [
     "MAX_EXACT",

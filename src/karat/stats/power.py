@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,13 +58,19 @@ def smallest_difference(spread: float, n: int, alpha: float = 0.05, power: float
         return None
     if power <= alpha:
         return 0.0
+    return _noncentrality(n, alpha, power) * spread / math.sqrt(n)
+
+
+@lru_cache(maxsize=1024)  # all pairs of a comparison have the same
+def _noncentrality(n: int, alpha: float, power: float) -> float:
+    """The smallest noncentrality at which a test of n queries has this power."""
     low, high = 0.0, 1.0
     while _power(high, n, alpha) < power:
         low, high = high, 2 * high
     while high - low > 1e-14 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if _power(middle, n, alpha) >= power else (middle, high)
-    return high * spread / math.sqrt(n)
+    return high
 
 
 def queries_needed(difference: float, spread: float, alpha: float = 0.05, power: float = 0.8) -> int | None:

@@ -138,48 +138,6 @@ def _t(differences: Floats) -> float | None:
     return float(differences.mean()) / (spread / math.sqrt(n)) if spread else None
 
 
-def wilcoxon(differences: Floats) -> float | None:
-    """The p-value of Wilcoxon's signed-rank test; zeros are left out.
-
-    1 if all differences are zero, None if there are no differences. Sizes that differ only by rounding share a rank.
-    """
-    if not len(differences):
-        return None
-    levels = _levels(differences)
-    if len(levels) < 2:
-        return 1.0
-    from scipy.stats import wilcoxon as signed_rank
-
-    return float(signed_rank(levels, zero_method="wilcox", method="auto").pvalue)
-
-
-def rank_sum(differences: Floats) -> float:
-    """The statistic of Wilcoxon's test: the sum of the ranks of gains minus that of losses.
-
-    It may be positive while the mean is negative, for many small gains and a few large losses.
-
-    >>> rank_sum(np.array([0.1, 0.2, 0.3, -0.9])), np.array([0.1, 0.2, 0.3, -0.9]).mean().round(3)
-    (2.0, np.float64(-0.075))
-    """
-    levels = _levels(differences)
-    _, level, times = np.unique(np.abs(levels), return_inverse=True, return_counts=True)
-    ranks = np.cumsum(times) - (times - 1) / 2
-    return float((np.sign(levels) * ranks[level]).sum())
-
-
-def _levels(differences: Floats) -> Floats:
-    """The signed levels of the differences that are not zero: the smallest size is level 1, the next 2, and so on.
-
-    Sizes that differ only by rounding have the same level.
-    """
-    sizes = np.abs(differences)
-    tolerance = ROUNDING * sizes.max(initial=0.0)
-    nonzero = sizes > tolerance
-    ascending, position = np.unique(sizes[nonzero], return_inverse=True)
-    levels = np.cumsum(np.diff(ascending, prepend=0.0) > tolerance)
-    return np.asarray(np.sign(differences[nonzero]) * levels[position], np.float64)
-
-
 def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> float | None:
     """The p-value of the studentized bootstrap test (Sakai 2006).
 
