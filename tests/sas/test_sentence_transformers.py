@@ -16,7 +16,8 @@ from hub import COMMIT, hub
 
 from karat import KaratError, Pipeline, evaluate_answers
 from karat.answers import sas
-from karat.answers.models import DEFAULT_MODEL, load_model
+from karat.answers.models import load_model
+from karat.answers.similarity import DEFAULT_MODEL
 from karat.components.evaluators import AnswerExactMatchEvaluator, SASEvaluator
 
 pytestmark = pytest.mark.filterwarnings("default")  # warnings of torch and transformers are not karat's

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
 from karat.answers import SAS, Answers, models, sas
-from karat.answers.models import DEFAULT_MODEL, TextPairs, load_model
-from karat.answers.similarity import similarity
+from karat.answers.models import TextPairs, load_model
+from karat.answers.similarity import DEFAULT_MODEL, similarity
 from karat.judged import Floats
 from karat.measures import parse
 

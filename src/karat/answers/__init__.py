@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karat.answers.answers import Answers
-from karat.answers.models import DEFAULT_MODEL
 from karat.answers.overlap import EM, Contains, TokenF1, TokenPrecision, TokenRecall
 from karat.answers.rouge import RougeL
-from karat.answers.similarity import SAS
+from karat.answers.similarity import DEFAULT_MODEL, SAS
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.registry import Measure
 

@@ -13,12 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from karat.answers.similarity import STATIC
 from karat.errors import KaratError, require, shown
 from karat.judged import Floats
-
-DEFAULT_MODEL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
-STATIC = "wordllama"
-BATCH = 32
 
 TextPairs = Sequence[tuple[str, str]]
 """Pairs of a gold answer and the predicted one, neither of them blank."""

@@ -21,7 +21,7 @@ _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WIDTH + 1)], np.uint64
 """`_MASKS[n]` keeps the first n bytes of a little-endian integer."""
 
 _IS_BLANK = np.array([chr(byte).isspace() and byte < 128 for byte in range(256)])
-_BLANK = re.compile(f"[{''.join(letter for letter in map(chr, range(128, 0x3001)) if letter.isspace())}]")
+_BLANK = re.compile(r"[^\S\0-\x7f]")  # outside ASCII
 
 _BITS = 63
 """The longest text, in words, that fits into one NumPy integer with a bit per word."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from karat.answers.answers import Answers
-from karat.answers.models import BATCH, DEFAULT_MODEL, Model, load_model
 from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.output.progress import progress_bar
 from karat.registry import Help, register
 
+if TYPE_CHECKING:
+    from karat.answers.models import Model
+
+DEFAULT_MODEL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
+STATIC = "wordllama"
+BATCH = 32
 _BATCHES = 16  # between two updates of the progress bar
 
 ModelName = Annotated[str, Help("a sentence-transformers model, by its name or folder, or wordllama")]
@@ -35,6 +40,8 @@ def SAS(answers: Answers, *, model: ModelName = DEFAULT_MODEL) -> Floats:
     >>> round(evaluate_answers(truth, predictions, "SAS(model=wordllama)")["SAS(model=wordllama)"], 2)
     0.71
     """
+    from karat.answers.models import load_model
+
     return similarity(answers, load_model(model))
 
 

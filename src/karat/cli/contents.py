@@ -8,7 +8,6 @@ from pathlib import PurePath
 
 from karat.cli.files import split_system
 from karat.errors import require
-from karat.scores.score_table import query_column
 from karat.sources.records import ALIASES
 from karat.sources.text_file import TextFile
 
@@ -52,6 +51,8 @@ def _header(path: str) -> list[str]:
 
 def is_table_of_scores(path: str) -> bool:
     """Whether the first line of a file is one of scores: a header, or a JSON object with numbers but no documents."""
+    from karat.scores.score_table import query_column
+
     suffix = PurePath(path).suffix.lower()
     if suffix in (".csv", ".tsv"):
         return query_column(_header(path)) is not None and not lists_documents(path)

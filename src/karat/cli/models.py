@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from karat.answers.models import STATIC
-from karat.answers.similarity import SAS
+from karat.answers.similarity import SAS, STATIC
 from karat.measures import meanings
 from karat.registry.names import parse_name
 from karat.scores import Finding, Scores

@@ -11,8 +11,6 @@ from typing import Any
 from karat.cli.contents import contains_scores, is_saved_scores, is_table_of_scores, lists_documents
 from karat.cli.files import split_system
 from karat.cli.models import with_findings, with_static_model
-from karat.comparison.alignment import check_system
-from karat.comparison.same_truth import check_given_truth
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.matching.matchers import matcher_of
@@ -98,6 +96,8 @@ class SystemFiles:
         ]
         if given not in names and len(of_file) == 1:
             return of_file[0]
+        from karat.comparison.alignment import check_system
+
         return check_system(names, given, "--baseline")
 
     def require_one_per_file(self) -> None:
@@ -143,6 +143,8 @@ class SystemFiles:
 
     def _checked_by_truth(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Saved scores, after checking that the ground truth, though not needed, is the one they were made with."""
+        from karat.comparison.same_truth import check_given_truth
+
         digests = read_truth(self.first).digests
         checked: dict[str, Scores] = {}
         for name, each in scores.items():

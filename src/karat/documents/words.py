@@ -15,9 +15,10 @@ TYPOGRAPHIC = re.compile("[\u2000-\u206f]+")
 # An accent and a symbol that stand for all others.
 _SIGN, _SYMBOL = "\u0301", "\xa4"
 _LETTER = rf"[^\W{_CJK}]"
-_TOKEN = re.compile(rf"(?=\w)[{_CJK}]|{_LETTER}+(?:{_SIGN}+{_LETTER}*)*")
-_TOKEN_OR_SYMBOL = re.compile(f"{_TOKEN.pattern}|{_SYMBOL}")
-_CHARACTER = re.compile(f"[{_CJK}]")
+# Compiled by `re` when they are first used, which takes some milliseconds.
+_TOKEN = rf"(?=\w)[{_CJK}]|{_LETTER}+(?:{_SIGN}+{_LETTER}*)*"
+_TOKEN_OR_SYMBOL = f"{_TOKEN}|{_SYMBOL}"
+_CHARACTER = f"[{_CJK}]"
 _WORD = re.compile(r"\w+")
 _BEYOND_LATIN = re.compile("[^\0-\u02ff]")  # may contain combining marks, which belong to the letter before them
 _ASCII_WORDS = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
@@ -54,15 +55,15 @@ def separate_cjk_characters(text: str) -> str:
     >>> separate_cjk_characters("その 金は gold")
     'そ の 金 は gold'
     """
-    return text if text.isascii() else " ".join(_CHARACTER.sub(r" \g<0> ", text).split())
+    return text if text.isascii() else " ".join(re.sub(_CHARACTER, r" \g<0> ", text).split())
 
 
-def _find(token: re.Pattern[str], text: str) -> list[str]:
+def _find(token: str, text: str) -> list[str]:
     """The tokens of a text. Combining accents and vowel signs belong to the letter before them."""
     stand_ins = {ord(each): _stand_in(each) for each in set(text)}
     if all(ord(stand_in) == each for each, stand_in in stand_ins.items()):
-        return token.findall(text)
-    return [text[slice(*found.span())] for found in token.finditer(text.translate(stand_ins))]
+        return re.findall(token, text)
+    return [text[slice(*found.span())] for found in re.finditer(token, text.translate(stand_ins))]
 
 
 def _stand_in(character: str) -> str:

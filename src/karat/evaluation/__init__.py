@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.analysis.evidence import Evidence
 from karat.errors import KaratError, require, shown
 from karat.evaluation.answers import evaluate_answers, score_answers
-from karat.evaluation.eval_run_result import EvaluationRunResult
 from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
 from karat.evaluation.merge import merge
 from karat.judged import Floats, Judged
@@ -33,9 +32,11 @@ from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
 from karat.sources.results import PARTS, Results, read_results
-from karat.sources.spans import materialized, read_spans
 from karat.sources.text_file import Progress
 from karat.spans import Spans
+
+if TYPE_CHECKING:
+    from karat.evaluation.eval_run_result import EvaluationRunResult
 
 __all__ = [
     "DEFAULT_ANSWER_MEASURES",
@@ -47,6 +48,15 @@ __all__ = [
     "evaluate_runs",
     "select_measures",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load `EvaluationRunResult`, which an evaluation does not need, when it is first used."""
+    if name != "EvaluationRunResult":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from karat.evaluation.eval_run_result import EvaluationRunResult
+
+    return EvaluationRunResult
 
 
 def evaluate(
@@ -100,6 +110,8 @@ def _evaluate(
     spans: Spans | None = None
     truths: dict[str, Mapping[str, str]] = {}
     if _need_spans(measures):
+        from karat.sources.spans import materialized, read_spans
+
         truth, run = materialized(truth), materialized(run)
         read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
         spans = read.spans
@@ -195,6 +207,8 @@ def evaluate_runs(
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
     if _need_spans(selected):
+        from karat.sources.spans import materialized
+
         judgments = materialized(truth)
     else:
         judgments = read_truth(truth, columns=truth_columns, key=matcher_of(settings["match"]).gold_key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -275,4 +274,6 @@ def _html_cell(cell: Cell) -> str:
 
 def _html(text: str) -> str:
     """A text for a page: escaped, and without control characters and those that change the direction of writing."""
-    return html.escape(printable(text))
+    from html import escape
+
+    return escape(printable(text))

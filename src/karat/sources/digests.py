@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +48,8 @@ def digest(records: Iterable[Any]) -> str:
     >>> digest([("a", 1.0), ("b", 2.0)]) == digest([("b", 2.0), ("a", 1.0)])
     True
     """
+    from hashlib import blake2b
+
     return blake2b(json.dumps(sorted(records)).encode("ascii"), digest_size=8).hexdigest()
 
 

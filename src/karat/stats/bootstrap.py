@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
-
 import numpy as np
 
 from karat.judged import Floats
@@ -38,6 +36,8 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
 
     Unlike plain percentiles it accounts for skewness, which most retrieval measures have.
     """
+    from statistics import NormalDist  # which takes longer to import than an evaluation without intervals
+
     observed = float(values.mean())
     if np.ptp(values) == 0:
         return observed, observed

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from karat.answers.models import BATCH, DEFAULT_MODEL, Model, load_model
-from karat.answers.similarity import similarity
+from karat.answers.models import Model, load_model
+from karat.answers.similarity import BATCH, DEFAULT_MODEL, similarity
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
 from karat.components.serialization import SerializableComponent
