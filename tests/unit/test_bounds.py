@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import karat.analysis.bounds
+import karat.analysis.gradings
 from karat import KaratError, evaluate, evaluate_answers, evaluate_results, register
 from karat.analysis.bounds import bounds
 from karat.judged import Floats, Judged
@@ -34,6 +38,8 @@ MEASURES = """
     SetP SetP(rel=2) SetR SetR(rel=2) SetF SetF(beta=2) SetF(rel=2) SetAP SetAP(rel=2)
     Hits Hits@3 Hits(rel=2) NumRelRet NumRelRet@4 NumRet NumRet(rel=2) NumRel NumRel(rel=2) NumQ
 """.split()
+NOT_MONOTONE = [measure for measure in map(parse, MEASURES) if measure.unjudged != "monotone"]
+WITHOUT_ESTIMATE = replace(parse("AP").definition, estimate=None)
 DECLINING = "Bpref infAP RBPResidual Judged Judged@3 Unjudged@3 SpanRecall SpanIoU@2 EM TokenF1 SAS".split()
 
 Grades = dict[str, float]
@@ -120,6 +126,67 @@ def test_bounds_are_exact_for_chunks_that_match_several_golds(cases: list[Case])
     assert_exact(cases, None, match="chunk(field=id)")
 
 
+@st.composite
+def one_long_case(draw: st.DrawFn) -> Case:
+    """A run of stretches of judged and unjudged documents."""
+    stretches = st.tuples(st.sampled_from([None, None, -1, 0, 1, 2, 2.5]), st.integers(1, 15))
+    run: list[str] = []
+    truth: Grades = {}
+    for kind, length in draw(st.lists(stretches, min_size=1, max_size=8)):
+        for _ in range(length):
+            run.append(f"d{len(run)}")
+            if kind is not None:
+                truth[run[-1]] = kind
+    truth |= {f"u{at}": grade for at, grade in enumerate(draw(st.lists(st.sampled_from([0, 1, 2.5]), max_size=9)))}
+    return truth, run, []
+
+
+@settings(max_examples=40)
+@given(st.lists(one_long_case(), min_size=1, max_size=3), st.sampled_from(NOT_MONOTONE))
+def test_bounds_are_those_of_all_topmost_and_all_lowest_documents_to_the_last_bit(
+    cases: list[Case], measure: Measure
+) -> None:
+    truth = {f"q{at}": truth for at, (truth, _, _) in enumerate(cases)}
+    scores = evaluate(truth, {f"q{at}": run for at, (_, run, _) in enumerate(cases)}, "NumQ")
+    definition = replace(measure.definition, unjudged=lambda _: "normalized", estimate=None)
+    assert bounds(scores, measure).to_dict() == bounds(scores, replace(measure, definition=definition)).to_dict()
+
+
+def test_unjudged_documents_that_cannot_reach_the_threshold_change_nothing() -> None:
+    scores = evaluate({"q": {"a": 1, "b": 0}}, {"q": ["x", "a", "y", "b"]}, "NumQ")
+    for name in ("AP(rel=2)", "nDCG(rel=2)", "Rprec(rel=2)", "IPrec(rel=2)@0.5", "R(rel=2)@2"):
+        assert bounds(scores, name).per_query == {"q": (0.0, 0.0)}
+
+
+@pytest.mark.parametrize("name", ["nDCG(gain=exp)", "DCG(gain=exp)@5", "nDCG(gain=exp)@5", "nDCG(ideal=retrieved)"])
+def test_grades_that_are_too_large_together_are_an_error(name: str) -> None:
+    grade = 1023 if "exp" in name else 1.7e308
+    run = {"q": [f"d{at}" for at in range(30)]}
+    evaluate({"q": {"d0": grade}}, run, name)
+    with pytest.raises(KaratError, match=re.escape(f"the largest grade, {grade:g}, is too large")):
+        bounds(evaluate({"q": {"d0": grade}}, run, name), name)
+
+
+@pytest.mark.parametrize("measure", [parse("AP"), parse("RR"), Measure("X", definition=WITHOUT_ESTIMATE)])
+def test_progress_counts_the_queries(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, int]] = []
+
+    @contextmanager
+    def recorded(unit: str) -> Iterator[Callable[[int, int], None]]:
+        assert unit == "queries"
+        yield lambda done, total: calls.append((done, total))
+
+    scores = evaluate(
+        {f"q{at}": {"a": 1} for at in range(9)}, {f"q{at}": ["x", "a"][at % 2 :] for at in range(9)}, "RR"
+    )
+    monkeypatch.setattr(karat.analysis.bounds, "progress_bar", recorded)
+    monkeypatch.setattr(karat.analysis.gradings, "_ROWS", 4)
+    bounds(scores, measure)
+    assert len(calls) > 2
+    assert calls == sorted(calls)
+    assert calls[-1] == (9, 9)
+
+
 @pytest.mark.parametrize("rows", [1, 7, 40])
 def test_bounds_do_not_depend_on_how_many_gradings_are_computed_at_once(
     rows: int, monkeypatch: pytest.MonkeyPatch
@@ -130,12 +197,14 @@ def test_bounds_do_not_depend_on_how_many_gradings_are_computed_at_once(
     for name in ("AP", "nDCG@3", "RR", "RBP"):
         at_once = bounds(scores, name).to_dict()
         with monkeypatch.context() as patch:
-            patch.setattr(karat.analysis.bounds, "_ROWS", rows)
+            patch.setattr(karat.analysis.gradings, "_ROWS", rows)
             assert bounds(scores, name).to_dict() == at_once
 
 
-def test_a_cutoff_needs_few_gradings_for_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = evaluate({"q": {"d3": 1, "u": 1}}, {"q": [f"d{at}" for at in range(1000)]}, "nDCG@10")
+@pytest.mark.parametrize("name", ["AP", "AP(norm=found)@500", "nDCG", "nDCG@10", "Rprec", "IPrec@0.5", "R@50", "RBP"])
+def test_few_gradings_are_computed_for_a_long_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth: Grades = {"d3": 1, "u": 1, **{f"d{at}": at % 3 for at in range(0, 1000, 7)}}
+    scores = evaluate({"q": truth}, {"q": [f"d{at}" for at in range(1000)]}, "P@1")
     computed = 0
     compute = Measure.compute
 
@@ -145,8 +214,8 @@ def test_a_cutoff_needs_few_gradings_for_a_long_run(monkeypatch: pytest.MonkeyPa
         return compute(self, data)
 
     monkeypatch.setattr(Measure, "compute", counted)
-    bounds(scores, "nDCG@10")
-    assert computed == 1 + 9 + 10
+    bounds(scores, name)
+    assert computed <= 6
 
 
 def test_every_measure_with_bounds_is_tested_against_all_gradings() -> None:

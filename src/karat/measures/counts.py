@@ -7,7 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import TREC_EVAL, K, Rel, monotone
+from karat.measures.settings import TREC_EVAL, K, Rel
+from karat.measures.unjudged import monotone
 from karat.registry import Help, register
 
 _COUNT = (0.0, float("inf"))

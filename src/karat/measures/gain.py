@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from karat.errors import KaratError
-from karat.judged import Floats, Ints, Judged, View, share
+from karat.judged import Floats, Ints, Judged, View, place_in_query, share
 from karat.measures.settings import Credit, K
+from karat.measures.unjudged import Gradings
 from karat.registry import Effect, Help, Measure, register
 from karat.registry.names import Pairs
 
@@ -75,6 +76,48 @@ def DCG(
     return _discounted(judged.view(credit), k, gain, discount, rel)
 
 
+def _normalized_gains(
+    gradings: Gradings,
+    *,
+    k: int | None = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    ideal: str = "truth",
+    credit: Credit = "gold",
+    rel: float = 0,
+) -> Floats:
+    """nDCG of each grading. In the ideal ranking, the documents that become relevant come first: none is better."""
+    found = gradings.judged.view(credit)
+    best = gradings.judged.ideal if ideal == "truth" else _best_first(found)
+    new = _gain(np.array([gradings.grade]), gain, rel)
+    total = _discounted(found, k, gain, discount, rel)[:, None] + gradings.running(
+        gradings.unjudged * new / _divisor(gradings.rank, discount)
+    )
+    return share(total, _ideal_gains(best, _gain(best.grade, gain, rel), float(new[0]), gradings.relevant, k, discount))
+
+
+def _ideal_gains(best: View, gains: Floats, new: float, added: Ints, k: int | None, discount: str) -> Floats:
+    """DCG of the ideal ranking after `added` documents with the gain `new` were put before it, for each query.
+
+    A ranking whose first n gains are 1 has the DCG `sums[n]`; every ranking is a weighted sum of such rankings.
+    """
+    place = best.place()
+    lengths = np.arange(1, int(added.max(initial=0) + place.max(initial=0)) + 1)
+    sums = np.r_[0.0, np.cumsum(np.where(lengths <= (k or len(lengths)), 1 / _divisor(lengths, discount), 0.0))]
+    highest = np.zeros(best.n)
+    highest[best.query[place == 1]] = gains[place == 1]
+    total: Floats = (new - highest)[:, None] * sums[added]
+    last = np.r_[best.query[1:] != best.query[:-1], True][: len(gains)]
+    falls = gains - np.where(last, 0.0, np.r_[gains[1:], 0.0][: len(gains)])
+    rows = np.flatnonzero(falls > 0)
+    number = place_in_query(best.query[rows])
+    for each in range(1, int(number.max(initial=0)) + 1):
+        some = rows[number == each]
+        query = best.query[some]
+        total[query] += falls[some, None] * sums[added[query] + place[some, None]]
+    return total
+
+
 @register(
     formula="nDCG@k = DCG@k / DCG@k of the ideal ranking",
     reference="Järvelin and Kekäläinen (2002), Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4)",
@@ -83,6 +126,7 @@ def DCG(
     synonyms=_DCG_EXP,
     conflict=_conflict,
     unjudged=lambda measure: _unless_gains(measure, "normalized"),
+    estimate=_normalized_gains,
 )
 def nDCG(
     judged: Judged,
@@ -119,12 +163,17 @@ def _with_gains(judged: Judged, gains: Mapping[float, float], rel: float) -> Jud
 
 def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float) -> Floats:
     view = view.top(k)
-    grade = np.where((view.grade > 0) & (view.grade >= rel), view.grade, 0.0)
     with np.errstate(over="ignore"):
-        total = view.sum((np.exp2(grade) - 1 if gain == "exp" else grade) / _divisor(view.rank, discount))
+        total = view.sum(_gain(view.grade, gain, rel) / _divisor(view.rank, discount))
     if not np.isfinite(total).all():
-        raise KaratError(f"the largest grade, {grade.max():g}, is too large for gain={gain}", hint="Scale the grades.")
+        largest = view.grade.max()
+        raise KaratError(f"the largest grade, {largest:g}, is too large for gain={gain}", hint="Scale the grades.")
     return total
+
+
+def _gain(grade: Floats, gain: str, rel: float) -> Floats:
+    grade = np.where((grade > 0) & (grade >= rel), grade, 0.0)
+    return np.exp2(grade) - 1 if gain == "exp" else grade
 
 
 def _divisor(rank: Ints, discount: str) -> Floats:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from karat.judged import Floats, Judged, share
-from karat.measures.settings import Beta, K, Rel, monotone, normalized_with_cutoff
+from karat.measures.settings import Beta, K, Rel
+from karat.measures.unjudged import monotone, monotone_above_cutoff
 from karat.registry import register
 
 # With this weight F is the recall in all digits; the square of a huge beta would be infinite.
@@ -14,7 +15,7 @@ _LARGEST_WEIGHT = 1e300
     formula="R@k = distinct relevant documents in the top k / R, R the number of relevant documents",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("recall", "Recall", "recall_", "recall_multi_hit"),
-    unjudged=normalized_with_cutoff,
+    unjudged=monotone_above_cutoff,
 )
 def R(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Recall: the share of the relevant documents that are in the top k.
@@ -57,7 +58,7 @@ def Success(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     formula="RecallAll@k = 1 if every relevant document is in the top k, else 0",
     reference="the strict form of recall; 0 if there are no relevant documents",
     aliases=("recall_all", "Recall_all"),
-    unjudged=normalized_with_cutoff,
+    unjudged=monotone_above_cutoff,
 )
 def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Complete recall: whether every relevant document is in the top k, as multi-hop questions require.
@@ -74,7 +75,7 @@ def RecallAll(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     formula="F@k = (1 + β²)·P·R / (β²·P + R), P = P@k and R = R@k; without a cut-off, of all retrieved documents",
     reference="van Rijsbergen (1979), Information Retrieval, 2nd ed., chapter 7",
     aliases=("f1", "F1", "f1_"),
-    unjudged=normalized_with_cutoff,
+    unjudged=monotone_above_cutoff,
 )
 def F(judged: Judged, *, k: K | None = None, beta: Beta = 1, rel: Rel = 1) -> Floats:
     """F-measure: the weighted harmonic mean of precision and recall.

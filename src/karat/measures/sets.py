@@ -8,7 +8,8 @@ import numpy as np
 
 from karat.judged import Floats, Judged, share
 from karat.measures.recall import F, R
-from karat.measures.settings import TREC_EVAL, Beta, Rel, monotone
+from karat.measures.settings import TREC_EVAL, Beta, Rel
+from karat.measures.unjudged import monotone
 from karat.registry import Help, register
 
 

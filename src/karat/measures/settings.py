@@ -1,11 +1,11 @@
-"""What many measures share: parameters with help and limits, and the effect of unjudged documents on the value."""
+"""Parameters that many measures share, with help and limits."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from karat.judged import Credit as _Credit
-from karat.registry import Effect, Help, Measure
+from karat.registry import Help
 
 K = Annotated[int, Help("cut-off: only the first k ranks count", low=1, high=2**31 - 1)]
 Rel = Annotated[float, Help("the lowest grade that counts as relevant")]
@@ -18,19 +18,3 @@ Credit = Annotated[
 ]
 
 TREC_EVAL = "trec_eval, github.com/usnistgov/trec_eval"
-
-
-def monotone(measure: Measure) -> Effect | None:
-    """One more relevant document never lowers the value. Not certain for rel <= 0, which makes grade 0 relevant."""
-    rel = measure.get("rel")
-    return None if isinstance(rel, int | float) and rel <= 0 else "monotone"
-
-
-def normalized(measure: Measure) -> Effect | None:
-    """One more relevant document is also one more to find, which may lower the value."""
-    return monotone(measure) and "normalized"
-
-
-def normalized_with_cutoff(measure: Measure) -> Effect | None:
-    """Without a cut-off, a retrieved relevant document is always found, and one more never lowers the value."""
-    return monotone(measure) if measure.cutoff is None else normalized(measure)

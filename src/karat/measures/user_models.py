@@ -8,7 +8,8 @@ import numpy as np
 
 from karat.errors import KaratError
 from karat.judged import Floats, Judged, View
-from karat.measures.settings import TREC_EVAL, K, Persistence, Rel, monotone
+from karat.measures.settings import TREC_EVAL, K, Persistence, Rel
+from karat.measures.unjudged import monotone
 from karat.registry import Effect, Help, Measure, register
 from karat.registry.names import format_value
 
@@ -66,8 +67,9 @@ def _check_grades(judged: Judged, max_grade: float) -> None:
         )
 
 
-def _normalized_unless_binary(measure: Measure) -> Effect | None:
-    return "normalized" if measure.get("rel") is None else monotone(measure)
+def _rescaled_unless_binary(measure: Measure) -> Effect | None:
+    """The first relevant document may raise the highest grade, by which all gains are divided; others do not."""
+    return "monotone_after_first" if measure.get("rel") is None else monotone(measure)
 
 
 @register(
@@ -75,7 +77,7 @@ def _normalized_unless_binary(measure: Measure) -> Effect | None:
     reference="Moffat and Zobel (2008), Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 27(1)",
     graded=True,
     aliases=("rbp(p=0.9)", "rbp_(p=?)", "rbp(p=?)@p"),
-    unjudged=_normalized_unless_binary,
+    unjudged=_rescaled_unless_binary,
 )
 def RBP(
     judged: Judged,

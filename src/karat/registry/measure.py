@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Combine = Literal["mean", "sum", "geometric"]
 Takes = Literal["judged", "spans", "answers"]
-Effect = Literal["monotone", "normalized"]
+Effect = Literal["monotone", "monotone_above_cutoff", "monotone_after_first", "normalized"]
 Function = Callable[..., "NDArray[Any]"]
 
 _INPUT: dict[str, str] = {
@@ -59,6 +59,7 @@ class Definition:
     example_at: str = "10"
     conflict: Callable[[Measure], str | None] = lambda _: None
     unjudged: Callable[[Measure], Effect | None] = lambda _: None
+    estimate: Function | None = None
 
     @property
     def summary(self) -> str:

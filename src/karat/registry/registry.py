@@ -50,8 +50,14 @@ class Metadata(TypedDict, total=False):
     """a function that describes what is wrong with a combination of parameters, or returns None"""
     unjudged: Callable[[Measure], Effect | None]
     """a function that returns how the value changes if an unjudged document is relevant, for `scores.bounds`:
-    `monotone` if it never falls; `normalized` if it may fall, but not if a relevant document moves up, and if a
-    relevant document below the cut-off never raises it; None if neither is certain"""
+    `monotone` if it never falls; `monotone_above_cutoff` if it falls only for a document below the cut-off;
+    `monotone_after_first` if it falls only for the first document that is found relevant, if at all; `normalized` if it
+    may fall, but not if a relevant document moves up, and if a relevant document below the cut-off never raises it;
+    None if none of these is certain"""
+    estimate: Function
+    """of a `normalized` measure: a function that computes the values of many gradings of unjudged documents at once
+    (`karat.measures.unjudged.Gradings`), to find those with the lowest and the highest value. Without it, `bounds`
+    computes every value, which takes time proportional to the square of the number of unjudged documents"""
 
 
 @overload

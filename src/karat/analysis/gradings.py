@@ -1,0 +1,260 @@
+"""The gradings of unjudged documents that give the lowest and the highest value of a measure.
+
+A grading assigns to each unjudged document that was retrieved either 0 or the highest grade; for u documents there are
+2^u gradings. The definition of a measure says (`unjudged`) how a relevant document affects its value, and this leaves
+few gradings that can give the lowest or the highest value:
+
+- `monotone`: a relevant document never lowers the value. None of the documents relevant, and all of them.
+- `monotone_above_cutoff`: it lowers the value only below the cut-off. All of the documents above the cut-off relevant,
+  and all of those below.
+- `monotone_after_first`: only the first one may lower the value. None, the lowest document, and all of them.
+- `normalized`: it also adds to the number of documents to find. For each m, the m topmost documents relevant give the
+  highest value of all gradings with m relevant documents, and the m lowest documents the lowest. Documents below the
+  cut-off can only lower the value: none of them is relevant at the highest value, and all of them are at the lowest.
+
+The measure itself computes the value of each of these gradings, as a query of a hypothetical Judged. For `normalized`
+measures they are many, and u documents each. If the measure has an `estimate`, which computes all of them at once but
+for rounding, only those are computed whose estimate is the lowest or the highest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from karat.judged import Bools, Floats, Ints, Judged
+from karat.measures.unjudged import Gradings
+from karat.registry import Measure
+from karat.registry.measure import Function
+
+# Ranks, over all gradings, that are computed at a time.
+_ROWS = 1 << 18
+# Gradings of a query that are computed if the estimates of many are the same but for rounding.
+_MOST = 4
+
+Progress = Callable[[int, int], None]
+
+
+def lowest_and_highest(
+    measure: Measure, judged: Judged, value: Floats, unjudged: Ints, max_grade: float, progress: Progress | None
+) -> tuple[Floats, Floats]:
+    """The lowest and the highest value of each query, from its value and its number of unjudged documents.
+
+    `progress` is called with the number of queries done, and of all queries.
+    """
+    low, high = value.copy(), value.copy()
+    done = int((unjudged == 0).sum())
+
+    def report(more: int) -> None:
+        if progress is not None:
+            progress(done + more, len(unjudged))
+
+    for some in _blocks(judged.retrieved, np.flatnonzero(unjudged)):
+        search = _Search(measure, _Block.of(judged, some, max_grade), low[some], high[some], report)
+        search.run()
+        low[some], high[some] = search.low, search.high
+        report(len(some))
+        done += len(some)
+    return low, high
+
+
+def _blocks(depth: Ints, queries: Ints) -> Iterator[Ints]:
+    """Queries of about the same depth: as many at a time as have `_ROWS` ranks."""
+    queries = queries[np.argsort(depth[queries], kind="stable")]
+    start = 0
+    while start < len(queries):
+        # The last query of a block is the deepest.
+        ranks = depth[queries[start : start + _ROWS]] * np.arange(1, min(_ROWS, len(queries) - start) + 1)
+        stop = start + max(1, int(np.searchsorted(ranks, _ROWS, "right")))
+        yield queries[start:stop]
+        start = stop
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some queries: a row for each hit of a judged document and for each unjudged rank, in rank order.
+
+    Documents with a negative grade (in the pool, but not judged) count as unjudged. `new` numbers the unjudged ranks of
+    a query from the top and is -1 in rows of judged documents; `gold` is the number of the judged document in its
+    query. `grades` are those of the judged documents, best first, as in the ideal ranking. `unjudged` marks the
+    unjudged ranks: a row per query, a column per rank.
+    """
+
+    queries: tuple[str, ...]
+    retrieved: Ints
+    unjudged: Bools
+    rank: Ints
+    new: Ints
+    gold: Ints
+    offsets: Ints
+    grades: Floats
+    grade_offsets: Ints
+    max_grade: float
+
+    @classmethod
+    def of(cls, judged: Judged, queries: Ints, max_grade: float) -> _Block:
+        """These queries of a Judged."""
+        golds = np.diff(judged.gold_offsets)[queries]
+        grade = judged.gold_grade[_ranges(judged.gold_offsets[queries], golds)]
+        owner = np.repeat(np.arange(len(queries)), golds)
+        order = np.lexsort((-grade, owner))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - (np.cumsum(golds) - golds)[owner]
+        known_golds = np.bincount(owner[grade >= 0], minlength=len(queries))
+
+        first = np.searchsorted(judged.hit_query, queries)
+        hits = np.searchsorted(judged.hit_query, queries, "right") - first
+        hit = _ranges(first, hits)
+        owner = np.repeat(np.arange(len(queries)), hits)[judged.hit_grade[hit] >= 0]
+        hit = hit[judged.hit_grade[hit] >= 0]
+        gold = place[judged.hit_gold[hit] - (judged.gold_offsets[queries] - (np.cumsum(golds) - golds))[owner]]
+
+        retrieved = judged.retrieved[queries]
+        shape = len(queries), int(retrieved.max())
+        times = np.bincount(owner * shape[1] + judged.hit_rank[hit] - 1, minlength=shape[0] * shape[1]).reshape(shape)
+        unjudged = (times == 0) & (np.arange(shape[1]) < retrieved[:, None])
+        times += unjudged
+        cell = np.repeat(np.arange(times.size), times.ravel())
+        is_new = unjudged.ravel()[cell]
+        number = (np.cumsum(unjudged, axis=1) - 1).ravel()
+        of_row = np.zeros(len(cell), np.int64)
+        of_row[~is_new] = gold
+        return cls(
+            queries=tuple(judged.queries[query] for query in queries.tolist()),
+            retrieved=retrieved,
+            unjudged=unjudged,
+            rank=cell % shape[1] + 1,
+            new=np.where(is_new, number[cell], -1),
+            gold=of_row,
+            offsets=np.r_[0, np.cumsum(times.sum(axis=1))],
+            grades=grade[order][grade[order] >= 0],
+            grade_offsets=np.r_[0, np.cumsum(known_golds)],
+            max_grade=max_grade,
+        )
+
+    def judged(self, query: Ints, start: Ints, stop: Ints) -> Judged:
+        """Gradings as queries: of each query, the unjudged documents from `start` to before `stop` are relevant.
+
+        Documents that are made relevant become new golds, before the other golds.
+        """
+        rows = np.diff(self.offsets)[query]
+        row = _ranges(self.offsets[query], rows)
+        grading = np.repeat(np.arange(len(query)), rows)
+        new = self.new[row]
+        kept = (new < 0) | ((new >= start[grading]) & (new < stop[grading]))
+        row, grading, new = row[kept], grading[kept], new[kept]
+        relevant = stop - start
+        golds = np.diff(self.grade_offsets)[query]
+        offsets = np.r_[0, np.cumsum(relevant + golds)]
+        grades = np.full(offsets[-1], self.max_grade)
+        grades[_ranges(offsets[:-1] + relevant, golds)] = self.grades[_ranges(self.grade_offsets[query], golds)]
+        gold = np.where(new < 0, relevant[grading] + self.gold[row], new - start[grading])
+        return Judged.from_hits(
+            queries=tuple(self.queries[at] for at in query.tolist()),
+            in_run=np.ones(len(query), bool),
+            retrieved=self.retrieved[query],
+            hit_query=grading,
+            hit_rank=self.rank[row],
+            hit_gold=offsets[grading] + gold,
+            gold_grade=grades,
+            gold_offsets=offsets,
+        )
+
+
+class _Search:
+    """The search for the lowest and the highest value of each query of a block, starting from its value."""
+
+    def __init__(self, measure: Measure, block: _Block, low: Floats, high: Floats, report: Callable[[int], None]):
+        self.measure, self.block, self.low, self.high, self.report = measure, block, low, high, report
+        self.unjudged = block.unjudged.sum(axis=1)
+        self.within = block.unjudged[:, : measure.cutoff].sum(axis=1)
+        self.sizes = np.diff(block.offsets) + np.diff(block.grade_offsets)
+
+    def run(self) -> None:
+        """Compute the gradings that can give the lowest or the highest value."""
+        effect = self.measure.unjudged
+        query = np.arange(len(self.unjudged))
+        none = np.zeros_like(query)
+        estimate = self.measure.definition.estimate
+        if effect == "normalized" and estimate is None:
+            self._compute_all()
+        elif effect == "monotone_above_cutoff":
+            self._compute(query, none, self.within)
+            self._compute(query, self.within, self.unjudged)
+        else:
+            self._compute(query, none, self.unjudged)
+            if effect == "monotone_after_first":
+                self._compute(query, self.unjudged - 1, self.unjudged)
+            if estimate is not None and effect == "normalized":
+                self._compute_estimated(estimate, topmost=True)
+                self._compute_estimated(estimate, topmost=False)
+
+    def _compute_all(self) -> None:
+        """Compute, for each m, the gradings with the m topmost and with the m lowest documents."""
+        topmost, lowest = np.minimum(self.within, self.unjudged - 1), np.minimum(self.within + 1, self.unjudged)
+        for some in _slices(self.sizes * (topmost + lowest)):
+            query = np.arange(some.start, some.stop)
+            above, below = np.repeat(query, topmost[some]), np.repeat(query, lowest[some])
+            stop = _ranges(np.ones_like(query), topmost[some])
+            start = _ranges(np.zeros_like(query), lowest[some])
+            self._compute(above, np.zeros_like(above), stop)
+            self._compute(below, start, self.unjudged[below])
+            self.report(some.stop)
+
+    def _compute_estimated(self, estimate: Function, topmost: bool) -> None:
+        """Compute the gradings whose estimate is the highest, or the lowest, and those that differ only by rounding."""
+        known, limit = (self.high, 1) if topmost else (self.low, 0)
+        query = np.flatnonzero(known != self.measure.definition.bounds[limit])
+        rel = self.measure.get("rel")
+        if not len(query) or (isinstance(rel, int | float) and self.block.max_grade < rel):
+            return
+        none = np.zeros_like(query)
+        columns = self.block.unjudged[query, : self.measure.cutoff]
+        gradings = Gradings(
+            self.block.judged(query, none, none),
+            np.pad(columns, ((0, 0), (0, 1))),
+            (self.unjudged - self.within)[query],
+            self.block.max_grade,
+            topmost,
+        )
+        gain = (estimate(gradings, **dict(self.measure.settings)) - known[query, None]) * (1 if topmost else -1)
+        # These two are known.
+        gain[(gradings.relevant == 0) | (gradings.relevant == self.unjudged[query, None])] = -np.inf
+        first = np.argmax(gain, axis=1)
+        best = np.take_along_axis(gain, first[:, None], axis=1)
+        summands = columns.shape[1] + int(np.diff(self.block.grade_offsets).max(initial=0))
+        rounding = 8 * summands * np.finfo(float).eps * (np.abs(known[query, None]) + np.maximum(best, 0))
+        chosen = (gain != best) & (gain >= np.maximum(best, 0) - rounding)
+        for each in np.flatnonzero(chosen.sum(axis=1) > _MOST).tolist():
+            chosen[each, np.argsort(gain[each])[:-_MOST]] = False
+        chosen[np.arange(len(query)), first] = best[:, 0] >= -rounding[:, 0]
+        row, column = np.nonzero(chosen)
+        relevant = gradings.relevant[row, column]
+        end = self.unjudged[query[row]]
+        start, stop = (np.zeros_like(relevant), relevant) if topmost else (end - relevant, end)
+        self._compute(query[row], start, stop)
+
+    def _compute(self, query: Ints, start: Ints, stop: Ints) -> None:
+        """Compute gradings, some at a time."""
+        for some in _slices(self.sizes[query]):
+            values = self.measure.compute(self.block.judged(query[some], start[some], stop[some]))
+            np.fmin.at(self.low, query[some], values)
+            np.fmax.at(self.high, query[some], values)
+
+
+def _slices(sizes: Ints) -> Iterator[slice]:
+    """Divide into parts whose sizes add up to at most `_ROWS`; a larger size is a part of its own."""
+    total = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        stop = int(np.searchsorted(total, (total[start - 1] if start else 0) + _ROWS, "right"))
+        stop = max(start + 1, stop)
+        yield slice(start, stop)
+        start = stop
+
+
+def _ranges(first: Ints, lengths: Ints) -> Ints:
+    """The integers of several ranges, one after the other."""
+    return np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
