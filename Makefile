@@ -4,12 +4,15 @@
 # make test-wheel  build the wheel, install it in a new environment, and run the demo from there
 # make lint        run ruff and mypy, and check that generated files are up to date
 # make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
+# make fuzz        try hostile calls and damaged files for SECONDS=60 with SEED=1; REPEAT=NUMBER repeats one of them
 # make bench       benchmark karat against other libraries
 
 PYTHON ?= python3
 BIN = .venv/bin
+SECONDS ?= 60
+SEED ?= 1
 
-.PHONY: demo test test-sas test-wheel lint docs bench clean
+.PHONY: demo test test-sas test-wheel lint docs fuzz bench clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -41,11 +44,14 @@ docs: .venv/tested
 	@$(BIN)/python scripts/draw_answers.py
 	@$(BIN)/python scripts/draw_differences.py
 
+fuzz: .venv/tested
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(REPEAT),--repeat $(REPEAT))
+
 bench: .venv-bench/installed
 	@.venv-bench/bin/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .venv-bench .venv-sas .peers benchmarks/.data
+	rm -rf .venv .venv-bench .venv-sas .peers benchmarks/.data fuzz-failures
 
 .venv/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "karat needs Python 3.11 or newer, for example: make PYTHON=python3.12")'

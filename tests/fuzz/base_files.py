@@ -1,0 +1,155 @@
+"""Valid files of every kind that a command reads, and the commands that read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import karat
+
+_TRUTH = "q1 0 d1 1\nq1 0 d2 0\nq1 0 d3 2\nq2 0 d1 1\nq2 0 d4 1\nq3 0 d5 1\n"
+_RUN = """q1 Q0 d1 1 3.5 t
+q1 Q0 d9 2 2.0 t
+q1 Q0 d3 3 2.0 t
+q2 Q0 d4 1 1e-3 t
+q2 Q0 q2 2 0 t
+q3 Q0 d8 1 1 t
+q3 Q0 d5 2 0.5 t
+"""
+_OTHER = "q1 Q0 d3 1 3 t\nq1 Q0 d1 2 2 t\nq2 Q0 d8 1 2 t\nq2 Q0 d1 2 1 t\nq3 Q0 d5 1 1 t\n"
+_RESULTS = [
+    {"query": "q1", "question": "how soft?", "truth": ["gold is soft", {"id": "d2", "content": "iron", "score": 2}],
+     "retrieved": ["gold is", {"id": "d2", "content": "iron", "meta": {"a": {"b": 1}}, "score": 0.5}],
+     "gold_answers": ["soft", "very soft"], "answer": "soft"},
+    {"query": "q2", "question": "why?", "truth": ["it melts"], "retrieved": [], "gold_answers": "heat", "answer": None},
+    {"query": "q3", "truth": ["zinc is a metal"], "retrieved": ["zinc is"], "gold_answers": ["x"], "answer": "y"},
+]  # fmt: skip
+_GOLD = {"q1": "soft", "q2": ["heat", "a flame"], "q3": "Straße 5"}
+_PREDICTED = {"q1": "very soft", "q2": None, "q3": "strasse 5"}
+_SQUAD = {"data": [{"title": "t", "paragraphs": [{"context": "c", "qas": [
+    {"id": "q1", "question": "how soft?", "answers": [{"text": "soft", "answer_start": 0}]},
+    {"id": "q2", "question": "why?", "answers": [{"text": "heat"}, {"text": "a flame"}]}]}]}]}  # fmt: skip
+_GROUPS = [
+    {"query": f"q{at}", "text": "how soft is it" * at, "language": "de" if at % 2 else "en", "n": at}
+    for at in (1, 2, 3)
+]
+_GATE = """# rules
+[gate]
+baseline = "other.trec"
+missing = "zero"
+match = "id"
+significant = true
+level = 0.9
+
+[gate.min]
+"nDCG@10" = 0.1
+AP = 0.2
+
+[gate.max]
+"Unjudged@5" = 1.0
+
+[gate.max-drop]
+RR = 0.5
+"""
+_TOOL_SCORES = [
+    {"query": "q1", "AP": 0.5, "latency": 12},
+    {"query": "q2", "AP": 1.0, "latency": 7.5},
+    {"query": "q3", "AP": 0, "latency": 3},
+]
+
+
+class Input(NamedTuple):
+    """A file that is damaged, and commands that read it in the place of FILE."""
+
+    name: str
+    commands: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        return self.name.rsplit(".", 1)[1]
+
+
+_SCORES_COMMANDS = (
+    "compare FILE other.json", "compare FILE", "diff FILE other.json", "gate FILE --min AP=0.1 --max AP=1",
+    "gate scores.json --baseline FILE --max-drop AP=0.1", "evaluate truth.qrels FILE",
+    "gate truth.qrels FILE --min AP=0.9",
+)  # fmt: skip
+_ANSWERS_COMMANDS = ("answers FILE predicted.json", "answers gold.json FILE", "answers FILE")
+_GROUP_COMMANDS = (
+    "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --texts FILE:text",
+    "compare truth.qrels run.trec other.trec --by FILE:n",
+)  # fmt: skip
+INPUTS = (
+    Input("truth.qrels", (
+        "evaluate FILE run.trec", "evaluate FILE run.trec other.trec --per-query", "compare FILE run.trec other.trec",
+        "diff FILE run.trec other.trec", "gate FILE run.trec --min AP=0.1", "evaluate FILE run.trec --bounds",
+        "evaluate FILE run.trec --explain q1", "evaluate FILE run.trec --by relevant",
+    )),
+    Input("run.trec", (
+        "evaluate truth.qrels FILE", "evaluate truth.qrels FILE other.trec --ci", "compare truth.qrels FILE other.trec",
+        "diff truth.qrels other.trec FILE", "gate truth.qrels FILE --min AP=0.9",
+        "gate truth.qrels other.trec --baseline FILE --max-drop AP=0.01", "evaluate truth.qrels FILE --explain q1",
+        "evaluate truth.qrels FILE --ties best --duplicates first --missing skip -m P@5 -m nDCG",
+        "evaluate FILE run.trec",
+    )),
+    Input("results.jsonl", (
+        "evaluate FILE --match content", "evaluate FILE --match chunk", "evaluate FILE other.jsonl --match fuzzy",
+        "compare FILE other.jsonl --match content", "gate FILE --min R@5=0.9 --match content", "evaluate FILE",
+        "diff FILE other.jsonl --match chunk", "evaluate FILE --match meta.a.b",
+        "evaluate FILE --explain q1 --match chunk",
+    )),
+    Input("spans.jsonl", ("evaluate FILE -m SpanRecall -m SpanIoU@2", "gate FILE --min SpanRecall=0.5")),
+    Input("gold.json", _ANSWERS_COMMANDS), Input("squad.json", _ANSWERS_COMMANDS), Input("gold.csv", _ANSWERS_COMMANDS),
+    Input("answers.jsonl", _ANSWERS_COMMANDS), Input("predicted.tsv", _ANSWERS_COMMANDS),
+    *(Input(f"scores.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
+    *(Input(f"several.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
+    *(Input(f"tool.{kind}", _SCORES_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl", "parquet")),
+    *(Input(f"groups.{kind}", _GROUP_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl")),
+    Input("karat.toml", ("gate truth.qrels run.trec --config FILE",)),
+)  # fmt: skip
+
+
+def base_files() -> Mapping[str, bytes]:
+    """The content of every valid file, by its name."""
+    texts = {
+        "truth.qrels": _TRUTH, "run.trec": _RUN, "other.trec": _OTHER, "karat.toml": _GATE,
+        "results.jsonl": _lines(_RESULTS), "other.jsonl": _lines(_RESULTS[::-1]),
+        "spans.jsonl": _lines([{"query": "q1", "truth": [["d1", 0, 9], ["d2", 3, 5]], "retrieved": [["d1", 4, 12]]},
+                               {"query": "q2", "truth": [["d1", 1, 2]], "retrieved": []}]),
+        "gold.json": json.dumps(_GOLD), "predicted.json": json.dumps(_PREDICTED), "squad.json": json.dumps(_SQUAD),
+        "gold.csv": 'query,gold_answers,answer\nq1,soft,"very, soft"\nq2,heat,\nq3,"a ""b""",b\n',
+        "predicted.tsv": "query\tanswer\nq1\tsoft\nq2\theat\nq3\tx\n", "answers.jsonl": _lines(_RESULTS),
+        "groups.json": json.dumps(_GROUPS), "groups.jsonl": _lines(_GROUPS),
+        "tool.json": json.dumps(_TOOL_SCORES), "tool.jsonl": _lines(_TOOL_SCORES),
+    }  # fmt: skip
+    for name, rows in (("groups", _GROUPS), ("tool", _TOOL_SCORES)):
+        for kind, separator in (("csv", ","), ("tsv", "\t")):
+            table = [list(rows[0]), *(row.values() for row in rows)]
+            texts[f"{name}.{kind}"] = "".join(separator.join(map(str, cells)) + "\n" for cells in table)
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def write_base_files(folder: Path) -> Mapping[str, bytes]:
+    """Write the valid files, and scores saved from them; their contents by name."""
+    for name, content in base_files().items():
+        (folder / name).write_bytes(content)
+    runs = {name: str(folder / f"{name}.trec") for name in ("run", "other")}
+    several = karat.evaluate_runs(str(folder / "truth.qrels"), runs, ["nDCG@10", "AP", "RR"])
+    for kind in ("json", "csv", "parquet"):
+        several["run"].save(folder / f"scores.{kind}")
+        several.save(folder / f"several.{kind}")
+    several["other"].save(folder / "other.json")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pa.Table.from_pylist([{**row, "AP": float(str(row["AP"])), "latency": 1.0} for row in _TOOL_SCORES]),
+        folder / "tool.parquet",
+    )
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _lines(rows: Sequence[object]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
