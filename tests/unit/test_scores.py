@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from karat import Finding, KaratError, Scores, SystemScores, evaluate
-from karat.stats import bca_interval, bootstrap_means
+from karat.stats import abc_interval_of_mean, bca_interval, bootstrap_means
 
 TRUTH = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}, "007": {"d": 1}, 'später, "ja"': {"e": 1}}
 RUN = {
@@ -120,6 +120,21 @@ def test_an_interval_covers_the_true_mean_about_as_often_as_its_level() -> None:
         low, high = bca_interval(values, bootstrap_means(values[:, None], 1000)[:, 0], 0.9)
         covered += low <= 0.25 <= high
     assert 165 <= covered <= 195
+
+
+def test_intervals_of_more_than_10_000_queries_are_computed_without_resampling_unless_they_are_very_skewed() -> None:
+    queries = tuple(map(str, range(10_001)))
+    random = np.random.default_rng(6)
+    rare = (np.arange(10_001) == 77) * 1.0
+    scores = Scores(queries, {"AP": random.beta(0.6, 1.4, 10_001), "GMAP": random.random(10_001), "RR": rare})
+    one, other = (scores.intervals(resamples=20, seed=seed) for seed in (1, 2))
+    assert one["AP"] == other["AP"] == abc_interval_of_mean(scores.column("AP")[scores.by_id], 0.95)
+    assert one["GMAP"] == other["GMAP"]
+    low, high = one["GMAP"] or (0.0, 0.0)
+    assert low < scores["GMAP"] < high
+    assert one["RR"] != other["RR"]
+    fewer = scores.take(range(10_000))
+    assert fewer.interval("AP", resamples=20, seed=1) != fewer.interval("AP", resamples=20, seed=2)
 
 
 def test_the_interval_of_a_single_query_has_zero_width() -> None:

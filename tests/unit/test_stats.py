@@ -12,8 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from karat.comparison.differences import MeasureValues, Pair
 from karat.judged import Floats
 from karat.stats import (
+    bootstrap,
     bootstrap_means,
     bootstrap_test,
     corrected,
@@ -28,6 +30,7 @@ from karat.stats import (
     wilcoxon,
 )
 from karat.stats import significance as module
+from karat.stats.bootstrap import MAX_RESAMPLED, abc_interval_of_mean, bca_interval, standard_error
 
 # Multiples of 0.1 tie in theory but not as floats: 0.1 + 0.2 is not 0.3.
 tenths = st.integers(-10, 10).map(lambda value: value * 0.1)
@@ -293,6 +296,59 @@ def test_permutations_of_the_tukey_test_of_several_blocks_are_all_counted(monkey
     whole = tukey(scores(50, 3), 6000)
     monkeypatch.setattr(module, "_CELLS", 300)
     assert tukey(scores(50, 3), 6000) == pytest.approx(whole, abs=0.03)
+
+
+def resampled_means(columns: Floats, seed: int) -> Floats:
+    """The means of 10,000 resamples; of rows that repeat, only their numbers are drawn, which takes little time."""
+    rows, times = np.unique(columns, axis=0, return_counts=True)
+    drawn = np.random.default_rng(seed).multinomial(len(columns), times / len(columns), 10_000)
+    return np.asarray(drawn @ rows / len(columns))
+
+
+def test_the_interval_without_resampling_is_within_the_spread_of_seeds_where_resampling_ends() -> None:
+    random = np.random.default_rng(3)
+    n = MAX_RESAMPLED + 1
+    values = np.where(random.random(n) < 0.03, 1 / random.integers(1, 4, n), 0.0)
+    low, high = abc_interval_of_mean(values, 0.95) or (0.0, 0.0)
+    seeds = np.array([bca_interval(values, resampled_means(values[:, None], seed)[:, 0], 0.95) for seed in range(20)])
+    assert seeds[:, 0].min() <= low <= seeds[:, 0].max()
+    assert seeds[:, 1].min() <= high <= seeds[:, 1].max()
+    # The skewness matters here: the symmetric interval is outside.
+    error = standard_error(values - values.mean())
+    assert values.mean() - 1.96 * error < seeds[:, 0].min()
+    assert values.mean() + 1.96 * error < seeds[:, 1].min()
+
+
+def test_the_interval_of_geometric_means_without_resampling_is_within_the_spread_of_seeds() -> None:
+    random = np.random.default_rng(4)
+    logarithms = np.log(np.array([1e-5, 0.3])[random.integers(0, 2, (2, MAX_RESAMPLED + 1))])
+    pair = Pair(MeasureValues("GMAP", (logarithms[0], logarithms[1]), higher_is_better=True), 0, 1)
+    limit = pair.limit(0.95)
+    assert limit is not None
+    seeds = np.array([pair.interval(list(resampled_means(logarithms.T, seed).T), 0.95) for seed in range(20)])
+    assert (seeds.min(axis=0) <= limit).all()
+    assert (limit <= seeds.max(axis=0)).all()
+
+
+@pytest.mark.parametrize("outlier", [1.0, 1e300, np.inf, np.nan])
+def test_values_that_are_too_skewed_have_no_interval_without_resampling(outlier: float) -> None:
+    values = np.zeros(20_000)
+    values[7] = outlier
+    with np.errstate(invalid="ignore"):
+        assert abc_interval_of_mean(values, 0.95) is None
+
+
+def test_the_interval_of_equal_values_without_resampling_has_zero_width() -> None:
+    assert abc_interval_of_mean(np.full(20_000, 0.1), 0.95) == pytest.approx((0.1, 0.1))
+
+
+def test_resampled_means_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = np.random.default_rng(2).random((33, 2))
+    drawn = np.random.default_rng(9).integers(0, 33, (500, 33), dtype=np.uint32)
+    whole = bootstrap_means(columns, 500, 9)
+    monkeypatch.setattr(bootstrap, "_CELLS_AT_ONCE", 100)
+    assert (bootstrap_means(columns, 500, 9) == whole).all()
+    assert (whole[:, 1] == columns[:, 1][drawn].mean(axis=1)).all()
 
 
 def test_holm_uses_decreasing_factors_and_is_monotone() -> None:

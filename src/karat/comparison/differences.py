@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,12 +16,15 @@ from karat.scores.combining import after_mean, combination, differences, wins_ti
 from karat.scores.intervals import Interval
 from karat.stats import (
     ROUNDING,
+    abc_interval,
+    abc_interval_of_mean,
     bca_interval,
     bootstrap_test,
     effect_size,
     randomization,
     rank_sum,
     spread_of,
+    standard_error,
     t_test,
     tukey,
     wilcoxon,
@@ -38,7 +42,7 @@ class MeasureValues:
     columns: tuple[Floats, ...]
     higher_is_better: bool
 
-    @property
+    @cached_property
     def combination(self) -> Combine:
         return combination(self.measure)
 
@@ -112,14 +116,48 @@ class Pair:
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The BCa bootstrap interval of the difference, from the means of resampled queries."""
         mine, theirs = means
-        if self.values.combination != "geometric":
-            low, high = bca_interval(self.differences, mine - theirs, level)
-            return after_mean(low, self.values.combination, self.n), after_mean(high, self.values.combination, self.n)
-        # The influence of each query on the difference of two geometric means, to first order.
-        influence = np.full(self.n, self.difference)
+        if self.values.combination == "geometric":
+            return bca_interval(self._influence(self.difference or 0.0), np.exp(mine) - np.exp(theirs), level)
+        return self._combined(bca_interval(self.differences, mine - theirs, level))
+
+    def limit(self, level: float) -> Interval | None:
+        """The interval of the difference for very many queries, without resampling."""
+        if self.values.combination == "geometric":
+            return self._geometric_limit(level)
+        found = abc_interval_of_mean(self.differences, level)
+        return None if found is None else self._combined(found)
+
+    def _combined(self, interval: Interval) -> Interval:
+        low, high = (after_mean(end, self.values.combination, self.n) for end in interval)
+        return low, high
+
+    def _influence(self, mean: float) -> Floats:
+        """The influence of each query on the difference of two geometric means, to first order, around this mean."""
+        influence = np.full(self.n, mean)
         for column, sign in zip(self.paired_values, (1, -1), strict=True):
             influence += sign * np.exp(column.mean()) * (column - column.mean())
-        return bca_interval(influence, np.exp(mine) - np.exp(theirs), level)
+        return influence
+
+    def _geometric_limit(self, level: float) -> Interval | None:
+        """The ABC interval of the difference of two geometric means, e^m - e^t for the means m and t of logarithms."""
+        influence = self._influence(0.0)
+        error = standard_error(influence)
+        if not error:
+            return None
+        means = [float(column.mean()) for column in self.paired_values]
+        deviations = [column - column.mean() for column in self.paired_values]
+        # How far each mean moves if the queries are weighted by their influence, so that the difference moves by one
+        # standard error.
+        shifts = [float((each * influence).sum()) / (self.n**2 * error) for each in deviations]
+        sizes = [math.exp(means[0]), -math.exp(means[1])]
+        bias = sum(size * float((each**2).sum()) for size, each in zip(sizes, deviations, strict=True)) / self.n**2
+        curvature = sum(size * shift**2 for size, shift in zip(sizes, shifts, strict=True))
+
+        def difference(errors: float) -> float:
+            mine, theirs = (math.exp(mean + errors * shift) for mean, shift in zip(means, shifts, strict=True))
+            return mine - theirs
+
+        return abc_interval(influence, difference, level, (bias - curvature) / (2 * error))
 
     @cached_property
     def wins_ties_losses(self) -> tuple[int, int, int]:

@@ -1,4 +1,7 @@
-"""Bootstrap confidence intervals; statistics over the same queries share the resampling."""
+"""Bootstrap confidence intervals; statistics over the same queries share the resampling.
+
+With very many queries, resampling takes minutes and gives the interval that can be computed directly.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from karat.judged import Bools, Floats
+from karat.output.progress import progress_bar
 from karat.registry import Combine
 from karat.scores.combining import after_mean
-from karat.stats import bca_interval, bootstrap_means
+from karat.stats import MAX_RESAMPLED, abc_interval_of_mean, bca_interval, bootstrap_means
 
 Interval = tuple[float, float]
 
@@ -29,6 +33,9 @@ class Statistic(Protocol):
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The confidence interval, from the means of the columns over resampled queries."""
+
+    def limit(self, level: float) -> Interval | None:
+        """The confidence interval for very many queries, without resampling; None if they are too skewed for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +55,17 @@ class CombinedValue:
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The confidence interval of the combined value."""
-        values = self.column[self.rows]
-        low, high = bca_interval(values, means[0], level)
-        return after_mean(low, self.combine, len(values)), after_mean(high, self.combine, len(values))
+        return self._combined(bca_interval(self.column[self.rows], means[0], level))
+
+    def limit(self, level: float) -> Interval | None:
+        """The confidence interval of the combined value, without resampling."""
+        found = abc_interval_of_mean(self.column[self.rows], level)
+        return None if found is None else self._combined(found)
+
+    def _combined(self, interval: Interval) -> Interval:
+        n = int(self.rows.sum())
+        low, high = (after_mean(end, self.combine, n) for end in interval)
+        return low, high
 
 
 def intervals(statistics: Sequence[Statistic], level: float, resamples: int, seed: int) -> list[Interval | None]:
@@ -59,14 +74,18 @@ def intervals(statistics: Sequence[Statistic], level: float, resamples: int, see
     for at, statistic in enumerate(statistics):
         same_rows.setdefault(statistic.rows.tobytes(), []).append(at)
     found: list[Interval | None] = [None] * len(statistics)
-    for places in same_rows.values():
-        rows = statistics[places[0]].rows
-        if not rows.any():
-            continue
-        columns = {id(column): column for at in places for column in statistics[at].columns}
-        means = bootstrap_means(np.column_stack([column[rows] for column in columns.values()]), resamples, seed)
-        column_means = dict(zip(columns, means.T, strict=True))
-        for at in places:
-            resampled = [column_means[id(column)] for column in statistics[at].columns]
-            found[at] = statistics[at].interval(resampled, level)
+    with progress_bar("resamples") as progress:
+        for places in same_rows.values():
+            rows = statistics[places[0]].rows
+            if rows.sum() > MAX_RESAMPLED:
+                for at in places:
+                    found[at] = statistics[at].limit(level)
+                places = [at for at in places if found[at] is None]
+            if not places or not rows.any():
+                continue
+            columns = {id(column): column for at in places for column in statistics[at].columns}
+            values = np.column_stack([column[rows] for column in columns.values()])
+            means = dict(zip(columns, bootstrap_means(values, resamples, seed, progress).T, strict=True))
+            for at in places:
+                found[at] = statistics[at].interval([means[id(column)] for column in statistics[at].columns], level)
     return found

@@ -164,7 +164,10 @@ class Scores(Exports):
     def interval(
         self, measure: str | Measure, level: float = 0.95, *, resamples: int = RESAMPLES, seed: int = SEED
     ) -> tuple[float, float]:
-        """The confidence interval of the value over all queries, by the BCa bootstrap."""
+        """The confidence interval of the value over all queries, by the BCa bootstrap.
+
+        Of more than 10,000 queries, the limit of this interval is computed without resampling.
+        """
         name = self.column_name(measure)
         interval = self.intervals(level, resamples=resamples, seed=seed, measures=[name])[name]
         if interval is None:

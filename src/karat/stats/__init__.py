@@ -1,6 +1,18 @@
 """Resampling, significance tests, corrections and power. No other folder imports scipy."""
 
-from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bca_interval, bootstrap_means
+from karat.stats.bootstrap import (
+    MAX_RESAMPLED,
+    PERMUTATIONS,
+    RESAMPLES,
+    ROUNDING,
+    SEED,
+    Progress,
+    abc_interval,
+    abc_interval_of_mean,
+    bca_interval,
+    bootstrap_means,
+    standard_error,
+)
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
@@ -9,10 +21,14 @@ from karat.stats.significance import MAX_EXACT, bootstrap_test, randomization, t
 
 __all__ = [
     "MAX_EXACT",
+    "MAX_RESAMPLED",
     "PERMUTATIONS",
     "RESAMPLES",
     "ROUNDING",
     "SEED",
+    "Progress",
+    "abc_interval",
+    "abc_interval_of_mean",
     "bca_interval",
     "bootstrap_means",
     "bootstrap_test",
@@ -24,6 +40,7 @@ __all__ = [
     "rank_sum",
     "smallest_difference",
     "spread_of",
+    "standard_error",
     "t_test",
     "tukey",
     "weak_group",

@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from karat.judged import Floats
+
+if TYPE_CHECKING:
+    from statistics import NormalDist
 
 SEED = 20_260_101
 RESAMPLES = 10_000
 PERMUTATIONS = 100_000
 # The rounding tolerance: values that differ by at most this share of their size are equal.
 ROUNDING = 1e-12
-_CELLS_AT_ONCE = 1 << 22
+# The intervals of more values are computed without resampling, unless their acceleration is larger than this.
+MAX_RESAMPLED = 10_000
+_MAX_ACCELERATION = 0.02
+# Resampled values at a time, so that they stay in the cache of the processor.
+_CELLS_AT_ONCE = 1 << 17
+
+Progress = Callable[[int, int], None]
+"""a function that is called with how much is done, and how much there is to do"""
 
 
-def bootstrap_means(columns: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
+def bootstrap_means(
+    columns: Floats, resamples: int = RESAMPLES, seed: int = SEED, progress: Progress | None = None
+) -> Floats:
     """The means of resampled rows, as an array of resamples by columns; all columns share the resampled rows.
 
     Each resample draws as many rows as there are, with replacement.
     """
-    n = len(columns)
+    n, width = columns.shape
     random = np.random.default_rng(seed)
-    means = np.empty((resamples, columns.shape[1]))
+    means = np.empty((resamples, width))
+    contiguous = [np.ascontiguousarray(columns[:, at]) for at in range(width)]
     step = max(1, _CELLS_AT_ONCE // n)
+    values = np.empty((step, n))
     for start in range(0, resamples, step):
         stop = min(start + step, resamples)
-        drawn = random.integers(0, n, (stop - start, n), dtype=np.uint32)
-        for at in range(columns.shape[1]):
-            means[start:stop, at] = columns[:, at][drawn].mean(axis=1)
+        # The random numbers do not depend on how many resamples are drawn at once.
+        drawn = random.integers(0, n, (stop - start, n), dtype=np.uint32).astype(np.intp)
+        for at, column in enumerate(contiguous):
+            np.take(column, drawn, out=values[: stop - start], mode="clip")
+            means[start:stop, at] = values[: stop - start].mean(axis=1)
+        if progress is not None:
+            progress(stop, resamples)
     return means
 
 
@@ -36,21 +58,18 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
 
     Unlike plain percentiles it accounts for skewness, which most retrieval measures have.
     """
-    from statistics import NormalDist  # which takes longer to import than an evaluation without intervals
-
     observed = float(values.mean())
+    deviations = values - observed
+    largest = np.abs(deviations).max()
     if np.ptp(values) == 0:
         return observed, observed
-    normal = NormalDist()
     # A resample whose mean equals the observed mean, up to rounding, counts as half a resample below it.
     rounding = ROUNDING * float(np.abs(values).max())
     above = np.count_nonzero(means > observed + rounding)
     below = (np.count_nonzero(means < observed - rounding) + len(means) - above) / (2 * len(means))
+    normal = _normal()
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
-    # Scaled, so that cubes of tiny deviations do not underflow; the acceleration does not depend on the scale.
-    spread = (values - observed) / np.abs(values - observed).max()
-    # The jackknife's acceleration of a mean: its skewness over 6 √n.
-    acceleration = float((spread**3).sum() / (6 * (spread**2).sum() ** 1.5))
+    acceleration = _acceleration(deviations / largest)
     ends = []
     for tail in ((1 - level) / 2, (1 + level) / 2):
         z = bias + normal.inv_cdf(tail)
@@ -59,3 +78,56 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
         ends.append(normal.cdf(bias + z / bend) if bend > 0 else float(z > 0))
     low, high = np.quantile(means, ends)
     return float(low), float(high)
+
+
+def abc_interval(
+    influence: Floats, value: Callable[[float], float], level: float, bias: float = 0.0
+) -> tuple[float, float] | None:
+    """The limit of the BCa interval for many values, without resampling: the ABC interval (DiCiccio and Efron 1992).
+
+    `influence` is the influence of each value on the statistic, `value` the statistic if its values are shifted by a
+    number of standard errors in the direction of their influence, and `bias` the part of its bias, in standard errors,
+    that does not come from skewness: 0 for a mean. None if the influence is so skewed that the limit is not reached.
+    """
+    largest = np.abs(influence).max()
+    if largest == 0:
+        return value(0.0), value(0.0)
+    acceleration = _acceleration(influence / largest)
+    if not abs(acceleration) <= _MAX_ACCELERATION:
+        return None
+    normal = _normal()
+    z0 = normal.inv_cdf(2 * normal.cdf(acceleration) * normal.cdf(-bias))
+    ws = [z0 + normal.inv_cdf(tail) for tail in ((1 - level) / 2, (1 + level) / 2)]
+    if not all(acceleration * w < 1 for w in ws):
+        return None
+    low, high = (value(w / (1 - acceleration * w) ** 2) for w in ws)
+    return low, high
+
+
+def abc_interval_of_mean(values: Floats, level: float) -> tuple[float, float] | None:
+    """The ABC interval of a mean; None if the values are too skewed for it."""
+    observed = float(values.mean())
+    influence = values - observed if np.ptp(values) else np.zeros_like(values)
+    error = standard_error(influence)
+    return abc_interval(influence, lambda errors: observed + errors * error, level)
+
+
+def standard_error(influence: Floats) -> float:
+    """The standard error of a statistic, from the influence of each value; scaled, so that squares do not underflow."""
+    largest = float(np.abs(influence).max())
+    return largest * float(np.sqrt(((influence / largest) ** 2).sum())) / len(influence) if largest else 0.0
+
+
+def _acceleration(scaled: Floats) -> float:
+    """The jackknife's acceleration of a mean: its skewness over 6 √n.
+
+    It does not depend on the scale; with deviations of at most 1, their cubes do not underflow.
+    """
+    return float((scaled**3).sum() / (6 * (scaled**2).sum() ** 1.5))
+
+
+@cache
+def _normal() -> NormalDist:
+    from statistics import NormalDist  # which takes longer to import than an evaluation without intervals
+
+    return NormalDist()
