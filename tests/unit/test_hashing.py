@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from karat.sources.arrays import text_column
+from karat.sources import hashing
+from karat.sources.arrays import Texts, text_column
 from karat.sources.containers import ScoredRows
-from karat.sources.hashing import pair_hashes, query_hashes, repeated_rows, row_hashes, text_hashes
+from karat.sources.hashing import RowIndex, pair_hashes, query_hashes, repeated_rows, repeats_among, text_hashes
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -52,9 +54,50 @@ pairs_of_ids = st.tuples(st.sampled_from(["q", "r", "qq"]), st.sampled_from(["a"
 @given(st.lists(pairs_of_ids, max_size=25).map(lambda rows: sorted(rows, key=lambda row: row[0])))
 def test_repeated_rows_are_the_rows_with_the_same_query_and_document(rows: list[tuple[str, str]]) -> None:
     expected = [at for at, row in enumerate(rows) if rows.count(row) > 1]
-    assert repeated_rows(table(rows), row_hashes(table(rows))).tolist() == expected
+    assert repeated_rows(table(rows), table(rows).hashes()).tolist() == expected
 
 
 def test_rows_with_colliding_hashes_are_compared_as_text() -> None:
     rows = table([("q", "a"), ("q", "b"), ("q", "a")])
     assert repeated_rows(rows, np.zeros(3, np.uint64)).tolist() == [0, 2]
+
+
+def test_texts_in_several_parts_have_the_same_hashes_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = ["a", "", "b" * 9, "c" * 30, "é", "a"] * 3
+    expected = text_hashes(text_column(values)).tolist()
+    monkeypatch.setattr(hashing, "_ROWS_AT_ONCE", 4)
+    assert text_hashes(text_column(values)).tolist() == expected
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 2**63, 2**64 - 1]), max_size=30))
+def test_an_index_finds_the_rows_of_each_hash_one_after_the_other(values: list[int]) -> None:
+    hashes = np.array(values, np.uint64)
+    index = RowIndex.of(hashes)
+    for value in values:
+        wanted = np.array([value], np.uint64)
+        place = index.first(wanted)
+        rows = []
+        while place[0] < len(values) and index.agrees(place, wanted)[0]:
+            rows += index.rows(place).tolist()
+            place += 1
+        assert rows == sorted(rows)
+        # Other rows may agree in the upper bits.
+        assert {row for row, other in enumerate(values) if other == value} <= set(rows)
+
+
+@given(st.lists(pairs_of_ids, max_size=25).map(lambda rows: sorted(rows, key=lambda row: row[0])))
+def test_an_index_contains_all_repeated_rows_among_its_possible_repeats(rows: list[tuple[str, str]]) -> None:
+    index = RowIndex.of(table(rows).hashes())
+    expected = [at for at, row in enumerate(rows) if rows.count(row) > 1]
+    assert repeats_among(table(rows), index.possible_repeats()).tolist() == expected
+
+
+@given(st.lists(ids, max_size=9), st.data())
+def test_the_texts_of_a_column_are_a_sequence_of_strings(values: list[str], data: st.DataObject) -> None:
+    texts = Texts(text_column(values))
+    assert list(texts) == values
+    assert len(texts) == len(values)
+    start, stop = data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9))
+    assert texts[start:stop] == values[start:stop]
+    assert [texts[at] for at in range(-len(values), len(values))] == values * 2
+    assert text_column(texts) is texts.column

@@ -67,8 +67,7 @@ class Joiner:
 
         if self._by_lookup:
             rows, golds = self._finder.find(batch, hashes, positions)
-            return rows, [self._truth.docs[gold] for gold in golds.tolist()], golds
-        if isinstance(self._match, Prefix | Same):
+        elif isinstance(self._match, Prefix | Same):
             rows, golds = self._rows_by_key(batch, positions)
         else:
             docs = batch.docs.to_pylist()
@@ -87,14 +86,13 @@ class Joiner:
     def _rows_by_key(self, batch: ScoredRows, positions: Ints) -> tuple[Ints, Ints]:
         """Find rows by their normalized ids, and by the text before each separator in them, the last one first."""
         from karat.sources import arrays
-        from karat.sources.hashing import row_hashes
 
         left = np.arange(len(batch.scores))
         if self._match.normalize:
             batch = replace(
                 batch, docs=arrays.text_column([doc or "" for doc in self._match.key.folded(batch.docs.to_pylist())])
             )
-        rows, golds = self._finder.find(batch, row_hashes(batch), positions)
+        rows, golds = self._finder.find(batch, batch.hashes(), positions)
         all_rows, all_golds = [rows], [golds]
         separator = self._match.folded_separator if isinstance(self._match, Prefix) else None
         if separator:
@@ -105,7 +103,7 @@ class Joiner:
             has_one = arrays.contains_text(batch.docs, separator)
             batch, left = batch.where(has_one), left[has_one]
             batch = replace(batch, docs=arrays.text_before_last(batch.docs, separator))
-            rows, golds = self._finder.find(batch, row_hashes(batch), positions)
+            rows, golds = self._finder.find(batch, batch.hashes(), positions)
             all_rows.append(left[rows])
             all_golds.append(golds)
             # The next separator may overlap with this one, as in a:::b.

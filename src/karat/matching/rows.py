@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from karat.judged import Bools, Ints
 from karat.sources import arrays
 from karat.sources.arrays import Column, text_column
-from karat.sources.hashing import Hashes, pair_hashes, query_hashes, text_hashes
 
 if TYPE_CHECKING:
     from karat.sources.containers import ScoredRows, Truth
+    from karat.sources.hashing import Hashes, RowIndex
 
 # Bits in the bitmap per judged document. With n bits, about one in n of the other rows passes the filter.
 _BITS_PER_DOCUMENT = 128
@@ -37,38 +37,33 @@ class RowFinder:
     """An index of the judged documents, by hashes of query and document."""
 
     docs: Column
-    queries: Ints
-    hashes: Hashes
-    golds: Ints
+    offsets: Ints
+    index: RowIndex
     bitmap: Bools
     shift: np.uint64
 
     @classmethod
     def from_truth(cls, truth: Truth) -> RowFinder:
-        docs = text_column(truth.docs)
-        queries = np.repeat(np.arange(len(truth.queries)), np.diff(truth.offsets))
-        hashes_of_queries = query_hashes(text_column(truth.queries))
-        hashes = pair_hashes(hashes_of_queries[queries], text_hashes(docs))
-        golds = np.argsort(hashes, kind="stable")
-        bits = min(max(1 << 10, _BITS_PER_DOCUMENT * len(hashes)), _LARGEST_BITMAP).bit_length() - 1
+        index = truth.row_index
+        bits = min(max(1 << 10, _BITS_PER_DOCUMENT * len(index.keys)), _LARGEST_BITMAP).bit_length() - 1
         shift = np.uint64(64 - bits)
         bitmap = np.zeros(1 << bits, bool)
-        bitmap[(hashes >> shift).astype(np.int64)] = True
-        return cls(docs, queries, hashes[golds], golds, bitmap, shift)
+        bitmap[(index.keys >> shift).astype(np.int64)] = True
+        return cls(text_column(truth.docs), truth.offsets, index, bitmap, shift)
 
     def find(self, table: ScoredRows, hashes: Hashes, query_of_segment: Ints) -> tuple[Ints, Ints]:
         """The rows that are judged documents, in order, and the judged documents."""
         rows = np.flatnonzero(self.bitmap[(hashes >> self.shift).astype(np.int64)])
         queries = query_of_segment[table.segments(rows)]
         found_rows, found_golds = [], []
-        at = np.searchsorted(self.hashes, hashes[rows])
+        at = self.index.first(hashes[rows])
         # Judged documents with the same hash are adjacent. A second iteration happens only after a collision.
         while len(rows):
-            inside = at < len(self.hashes)
-            inside[inside] = self.hashes[at[inside]] == hashes[rows[inside]]
+            inside = at < len(self.index.keys)
+            inside[inside] = self.index.agrees(at[inside], hashes[rows[inside]])
             rows, queries, at = rows[inside], queries[inside], at[inside]
-            golds = self.golds[at]
-            same_query = np.flatnonzero(self.queries[golds] == queries)
+            golds = self.index.rows(at)
+            same_query = np.flatnonzero(np.searchsorted(self.offsets, golds, side="right") - 1 == queries)
             ours = table.docs.take(arrays.row_indices(rows[same_query]))
             theirs = self.docs.take(arrays.row_indices(golds[same_query]))
             same = same_query[_equal(ours, theirs)]

@@ -157,13 +157,13 @@ class _BatchRanker:
 
     def _table(self, batch: ScoredRows) -> RankedBatch:
         from karat.matching.rows import has_id_of_query
-        from karat.sources.hashing import repeated_rows, row_hashes
+        from karat.sources.hashing import repeated_rows
 
         identical = duplicates = 0
         if self.rules.ignore_identical_ids:
             same = has_id_of_query(batch)
             batch, identical = batch.where(~same), int(same.sum())
-        hashes = row_hashes(batch)
+        hashes = batch.hashes()
         repeated = repeated_rows(batch, hashes)
         if len(repeated):
             keep = self._rows_to_keep(batch, repeated)

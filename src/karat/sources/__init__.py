@@ -118,15 +118,17 @@ def _collect_hint(source: Any) -> str:
 
 
 def _truth_from_rows(table: ScoredRows) -> Truth:
-    from karat.sources.hashing import repeated_rows, row_hashes
+    from karat.sources.arrays import Texts
+    from karat.sources.hashing import repeats_among
 
-    repeated = repeated_rows(table, row_hashes(table))
+    truth = Truth(tuple(table.queries), table.offsets, Texts(table.docs), table.scores)
+    repeated = repeats_among(table, truth.row_index.possible_repeats())
     if len(repeated):
         segment = int(table.segments(repeated[:1])[0])
-        query, doc = table.queries[segment], table.docs[int(repeated[0])].as_py()
+        query, doc = table.queries[segment], truth.docs[int(repeated[0])]
         raise KaratError(
             f"document {doc} is judged twice for query {query}",
             where=table.locate(query, doc),
             hint="Keep one judgment per document.",
         )
-    return Truth(tuple(table.queries), table.offsets, table.docs.to_pylist(), table.scores)
+    return truth

@@ -5,9 +5,9 @@ PyArrow's own `pa.array` and `to_numpy` import pandas if it is installed, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,38 @@ import pyarrow.compute as pc
 
 from karat.judged import Bools, Ints
 
+_TEXTS_AT_ONCE = 1 << 12
+
 # An Arrow array of strings, contiguous, with 32-bit or 64-bit offsets. (PyArrow has no type hints.)
 Column = Any
 
 
+class Texts(Sequence[str]):
+    """The texts of a column. A text becomes a string only when it is read: millions of strings take far more memory."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        selected = self.column[at]
+        return selected.to_pylist() if isinstance(at, slice) else selected.as_py()  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), _TEXTS_AT_ONCE):
+            yield from self[start : start + _TEXTS_AT_ONCE]
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+
 def text_column(values: Sequence[str]) -> Column:
     """A column from strings."""
+    if isinstance(values, Texts):
+        return values.column
     # A lone surrogate is encoded to bytes that no valid UTF-8 file contains, so it matches nothing.
     encoded = [value.encode("utf-8", "surrogatepass") for value in values]
     sizes = np.fromiter(chain((0,), map(len, encoded)), np.int64, len(encoded) + 1)

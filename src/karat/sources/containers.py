@@ -17,6 +17,7 @@ from karat.sources.digests import LazyDigests, truth_digests
 
 if TYPE_CHECKING:
     from karat.sources.arrays import Column
+    from karat.sources.hashing import Hashes, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,14 @@ class Truth:
             np.array([max(scores[golds]) for golds in merged]) if isinstance(scores, np.ndarray) else scores,
             None if self.documents is None else [self.documents[gold] for gold in first],
         )
+
+    @cached_property
+    def row_index(self) -> RowIndex:
+        """The judged documents by their hashes, to look them up in a table."""
+        from karat.sources.arrays import text_column
+        from karat.sources.hashing import RowIndex, row_hashes
+
+        return RowIndex.of(row_hashes(text_column(self.queries), self.offsets, text_column(self.docs)))
 
     def index(self, query: int) -> dict[str, int]:
         """The judged documents of a query: key to row number."""
@@ -128,6 +137,13 @@ class ScoredRows:
     def segments(self, rows: Ints) -> Ints:
         """The query of each row, by its position in `queries`."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def hashes(self) -> Hashes:
+        """The hash of each row."""
+        from karat.sources.arrays import text_column
+        from karat.sources.hashing import row_hashes
+
+        return row_hashes(text_column(self.queries), self.offsets, self.docs)
 
     def where(self, keep: Bools) -> ScoredRows:
         """The rows selected by a mask; a query may be left without rows."""

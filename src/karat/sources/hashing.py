@@ -6,15 +6,15 @@ compared as text before they are reported.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from karat.judged import Ints
+from karat.judged import Bools, Ints
 from karat.sources import arrays
-from karat.sources.arrays import Column, text_column
+from karat.sources.arrays import Column, offset_kind
 
 if TYPE_CHECKING:
     from karat.sources.containers import ScoredRows
@@ -24,13 +24,52 @@ Hashes = NDArray[np.uint64]
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _OTHER_PRIME = np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF = np.uint64(32)
+_ROWS_AT_ONCE = 1 << 16
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
-def row_hashes(table: ScoredRows) -> Hashes:
-    """The hash of each row."""
-    queries = query_hashes(text_column(table.queries))
-    return pair_hashes(np.repeat(queries, np.diff(table.offsets)), text_hashes(table.docs))
+@dataclass(frozen=True, eq=False)
+class RowIndex:
+    """The rows of a table in the order of their hashes.
+
+    The upper bits of a key are those of the hash of a row, and the lower bits are the number of the row. Sorting such
+    keys is several times as fast as sorting the row numbers by hash, and takes half the memory.
+    """
+
+    keys: Hashes
+    row_bits: np.uint64
+
+    @classmethod
+    def of(cls, hashes: Hashes) -> RowIndex:
+        bits = np.uint64(len(hashes).bit_length())
+        keys = hashes >> bits
+        keys <<= bits
+        keys |= np.arange(len(keys), dtype=np.uint64)
+        keys.sort()
+        return cls(keys, bits)
+
+    def first(self, hashes: Hashes) -> Ints:
+        """The place of the first key that may belong to each hash."""
+        return np.searchsorted(self.keys, hashes >> self.row_bits << self.row_bits)
+
+    def agrees(self, places: Ints, hashes: Hashes) -> Bools:
+        """Whether the row at a place has, as far as its key contains it, this hash."""
+        agrees: Bools = (self.keys[places] ^ hashes) >> self.row_bits == 0
+        return agrees
+
+    def rows(self, places: Ints) -> Ints:
+        """The rows at these places."""
+        return (self.keys[places] & ((np.uint64(1) << self.row_bits) - np.uint64(1))).astype(np.int64)
+
+    def possible_repeats(self) -> Ints:
+        """The rows whose hash may be that of another row, in order."""
+        places = np.flatnonzero((self.keys[1:] ^ self.keys[:-1]) >> self.row_bits == 0)
+        return np.sort(self.rows(np.union1d(places, places + 1)))
+
+
+def row_hashes(queries: Column, offsets: Ints, docs: Column) -> Hashes:
+    """The hash of each row of a table, whose rows `offsets[i]` to `offsets[i + 1]` belong to query i."""
+    return pair_hashes(np.repeat(query_hashes(queries), np.diff(offsets)), text_hashes(docs))
 
 
 def repeated_rows(table: ScoredRows, hashes: Hashes) -> Ints:
@@ -38,7 +77,11 @@ def repeated_rows(table: ScoredRows, hashes: Hashes) -> Ints:
     # Sorting the upper half of each hash takes half the time. Rows that agree in it are compared by the whole hash,
     # then as text.
     rows = _repeated_values((hashes >> _HALF).astype(np.uint32))
-    rows = rows[_repeated_values(hashes[rows])]
+    return repeats_among(table, rows[_repeated_values(hashes[rows])])
+
+
+def repeats_among(table: ScoredRows, rows: Ints) -> Ints:
+    """Those of the rows whose query and document also appear in another one of them."""
     docs = table.docs.take(arrays.row_indices(rows)).to_pylist()
     seen: dict[tuple[int, str], list[int]] = {}
     for row, segment, doc in zip(rows.tolist(), table.segments(rows).tolist(), docs, strict=True):
@@ -61,8 +104,8 @@ def query_hashes(queries: Column) -> Hashes:
 
 
 def pair_hashes(queries: Hashes, docs: Hashes) -> Hashes:
-    """A hash for each pair of a query and a document."""
-    mixed = queries ^ docs
+    """A hash for each pair of a query and a document; overwrites the hashes of the documents, to save memory."""
+    mixed = np.bitwise_xor(queries, docs, out=docs)
     mixed *= _PRIME
     mixed ^= mixed >> _HALF
     mixed *= _OTHER_PRIME
@@ -70,16 +113,27 @@ def pair_hashes(queries: Hashes, docs: Hashes) -> Hashes:
 
 
 def text_hashes(column: Column) -> Hashes:
-    """A hash for each text, computed for all texts at once, eight bytes at a time."""
+    """A hash for each text, computed for many texts at once, eight bytes at a time."""
     _, offset_buffer, data = column.buffers()
-    width = np.int64 if pa.types.is_large_string(column.type) else np.int32
+    hashes = np.zeros(len(column), np.uint64)
     if not len(column) or data is None:
-        return np.zeros(len(column), np.uint64)
-    offsets = np.frombuffer(offset_buffer, width)[column.offset : column.offset + len(column) + 1]
-    starts, lengths = offsets[:-1], np.diff(offsets)
+        return hashes
+    offsets = np.frombuffer(offset_buffer, offset_kind(column))[column.offset : column.offset + len(column) + 1]
     text = np.frombuffer(data, np.uint8)
-    if len(text) < int(offsets[-1]) + 8:
-        text = np.concatenate((text, np.zeros(8, np.uint8)))
+    # The arrays of so many rows stay in the processor's cache.
+    for start in range(0, len(hashes), _ROWS_AT_ONCE):
+        bounds = offsets[start : start + _ROWS_AT_ONCE + 1]
+        first, stop = int(bounds[0]), int(bounds[-1]) + 8
+        part = text[first:stop]
+        if len(part) < stop - first:
+            part = np.concatenate((part, np.zeros(8, np.uint8)))
+        hashes[start : start + _ROWS_AT_ONCE] = _text_hashes(part, (bounds - first).astype(np.int64))
+    return hashes
+
+
+def _text_hashes(text: NDArray[np.uint8], offsets: Ints) -> Hashes:
+    """The hashes of texts that are followed by at least eight more bytes."""
+    starts, lengths = offsets[:-1], np.diff(offsets)
     words = np.ndarray((len(text) - 7,), np.uint64, text, 0, (1,))
     # Spread over all bits, the length cannot cancel out with a short text, as in '' and '\x01'.
     hashes = lengths.astype(np.uint64) * _OTHER_PRIME
