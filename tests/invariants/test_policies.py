@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "output": "errors",
     "sources": "documents errors file_kinds judged spans",
     "registry": "errors",
-    "matching": "documents errors judged registry sources",
+    "matching": "documents errors judged output registry sources",
     "ranking": "documents errors judged matching options sources",
     "answers": "documents errors judged output registry",
     "measures": "answers errors judged registry spans",

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from karat import evaluate
-from karat.matching import fuzzy
+from karat.matching import fuzzy, similarity, windows
+from karat.matching.windows import partial_ratio_of_all_windows, search
 
 ALPHABETS = ("ab", "abc ", "abcdefgh ", "é金ab ", "etaoinshrdlu    ")
 LENGTHS = (14, 40, 70, 150, 300)
@@ -122,3 +123,78 @@ def test_as_many_typos_as_the_threshold_allows_match_wherever_they_are(threshold
     assert all(similar(text, gold, threshold) for text in texts)
     assert hits(texts, [gold], fuzzy(threshold)) == {(text, gold) for text in texts}
     assert hits([gold], texts, fuzzy(threshold)) == {(gold, text) for text in texts}
+
+
+@given(batch=batches())
+@settings(max_examples=50, deadline=None)
+@example(batch=(["ab" * 60], ["aab" * 60], 80))
+@example(batch=(["ab" * 60 + "c"], ["b" + "ab" * 60], 100))
+@example(batch=(["a"], ["a"], 50))
+@example(batch=(["ab"], ["c\ud800"], 50))
+def test_the_best_window_of_long_texts_has_the_partial_ratio(batch: tuple[list[str], list[str], float]) -> None:
+    texts, golds, threshold = batch
+    short, long = sorted((texts[0], golds[0]), key=len)
+    expected = fuzz.partial_ratio(short, long)
+    assert partial_ratio_of_all_windows(short, long) == expected
+    assert search(short, long, 0, 100) in (expected, None)
+    found = search(short, long, threshold - 1e-6, threshold)
+    assert found is None or (found >= threshold) == (expected >= threshold)
+
+
+@pytest.mark.parametrize("comparisons", [0, 3, 128])
+def test_long_texts_match_if_the_partial_ratio_reaches_the_threshold(
+    comparisons: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # All texts are long, and some ratios equal the threshold.
+    monkeypatch.setattr(similarity, "_LONG", 11)
+    monkeypatch.setattr(windows, "_COMPARISONS", comparisons)
+    source = random.Random(comparisons)
+    for alphabet in ALPHABETS:
+        golds = [letters(source, alphabet, 100, 12) for _ in range(2)]
+        texts = [nearly(source, source.choice(golds), alphabet, 0.2, 100) or "a" for _ in range(5)]
+        for threshold in (60, 75, 90, fuzz.partial_ratio(texts[0], golds[0]) or 50):
+            expected = {(text, gold) for text in texts for gold in golds if similar(text, gold, threshold)}
+            assert hits(texts, golds, fuzzy(threshold, normalize=())) == expected
+
+
+def test_long_texts_that_repeat_themselves_are_compared_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[str, str]] = []
+
+    def counted(short: str, long: str) -> float:
+        compared.append((short, long))
+        return partial_ratio_of_all_windows(short, long)
+
+    monkeypatch.setattr(similarity, "partial_ratio_of_all_windows", counted)
+    monkeypatch.setattr(windows, "_COMPARISONS", 2)
+    text, gold = "ab" * 350, "aab" * 300
+    ratio = fuzz.partial_ratio(text, gold)
+    assert hits([text], [gold], fuzzy(ratio)) == {(text, gold)}
+    assert hits([text], [gold], fuzzy(ratio + 1e-9)) == set()
+    assert compared
+    assert set(compared) == {(text, gold)}
+
+
+def test_long_texts_need_few_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = random.Random(15)
+    gold = letters(source, "etaoinshrdlu    ", 20_000, 20_000)
+    text = with_typos(source, gold[5_000:15_000], "etaoinshrdlu    ", 0.1)
+    monkeypatch.setattr(similarity, "partial_ratio_of_all_windows", None)
+    evaluated = evaluate({"q": [gold]}, {"q": [text]}, "R", match="fuzzy(threshold=80)")
+    (row,) = evaluated.explain("q").rows
+    ratio = float(row.reason.removeprefix("partial ratio "))
+    assert 80 < ratio < 100
+    assert hits([text], [gold], fuzzy(ratio - 0.05)) == {(text, gold)}
+    assert hits([text], [gold], fuzzy(ratio + 0.05)) == set()
+
+
+def test_a_note_names_queries_whose_texts_are_slow_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similarity, "_SLOW", 100_000)
+    monkeypatch.setattr(windows, "_COMPARISONS", 2)
+    golds, retrieved = {"long": ["aab" * 300], "short": ["aab" * 20]}, {"long": ["ab" * 350], "short": ["ab" * 30]}
+    for match in ("fuzzy(threshold=85)", "chunk(threshold=85)"):
+        scores = evaluate(golds, retrieved, "R", match=match)
+        (finding,) = (finding for finding in scores.findings if finding.code == "long-texts")
+        assert finding.queries == ("long",)
+        assert str(finding) == (
+            "1 query with texts so long that comparing them is slow: long. Split long texts into chunks."
+        )

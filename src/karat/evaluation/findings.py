@@ -48,6 +48,7 @@ def findings(
         _documents("keyless", sum(observations.without_key.values()), "retrieved document", cannot_match),
         _documents("duplicates", observations.duplicates, "repeated document", "left out (the best rank is kept)"),
         _documents("identical-ids", observations.identical_ids, "document", "whose id is the query id (ignored)"),
+        _slow_queries(observations.slow_queries, listed),
         None if only_relevant else _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
@@ -112,6 +113,12 @@ def _empty_truths(judged: Judged, listed: int) -> Finding | None:
         if queries
         else None
     )
+
+
+def _slow_queries(queries: Sequence[str], listed: int) -> Finding | None:
+    what = "with texts so long that comparing them is slow"
+    hint = "Split long texts into chunks."
+    return finding_about_queries("long-texts", queries, what, hint, listed=listed) if queries else None
 
 
 def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:

@@ -56,6 +56,11 @@ class ContainmentComparer:
         self._fuzzy = FuzzyComparer(threshold, folds or FUZZY_FOLDS) if threshold is not None else None
         self._normalize = normalizer(folds)
 
+    @property
+    def slow_pairs(self) -> int:
+        """How many pairs of texts were so long that comparing them took seconds."""
+        return self._fuzzy.slow_pairs if self._fuzzy else 0
+
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Pairs of a text and a gold text that contains it, by their positions."""
         chunks = list(map(self._compared, texts))

@@ -18,6 +18,8 @@ def coverage(text: str, gold: str) -> float:
 class OverlapComparer:
     """Compares the tokens of retrieved and gold texts, one query at a time."""
 
+    slow_pairs = 0
+
     def __init__(self, threshold: float, folds: Folds) -> None:
         self._threshold = threshold
         self._words = lru_cache(CACHE_SIZE)(lambda text: occurrences(tokens(normalized(text, folds))))

@@ -22,6 +22,8 @@ def name_of(function: Function) -> str:
 class FunctionComparer:
     """Calls a function with pairs of documents, one query at a time, and caches its results."""
 
+    slow_pairs = 0
+
     def __init__(self, function: Function) -> None:
         self._function = function
         self._results: dict[tuple[object, object], bool] = {}

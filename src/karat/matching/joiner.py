@@ -12,6 +12,7 @@ import numpy as np
 from karat.errors import KaratError
 from karat.judged import Floats, Ints
 from karat.matching.matchers import Comparer, FunctionMatcher, Matcher, Prefix, Same
+from karat.output.progress import progress_bar
 from karat.sources.containers import RankedLists, ScoredMappings, ScoredRows, Truth
 from karat.sources.grades import grades_by_key
 from karat.sources.list_checks import DocumentLists
@@ -30,6 +31,8 @@ class Joiner:
     def __init__(self, truth: Truth, match: Matcher) -> None:
         self._truth = truth
         self._match = match
+        self.slow_queries: set[int] = set()
+        """Queries, by their positions, with texts so long that comparing them took seconds."""
         # Unchanged keys can be looked up; with any other matcher, all documents have to be read.
         self._by_lookup = isinstance(match, Same) and not match.normalize
 
@@ -119,14 +122,17 @@ class Joiner:
         sizes: list[int] = []
         positions_in_list: list[int] = []
         golds: list[int] = []
-        for query, docs in zip(positions.tolist(), lists, strict=True):
-            before = len(golds)
-            if query >= 0:
-                hits = self._by_key(query, docs) if comparer is None else self._by_pairs(query, docs, comparer)
-                for at, gold in hits:
-                    positions_in_list.append(at)
-                    golds.append(gold)
-            sizes.append(len(golds) - before)
+        with progress_bar("queries") as progress:
+            for query, docs in zip(positions.tolist(), lists, strict=True):
+                before = len(golds)
+                if query >= 0:
+                    hits = self._by_key(query, docs) if comparer is None else self._by_pairs(query, docs, comparer)
+                    for at, gold in hits:
+                        positions_in_list.append(at)
+                        golds.append(gold)
+                sizes.append(len(golds) - before)
+                if progress:
+                    progress(len(sizes), len(lists))
         segments = np.repeat(np.arange(len(sizes)), sizes)
         return segments, np.asarray(positions_in_list, np.int64), np.asarray(golds, np.int64)
 
@@ -149,8 +155,11 @@ class Joiner:
         distinct = list(dict.fromkeys(filter(None, docs)))
         hits: dict[str, list[int]] = {}
         if distinct and golds:
+            slow_before = comparer.slow_pairs
             for at, which in comparer.pairs(distinct, self._truth.docs[golds.start : golds.stop]):
                 hits.setdefault(distinct[at], []).append(golds[which])
+            if comparer.slow_pairs > slow_before:
+                self.slow_queries.add(query)
         yield from ((at, gold) for at, doc in enumerate(docs) if doc in hits for gold in hits[doc])
 
 

@@ -26,6 +26,10 @@ from karat.registry.parameters import Help, Parameter
 class Comparer(Protocol):
     """Compares retrieved documents with gold documents, one query at a time."""
 
+    @property
+    def slow_pairs(self) -> int:
+        """How many pairs of texts were so long that comparing them took seconds."""
+
     def pairs(self, texts: Sequence[Any], golds: Sequence[Any]) -> Iterator[tuple[int, int]]:
         """Pairs of a text and a gold that match, by their positions in the two lists."""
 

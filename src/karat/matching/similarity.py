@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 
 from karat.documents.normalization import Folds, normalizer
 from karat.errors import KaratError
 from karat.matching.qgrams import may_be_similar
+from karat.matching.windows import partial_ratio_of_all_windows, rapidfuzz, search
+from karat.output.progress import progress_bar
 from karat.registry.parameters import Help, Parameter
 
 FUZZY_FOLDS: Folds = ("unicode", "case", "space")
@@ -24,28 +25,12 @@ _CACHED_PAIRS = 1 << 18
 # Larger than any error of rounding in a ratio.
 _ROUNDING = 1e-6
 _WORD = 64
+# Windows of longer texts are not compared one by one.
+_LONG = 512
+# Texts whose lengths have such a product take seconds, if all windows are compared or if they are searched.
+_SLOW, _SLOW_TO_SEARCH = 10**9, 10**10
 # How many runs of characters are searched for, to find out where a text begins in another one.
 _ANCHORS = 8
-
-
-class Rapidfuzz(NamedTuple):
-    """The functions of rapidfuzz that fuzzy matching uses."""
-
-    ratio: Callable[..., float]
-    partial_ratio: Callable[..., float]
-    common_subsequence: Callable[..., int]
-    best_match: Callable[..., tuple[str, float, int] | None]
-
-
-@cache
-def _rapidfuzz() -> Rapidfuzz:
-    """Import rapidfuzz when it is first needed."""
-    try:
-        from rapidfuzz import fuzz, process
-        from rapidfuzz.distance import LCSseq
-    except ModuleNotFoundError:
-        raise KaratError("fuzzy matching needs rapidfuzz", hint='pip install "karat[chunks]"') from None
-    return Rapidfuzz(fuzz.ratio, fuzz.partial_ratio, LCSseq.similarity, process.extractOne)
 
 
 def check_percentage(name: str, given: object) -> float:
@@ -57,7 +42,7 @@ def check_percentage(name: str, given: object) -> float:
             f"{name}: a threshold of {threshold:g} would match nearly everything",
             hint=f"It is a percentage, from 0 to 100: write {100 * threshold:g}.",
         )
-    _rapidfuzz()
+    rapidfuzz()
     return threshold
 
 
@@ -73,6 +58,8 @@ class FuzzyComparer:
         # A little less, so that rounding never rules out a pair.
         self._ratio = max(threshold - _ROUNDING, 0) / 100
         self._normalize = normalizer(folds)
+        self.slow_pairs = 0
+        """How many pairs of texts were so long that comparing them took seconds."""
         self._cached_similar = lru_cache(_CACHED_PAIRS)(self._similar)
 
     def pairs(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -84,9 +71,13 @@ class FuzzyComparer:
                 equal.setdefault(form, []).append(gold)
         for at, form in enumerate(forms):
             yield from ((at, gold) for gold in equal.get(form, ()))
-        for at, gold in self._candidates(forms, gold_forms):
-            if forms[at] != gold_forms[gold] and self._cached_similar(forms[at], gold_forms[gold]):
-                yield at, gold
+        candidates = list(self._candidates(forms, gold_forms))
+        with progress_bar("pairs") as progress:
+            for done, (at, gold) in enumerate(candidates):
+                if progress:
+                    progress(done, len(candidates))
+                if forms[at] != gold_forms[gold] and self._cached_similar(forms[at], gold_forms[gold]):
+                    yield at, gold
 
     def reason(self, text: str, gold: str) -> str:
         """How similar a text is to a gold text, in words."""
@@ -113,20 +104,25 @@ class FuzzyComparer:
             return True
         # rapidfuzz compares a text of up to 64 characters, the bits of a word, faster than any filter.
         if len(short) > _WORD:
-            # If any piece clearly reaches the threshold, so does the best one, which takes minutes to find in long
-            # texts that are nearly the same.
-            ratio, clearly = _rapidfuzz().ratio, self._threshold + _ROUNDING
+            # If any piece clearly reaches the threshold, so does the best one.
+            ratio, clearly = rapidfuzz().ratio, self._threshold + _ROUNDING
             if any(ratio(short, piece, score_cutoff=clearly) for piece in _likely_pieces(short, long)):
                 return True
-            if not _may_reach(short, long, self._ratio):
+            if len(short) <= _LONG and not _may_reach(short, long, self._ratio):
                 return False
-        return self._partial_ratio(short, long) >= self._threshold
+        return self._partial_ratio(short, long, enough=self._threshold) >= self._threshold
 
-    def _partial_ratio(self, one: str, other: str) -> float:
-        """The partial ratio of two texts if it reaches the threshold, which is faster; otherwise that or 0."""
-        # rapidfuzz misses a ratio that equals its cut-off, so the cut-off is lower, by about one character.
-        cutoff = max(self._threshold - 100 / min(len(one), len(other)), 0)
-        return _rapidfuzz().partial_ratio(one, other, score_cutoff=cutoff)
+    def _partial_ratio(self, one: str, other: str, enough: float = 100) -> float:
+        """The partial ratio of two texts, or any ratio of `enough`; if the threshold is not reached, that or 0."""
+        short, long = sorted((one, other), key=len)
+        if len(short) <= _LONG:
+            # rapidfuzz misses a ratio that equals its cut-off, so the cut-off is lower, by about one character.
+            cutoff = max(self._threshold - 100 / len(short), 0)
+            return rapidfuzz().partial_ratio(short, long, score_cutoff=cutoff)
+        found = search(short, long, 100 * self._ratio, enough)
+        size = len(short) * len(long)
+        self.slow_pairs += size >= (_SLOW if found is None else _SLOW_TO_SEARCH)
+        return partial_ratio_of_all_windows(short, long) if found is None else found
 
 
 def _may_reach(short: str, long: str, ratio: float) -> bool:
@@ -149,9 +145,9 @@ def _may_reach(short: str, long: str, ratio: float) -> bool:
 
 def _longest_subsequence(text: str, others: Sequence[str], least: int) -> int:
     """The length of the longest subsequence that a text has in common with one of the others; 0 if below `least`."""
-    rapidfuzz = _rapidfuzz()
+    functions = rapidfuzz()
     # rapidfuzz misses some subsequences whose length equals its cut-off.
-    best = rapidfuzz.best_match(text, others, scorer=rapidfuzz.common_subsequence, score_cutoff=least - 1)
+    best = functions.best_match(text, others, scorer=functions.common_subsequence, score_cutoff=least - 1)
     return int(best[1]) if best and best[1] >= least else 0
 
 

@@ -39,6 +39,8 @@ class Observations:
     duplicates: int = 0
     identical_ids: int = 0
     golds_without_key: int = 0
+    slow_queries: list[str] = field(default_factory=list)
+    """Queries with texts so long that comparing them took seconds."""
     without_key: dict[str, int] = field(default_factory=dict)
     """For queries with such documents: how many retrieved documents have no key, and so cannot match."""
 
@@ -60,7 +62,8 @@ class RankedBatch:
 
 def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[Judged, Observations]:
     """Rank the judged documents of a run."""
-    kernel = _BatchRanker(truth, rules, Joiner(truth, match))
+    joiner = Joiner(truth, match)
+    kernel = _BatchRanker(truth, rules, joiner)
     parts: list[RankedBatch] = []
     seen: set[str] = set()
     for part in _rank(kernel, run.batches()):
@@ -73,7 +76,9 @@ def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[
         parts.append(part)
     if not seen and (error := run.empty_error()):
         raise error
-    return _assemble(truth, parts)
+    judged, observations = _assemble(truth, parts)
+    observations.slow_queries = [truth.queries[query] for query in sorted(joiner.slow_queries)]
+    return judged, observations
 
 
 def judge_document_lists(
