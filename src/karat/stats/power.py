@@ -9,8 +9,9 @@ import numpy as np
 
 from karat.judged import Floats
 from karat.stats.bootstrap import ROUNDING
+from karat.stats.student import beyond, critical_value
 
-# Above this noncentrality scipy's noncentral t distribution is not reliable.
+# Up to this noncentrality, the t distribution is integrated over its denominator; above it, over its numerator.
 _MAX_NONCENTRALITY = 30.0
 # Larger numbers of queries cannot be converted to a float.
 _MAX_QUERIES = 2**1000
@@ -97,22 +98,18 @@ def queries_needed(difference: float, spread: float, alpha: float = 0.05, power:
 
 def _power(noncentrality: float, n: int, alpha: float) -> float:
     """P(|T| > t) for T of the noncentral t distribution with n - 1 degrees of freedom, and t the critical value."""
-    from scipy.special import nctdtr, stdtrit
-
     freedom = float(n - 1)
-    critical = -float(stdtrit(freedom, alpha / 2))
+    critical = critical_value(freedom, alpha)
     if noncentrality > _MAX_NONCENTRALITY:
         return _far_power(noncentrality, freedom, critical)
-    below, far_below = (float(nctdtr(freedom, noncentrality, at)) for at in (critical, -critical))
-    # The opposite tail is NaN if it is nearly 0, below 1e-9.
-    return min(1.0, 1 - below + (0.0 if math.isnan(far_below) else far_below))
+    return min(1.0, beyond(critical, freedom, noncentrality))
 
 
 def _far_power(noncentrality: float, freedom: float, critical: float) -> float:
     """The power for a large noncentrality, by integrating over the normal part Z of T = (Z + nc) / √(χ² / freedom).
 
-    |T| > t if χ² < freedom ((Z + nc) / t)². The integrand is smooth far from 0, and the result accurate to 15 digits
-    where scipy's distribution gives NaN: a few queries at a strict level.
+    |T| > t if χ² < freedom ((Z + nc) / t)². The integrand is smooth far from 0. Only a few queries at a strict level
+    need such a noncentrality.
     """
     from scipy.special import gammainc
 
