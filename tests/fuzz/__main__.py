@@ -65,7 +65,7 @@ def _print_counts(inputs: Counter[str], examples: Counter[str]) -> None:
 def _repeat(seed: int, number: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder))
-        label, failure = attempt(seed, number, Path(folder))
+        label, failure = attempt(seed, number, Path(folder), print)
     print(label, failure.text if failure else "no failure", sep="\n")
     return 1 if failure else 0
 

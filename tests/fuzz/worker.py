@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -45,16 +46,21 @@ def main(seed: int, first: int, step: int) -> None:
         number += step
 
 
-def attempt(seed: int, number: int, folder: Path) -> tuple[str, Failure | None]:
-    """What was tried in one input, and what went wrong. It depends on nothing but the two numbers."""
+def attempt(
+    seed: int, number: int, folder: Path, announce: Callable[[str], object] = lambda _: None
+) -> tuple[str, Failure | None]:
+    """What was tried in one input, and what went wrong. It depends on nothing but the two numbers.
+
+    `announce` gets the input before it is tried, for inputs that never come back.
+    """
     from tests.fuzz.calls import fuzz_call
     from tests.fuzz.files import fuzz_file
 
     random = Random(f"{seed} {number}")
     if kind_of(number) == "call":
-        label, failure = fuzz_call(random)
+        label, failure = fuzz_call(random, announce)
         return f"call {label}", failure
-    return fuzz_file(random, folder)
+    return fuzz_file(random, folder, announce)
 
 
 def kind_of(number: int) -> str:

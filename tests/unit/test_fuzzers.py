@@ -43,7 +43,7 @@ def test_base_calls_are_valid(folder: Path) -> None:
 
 def test_a_fault_in_a_public_function_is_found_and_the_call_is_shown(folder: Path) -> None:
     with patch("karat.scores.exports.delimited", fail):
-        found = [failure for seed in range(40) if (failure := fuzz_call(Random(seed))[1]) is not None]
+        found = [failure for seed in range(40) if (failure := fuzz_call(Random(seed), str)[1]) is not None]
     failure = next(failure for failure in found if "IndexError at scores/exports" in failure.signature)
     *_, call = failure.text.splitlines()
     assert compile(call, "<call>", "eval")
@@ -51,7 +51,9 @@ def test_a_fault_in_a_public_function_is_found_and_the_call_is_shown(folder: Pat
 
 def test_a_fault_in_reading_a_file_is_found_and_the_smallest_file_is_saved(folder: Path) -> None:
     with patch("karat.evaluation.read_truth", fail):
-        failure = next(failure for seed in range(100) if (failure := fuzz_file(Random(seed), folder)[1]) is not None)
+        failure = next(
+            failure for seed in range(100) if (failure := fuzz_file(Random(seed), folder, str)[1]) is not None
+        )
     assert "IndexError at evaluation/" in failure.signature
     assert "\ncd " in failure.text
     (damaged,) = (folder.parent / "failures").rglob("damaged.*")
@@ -64,7 +66,9 @@ def test_a_file_that_a_failed_command_wrote_is_found(folder: Path) -> None:
         raise KaratError("planted")
 
     with patch("karat.evaluation.read_truth", write_and_fail):
-        failure = next(failure for seed in range(100) if (failure := fuzz_file(Random(seed), folder)[1]) is not None)
+        failure = next(
+            failure for seed in range(100) if (failure := fuzz_file(Random(seed), folder, str)[1]) is not None
+        )
     assert "a draft was left; a failed command wrote a file" in failure.text
 
 
