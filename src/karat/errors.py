@@ -14,6 +14,7 @@ UNPRINTABLE = re.compile(
 # What a CI system takes for a command in a log: GitHub `::` at the beginning of a line and `##[` anywhere, Azure
 # `##vso[`, TeamCity `##teamcity[`.
 _COMMAND = re.compile(r"((?:^|[\r\n])\s*:)(?=:)|(##)(?=\[|vso\[|teamcity\[)")
+_MAX_LENGTH = 1000  # of each part of a message
 
 
 class KaratError(ValueError):
@@ -30,9 +31,10 @@ class KaratError(ValueError):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        stop = "" if not self.hint or self.what.endswith((".", "?", "!", "…")) else "."
-        return safe_line(f"{place}{self.what}{stop} {self.hint or ''}".rstrip())
+        what, where, hint = map(_shortened, (self.what, self.where, self.hint))
+        place = f"{where}: " if where else ""
+        stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
+        return safe_line(f"{place}{what}{stop} {hint}".rstrip())
 
 
 class KaratTypeError(KaratError, TypeError):
@@ -142,8 +144,25 @@ def shown(value: object, width: int = 60) -> str:
     >>> print(shown("a\x1b[2Jb"))
     'a\x1b[2Jb'
     """
+    if isinstance(value, str | bytes | list | tuple) and len(value) > width:
+        value = value[:width]  # what is longer is cut off below; it may have millions of elements
     try:
         text = ascii(value) if isinstance(value, bytes) else repr(value)
     except Exception:  # a repr may do anything, and this is for a message about something else
-        text = f"a {type(value).__name__}"
+        text = ""
+    if not text or ("\n" in text and not isinstance(value, str)):  # a data frame and an array are shown by their type
+        text = _described(value)
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _described(value: object) -> str:
+    """A value that cannot be shown in one line, by its type."""
+    if isinstance(value, int):
+        return "a number with thousands of digits"
+    return f"an object of type {type(value).__name__}"
+
+
+def _shortened(part: str | None) -> str:
+    """A part of a message: names in it come from data, and may be of any length."""
+    part = part if isinstance(part, str) else "" if part is None else shown(part)
+    return part if len(part) <= _MAX_LENGTH else f"{part[: _MAX_LENGTH - 1]}…"

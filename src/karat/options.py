@@ -5,11 +5,12 @@ This module stays light, so that `karat --help` starts at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
+from karat.arguments import as_count, as_number, check_switch
 from karat.errors import KaratError, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -110,6 +111,13 @@ def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, option in EVALUATION_OPTIONS.items():
         if option.choices:
             check_choice(name, options[name], option.choices)
+        elif option.default is False:
+            options[name] = check_switch(name, options[name])
+    if options["rel"] is not None:
+        rel = as_number(options["rel"])
+        if rel is None or not math.isfinite(rel):
+            raise KaratError(f"rel={shown(options['rel'])} is not a number", hint="Pass a grade, for example rel=2.")
+        options["rel"] = rel
     return options
 
 
@@ -138,7 +146,20 @@ def find_choice(option: str, value: object, choices: tuple[str, ...]) -> str | N
     return choice if choice in choices else None
 
 
-def check_level(level: object) -> None:
-    """Refuse a confidence level that is not between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
+def check_random(option: str, value: object) -> int:
+    """The number of permutations or resamples, or the seed of everything random, as an int."""
+    least, most = {"permutations": (1, 10**9), "resamples": (1, 10**7), "seed": (0, math.inf)}[option]
+    count = as_count(value, least)
+    if count is None:
+        raise KaratError(f"{option}={shown(value)} is not a whole number of at least {least}")
+    if count > most:
+        raise KaratError(f"{option}={shown(value)} is too many: at most {most:,} are drawn")
+    return count
+
+
+def check_level(level: object) -> float:
+    """A confidence level as a float; one that is not between 0 and 1 is refused."""
+    number = as_number(level)
+    if number is None or not 0 < number < 1:
         raise KaratError(f"level={shown(level)} is not between 0 and 1", hint="For 95%, write level=0.95.")
+    return number

@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
+from karat.arguments import as_count, is_list_like
 from karat.errors import KaratError, plural, shown
 from karat.evaluation.lists import match_documents, warnings
 from karat.matching.containment import ContainmentComparer, is_chunk_from_original
@@ -59,11 +59,11 @@ class _Pooled:
         Both inputs have one list per example: the gold documents, and the retrieved documents, best first.
         `retrieved_chunks` is another name for `retrieved_docs`.
         """
-        if (retrieved_docs is None) == (retrieved_chunks is None):
+        retrieved = retrieved_chunks if retrieved_docs is None else retrieved_docs
+        if retrieved is None or (retrieved_docs is not None and retrieved_chunks is not None):
             neither = "neither retrieved_docs nor retrieved_chunks is given"
             both = "retrieved_docs and retrieved_chunks are both given"
             raise KaratError(neither if retrieved_docs is None else both, hint="Pass one of them.")
-        retrieved = retrieved_docs if retrieved_docs is not None else retrieved_chunks or []
         depths = _depths(k_list)
         check_document_lists(dict(zip(_NAMES, (gold_docs, retrieved), strict=True)))
         matched = match_documents(gold_docs, retrieved, self.match, _NAMES)
@@ -116,11 +116,11 @@ class RetrievalNDCGAny(_Pooled):
 def _depths(k_list: Iterable[int]) -> list[int]:
     """The distinct cut-offs, in ascending order."""
     hint = "Pass positive whole numbers, such as [1, 5, 10]."
-    if isinstance(k_list, str | bytes) or not isinstance(k_list, Iterable):
+    if not is_list_like(k_list):
         raise KaratError(f"k_list is {shown(k_list)}", hint=hint)
     depths = list(k_list)
     for k in depths:
-        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        if as_count(k, 1, 2**63) is None:
             raise KaratError(f"k_list contains {shown(k)}", hint=hint)
     if not depths:
         raise KaratError("k_list is empty", hint=hint)

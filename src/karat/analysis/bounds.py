@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.gradings import lowest_and_highest
+from karat.arguments import as_number
 from karat.errors import KaratError, plural, require, safe_line, shown
 from karat.judged import Floats, Ints, Judged
 from karat.measures import definitions, parse
@@ -164,15 +164,16 @@ def _max_grade(judged: Judged, given: float | None) -> float:
     largest = float(judged.gold_grade.max(initial=0.0))
     if given is None:
         return largest or 1.0
-    valid = isinstance(given, Real) and not isinstance(given, bool) and 0 < given < math.inf
-    require(valid, f"max_grade={shown(given)} is not the grade of a relevant document", "Use a number above 0.")
+    grade = as_number(given)
+    if grade is None or not 0 < grade < math.inf:
+        what = f"max_grade={shown(given)} is not the grade of a relevant document"
+        raise KaratError(what, hint="Use a number above 0.")
     require(
-        given >= largest,
-        f"max_grade={format_value(float(given))} is below the largest grade in the ground truth,"
-        f" {format_value(largest)}",
+        grade >= largest,
+        f"max_grade={format_value(grade)} is below the largest grade in the ground truth, {format_value(largest)}",
         f"Use {format_value(largest)} or more, or leave it out.",
     )
-    return float(given)
+    return grade
 
 
 def _check_repeats(evidence: Evidence) -> None:

@@ -10,6 +10,7 @@ from karat.analysis.evidence import NO_RUN_DATA, Evidence, Hit
 from karat.answers import Answers
 from karat.documents.document import Document
 from karat.documents.fields import DocumentLike, document_key
+from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, for_log, require, shown
 from karat.measures import meanings
 from karat.output.tables import BEST, Cell, Table
@@ -143,6 +144,7 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
         "these scores contain no run data to explain them",
         NO_RUN_DATA,
     )
+    query = identifier(query, "query")
     documents = () if scores.evidence is None else scores.evidence.truth.queries
     answers = () if scores.answers is None else scores.answers.queries
     if query not in documents and query not in answers:

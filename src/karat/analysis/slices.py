@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.documents.ids import all_text
+from karat.arguments import as_count
+from karat.documents.ids import all_text, identifier
 from karat.documents.words import separate_cjk_characters
 from karat.errors import KaratError, did_you_mean, first_few, list_hint, plural, require, shown
 from karat.judged import Floats, Ints
@@ -22,7 +23,7 @@ from karat.options import check_level
 from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.registry.names import format_value
 from karat.scores.combining import after_mean, before_mean, combination
-from karat.scores.summary import DIGITS, cell_text, interval_text, notes
+from karat.scores.summary import DIGITS, cell_text, check_digits, interval_text, notes
 from karat.stats import weak_group
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Slices(Tabular):
 
     def table(self, digits: int = DIGITS) -> Table:
         """A row per group, with the weakest of each column marked, and a last row for all queries."""
+        digits = check_digits(digits)
         weakest = {name: self._weakest(name) for name in self.whole}
         rows = []
         for label, scores, ends in self._rows:
@@ -155,8 +157,7 @@ def slices(
     2 queries in 2 groups
     """
     edges = _read_bins(bins)
-    if level is not None:
-        check_level(level)
+    level = None if level is None else check_level(level)
     by_length = isinstance(by, str) and by == "length"
     require(texts is None or by_length, "texts is only used to group by length", 'Use by="length", or leave texts out.')
     values = _values(scores, by, texts)
@@ -221,7 +222,7 @@ def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Val
         given = given.to_dict()
     values = next((getattr(given, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(given, to)), given)
     if isinstance(given, Mapping):
-        known = given if all_text(given) else {str(query): value for query, value in given.items()}
+        known = given if all_text(given) else {_id(query, option): value for query, value in given.items()}
         if not any(query in known for query in queries):
             hint = f"The query ids are {first_few(queries)}."
             raise KaratError(f"{option} has no value for any of the queries", hint=hint)
@@ -239,6 +240,10 @@ def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Val
     return [_plain(value, query) for query, value in zip(queries, values, strict=True)]
 
 
+def _id(query: object, option: str) -> str:
+    return identifier(query, option) if isinstance(query, Integral) else str(query)
+
+
 def _plain(value: Any, query: str) -> Value:
     """A value as text, boolean or float; NaN and the nulls of pandas are None."""
     value = value.item() if isinstance(value, np.generic) else value
@@ -254,9 +259,10 @@ def _plain(value: Any, query: str) -> Value:
 
 
 def _read_bins(bins: Any) -> int | Floats | None:
-    if bins is None or (isinstance(bins, int) and not isinstance(bins, bool) and 2 <= bins <= _MAX_GROUPS):
-        return bins
-    with suppress(TypeError, ValueError):
+    ranges = as_count(bins, 2, _MAX_GROUPS)
+    if bins is None or ranges is not None:
+        return ranges
+    with suppress(TypeError, ValueError, OverflowError):
         edges = np.asarray(bins, np.float64)
         countable = edges.ndim == 1 and 1 <= len(edges) < _MAX_GROUPS
         if countable and np.isfinite(edges).all() and (np.diff(edges) > 0).all():

@@ -137,7 +137,7 @@ def _different_queries(systems: Mapping[str, Scores], common: set[str]) -> Karat
 def check_system(systems: Iterable[str], name: str, role: str) -> str:
     """The name of a system, after checking that there is a system of that name."""
     names = list(systems)
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         near = did_you_mean(name, names) if isinstance(name, str) else ""
         hint = f"{near} The systems are {', '.join(names)}.".strip()
         raise KaratError(f"{role} {shown(name)} is not one of the systems", hint=hint)

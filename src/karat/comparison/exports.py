@@ -6,6 +6,8 @@ import os
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from karat.arguments import check_switch
+from karat.errors import require, shown
 from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text
 from karat.output.tables import Table, Tabular
@@ -46,6 +48,9 @@ class ComparisonExports(Tabular):
 
         With `safe=True`, an apostrophe stands before texts that a spreadsheet would run as a formula, such as `=1+1`.
         """
+        valid = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '\r\n"'
+        require(valid, f"delimiter={shown(delimiter)} cannot separate columns", 'Use "," or "\\t".')
+        check_switch("safe", safe)
         records = self.records()
         rows = [list(record.values()) for record in records]
         return write_text(delimited(list(records[0]), rows, delimiter, safe=safe), path)

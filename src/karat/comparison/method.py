@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, cast, get_args
 
+from karat.arguments import check_switch
 from karat.comparison.power import check_difference
 from karat.errors import require, shown
-from karat.options import Correction, Family, Queries, Test, check_choice, check_level
+from karat.options import Correction, Family, Queries, Test, check_choice, check_level, check_random
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED
 
 
@@ -31,13 +31,13 @@ class Method:
         choices = (("test", Test), ("correction", Correction), ("family", Family), ("queries", Queries))
         for option, literal in choices:
             object.__setattr__(self, option, check_choice(option, getattr(self, option), get_args(literal)))
-        check_level(self.level)
-        for option, least in (("permutations", 1), ("resamples", 1), ("seed", 0)):
-            count = getattr(self, option)
-            is_integer = isinstance(count, Integral) and not isinstance(count, bool)
-            require(is_integer and count >= least, f"{option}={shown(count)} is not a whole number of at least {least}")
+        numbers: dict[str, object] = {"level": check_level(self.level), "force": check_switch("force", self.force)}
+        for option in ("permutations", "resamples", "seed"):
+            numbers[option] = check_random(option, getattr(self, option))
         if self.detect is not None:
-            check_difference(self.detect, "detect")
+            numbers["detect"] = check_difference(self.detect, "detect")
+        for option, value in numbers.items():  # a Fraction or a NumPy number becomes a float or an int
+            object.__setattr__(self, option, value)
 
     @property
     def alpha(self) -> float:

@@ -6,9 +6,9 @@ import math
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 
-from karat.errors import require, shown
+from karat.arguments import as_number
+from karat.errors import KaratError, shown
 from karat.stats import queries_needed, smallest_difference
 
 POWER = 0.8
@@ -50,8 +50,8 @@ class Power:
 
     def queries_needed(self, difference: float) -> int | None:
         """How many queries are needed to detect a difference with power 0.8; None if unknown or too many."""
-        check_difference(difference, "difference")
-        needed = queries_needed(float(difference), self.spread, self.alpha, POWER) if self.spread else None
+        detected = check_difference(difference, "difference")
+        needed = queries_needed(detected, self.spread, self.alpha, POWER) if self.spread else None
         return None if needed is None else max(needed, self._minimum_queries)
 
     @property
@@ -67,8 +67,10 @@ class Power:
         return math.floor(math.log(1 / self.p_threshold, self.orders_per_query)) + 2
 
 
-def check_difference(difference: object, name: str) -> None:
-    """Require a difference to detect to be a positive number."""
-    is_number = isinstance(difference, Real) and not isinstance(difference, bool)
-    positive = is_number and 0 < difference < sys.float_info.max  # type: ignore[operator]  # just checked
-    require(positive, f"{name}={shown(difference)} is not a positive number", "Use a difference such as 0.02.")
+def check_difference(difference: object, name: str) -> float:
+    """A difference to detect, which must be a positive number, as a float."""
+    number = as_number(difference)
+    if number is None or not 0 < number < sys.float_info.max:
+        hint = "Use a difference such as 0.02."
+        raise KaratError(f"{name}={shown(difference)} is not a positive number", hint=hint)
+    return number

@@ -156,7 +156,7 @@ class Comparison(ComparisonExports):
         """A table with a row for each measure and system, or for each measure and pair of systems."""
         from karat.comparison.tables import table
 
-        check_digits(digits)
+        digits = check_digits(digits)
         return table(self, digits)
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class Comparison(ComparisonExports):
         """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""
         from karat.comparison.tables import latex
 
-        check_digits(digits)
+        digits = check_digits(digits)
         return write_text(latex(self, digits), path)
 
     def __repr__(self) -> str:

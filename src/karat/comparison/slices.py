@@ -50,7 +50,7 @@ class ComparisonSlices(ComparisonExports):
 
     def table(self, digits: int = DIGITS) -> Table:
         """A row for each measure, pair of systems and group, and one for all queries."""
-        check_digits(digits)
+        digits = check_digits(digits)
         baselines = list(dict.fromkeys(row.baseline for row in _differences(self.whole)))
         all_pairs = len(baselines) > 1
         two_ps = any(row.p != row.p_corrected for _, comparison in self._every() for row in comparison.rows)

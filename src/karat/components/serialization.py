@@ -87,15 +87,18 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     if not isinstance(data, Mapping):
         hint = 'Pass {"type": ..., "init_parameters": {...}}.'
         raise KaratError(f"{shown(data)} is not a dictionary that describes a component", hint=hint)
-    if data.get("type") != name:
-        raise KaratError(f"the type is {shown(data.get('type'))}, not {name}")
-    parameters = data.get("init_parameters") or {}
+    given = data.get("type")
+    if not isinstance(given, str) or given != name:
+        raise KaratError(f"the type is {shown(given)}, not {name}")
+    parameters = data.get("init_parameters")
+    parameters = {} if parameters is None else parameters
     if not isinstance(parameters, Mapping):
         raise KaratError(f"the init_parameters of {cls.__name__} are {shown(parameters)}, not a mapping")
     known = inspect.signature(cls).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         for unknown in (parameter for parameter in parameters if parameter not in known):
-            hint = f"{did_you_mean(str(unknown), known)} The parameters are {', '.join(known) or 'none'}.".strip()
+            near = did_you_mean(unknown, known) if isinstance(unknown, str) else ""
+            hint = f"{near} The parameters are {', '.join(known) or 'none'}.".strip()
             raise KaratError(f"{cls.__name__} has no parameter {shown(unknown)}", hint=hint)
     for required in known.values():
         if required.default is required.empty and required.name not in parameters and required.kind in (
@@ -124,7 +127,7 @@ class SerializableComponent:
 
     def __repr__(self) -> str:
         parameters = _parameters_to_dict(self)["init_parameters"].items()
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in parameters)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={shown(value, 1000)}' for name, value in parameters)})"
 
 
 def component_to_dict(instance: object) -> dict[str, Any]:

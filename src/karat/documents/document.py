@@ -141,8 +141,8 @@ class Document:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Document):
             return NotImplemented
-        same = self.content == other.content and self.meta == other.meta and self.score == other.score
-        same = same and self.attachments() == other.attachments()
+        same = self.content == other.content and _equal(self.meta, other.meta) and self.score == other.score
+        same = same and _equal(self.attachments(), other.attachments())
         # Derived ids of documents with equal fields are equal: no need to derive them.
         return same and (self.given_id == other.given_id or self.id == other.id)
 
@@ -191,6 +191,21 @@ def _fits(name: str, value: object) -> bool:
     return all(hasattr(value, each) for each in (("data", "mime_type") if name == "blob" else ("indices", "values")))
 
 
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values are equal. Comparing arrays or data frames has no truth value: all their elements count."""
+    try:
+        return bool(one == other)
+    except (ArithmeticError, TypeError, ValueError):
+        pass
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if hasattr(one, "tolist") and hasattr(other, "tolist"):
+        return bool(one.tolist() == other.tolist())
+    return type(one) is type(other) and hasattr(one, "equals") and bool(one.equals(other))
+
+
 def _derived_id(document: Document, meta: Mapping[str, Any] | None) -> str:
     try:
         fields = json.dumps(meta, sort_keys=True, default=str) if meta else "{}"
@@ -198,8 +213,11 @@ def _derived_id(document: Document, meta: Mapping[str, Any] | None) -> str:
         raise KaratError(f"no id can be derived from meta {shown(meta)}: {error}", hint="Pass an id.") from None
     data, kind = (None, None) if document.blob is None else (document.blob.data, document.blob.mime_type)
     sparse = "" if document.sparse_embedding is None else document.sparse_embedding.to_dict()
-    # The first None is a data frame, a field of older Haystack versions.
-    text = f"{document.content or None}None{data!r}{kind}{fields}{document.embedding}{sparse}"
+    try:
+        # The first None is a data frame, a field of older Haystack versions.
+        text = f"{document.content or None}None{data!r}{kind}{fields}{document.embedding}{sparse}"
+    except ValueError:  # integers of thousands of digits
+        raise KaratError("no id can be derived from the embedding", hint="Pass an id.") from None
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Annotated, Any
 
@@ -23,8 +24,9 @@ def check_field(field: str) -> str:
     """Return a field that documents can be matched by, or raise: `content`, `id`, `meta.name`, `meta.name.inner`."""
     if isinstance(field, str) and (field in ("content", "id") or _is_meta_path(field)):
         return field
-    path = str(field).removeprefix("meta").removeprefix("data").lstrip(".")
-    near = did_you_mean(str(field), ("content", "id", f"meta.{path}"))
+    name = field if isinstance(field, str) else ""
+    path = name.removeprefix("meta").removeprefix("data").lstrip(".")
+    near = did_you_mean(name, ("content", "id", f"meta.{path}")) if name else ""
     raise KaratError(
         f"documents cannot be compared by the field {shown(field)}",
         hint=f'{near} The fields are "content", "id" and "meta.name".'.strip(),
@@ -82,7 +84,7 @@ def document_scores(documents: Collection[DocumentLike], where: str) -> list[flo
         found = [document.score for document in documents]
     except AttributeError:
         found = [document_field(document, "score") for document in documents]
-    for score in found if found.count(None) < len(found) else ():
+    for score in found:
         if score is not None and not isinstance(score, Real):
             raise KaratError(f"score {shown(score)} is not a number", where=where)
     return found
@@ -135,13 +137,14 @@ def as_text(value: object, field: str, where: str) -> str:
         return identifier(value, where)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if compound or (type(value).__str__ is object.__str__ and not isinstance(value, Real)):
-        raise KaratError(
-            f"the {field} of a document is {shown(value)}, which is neither text nor a number",
-            where=where,
-            hint="Match by another field.",
-        )
-    return str(value)
+    if not compound and (type(value).__str__ is not object.__str__ or isinstance(value, Real)):
+        with suppress(ValueError):  # a Fraction with thousands of digits
+            return str(value)
+    raise KaratError(
+        f"the {field} of a document is {shown(value)}, which is neither text nor a number",
+        where=where,
+        hint="Match by another field.",
+    )
 
 
 def _nested_value(document: object, field: str) -> object:

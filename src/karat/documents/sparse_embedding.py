@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from karat.errors import require
+from karat.errors import KaratError, require, shown
 
 
 @dataclass
@@ -17,6 +17,10 @@ class SparseEmbedding:
     values: list[float]
 
     def __post_init__(self) -> None:
+        for name in ("indices", "values"):
+            given = getattr(self, name)
+            is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+            require(is_list, f"the {name} of a SparseEmbedding must be a list, not {shown(given)}")
         indices, values = len(self.indices), len(self.values)
         require(indices == values, f"Length of indices ({indices}) and values ({values}) must be the same")
 
@@ -27,4 +31,8 @@ class SparseEmbedding:
     @classmethod
     def from_dict(cls, sparse_embedding_dict: Mapping[str, Any]) -> Self:
         """The SparseEmbedding from the dictionary that `to_dict` returned, here or in Haystack."""
-        return cls(**sparse_embedding_dict)
+        try:
+            return cls(**sparse_embedding_dict)
+        except TypeError:
+            what = f"{shown(sparse_embedding_dict)} is not a SparseEmbedding"
+            raise KaratError(what, hint="Pass what to_dict returned.") from None

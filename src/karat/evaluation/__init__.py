@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.analysis.evidence import Evidence
+from karat.arguments import check_mapping, check_text
 from karat.errors import KaratError, require, shown
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
@@ -92,6 +93,8 @@ def evaluate(
     """
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
+    check_text("name", name)
+    _check_reading(truth_columns, run_columns, progress)
     return _evaluate(truth, run, selected, settings, truth_columns, run_columns, progress, name)
 
 
@@ -156,6 +159,12 @@ def _evaluate(
     )
 
 
+def _check_reading(truth_columns: object, run_columns: object, progress: object) -> None:
+    for option, columns in (("truth_columns", truth_columns), ("run_columns", run_columns)):
+        check_mapping(option, columns, '{"doc": "docno"}')
+    require(progress is None or callable(progress), f"progress={shown(progress)} is not a function")
+
+
 def _need_spans(measures: Iterable[Measure]) -> bool:
     return any(measure.definition.takes == "spans" for measure in measures)
 
@@ -202,10 +211,14 @@ def evaluate_runs(
     >>> {name: of_run["RR"] for name, of_run in scores.items()}
     {'good': 1.0, 'bad': 0.5}
     """
-    if not isinstance(runs, Mapping) or not runs:
-        raise KaratError(f"{shown(runs)} is not a mapping of runs", hint='Pass {"bm25": run, "dense": run}.')
+    hint = 'Pass {"bm25": run, "dense": run}.'
+    if not isinstance(runs, Mapping) or not len(runs):
+        raise KaratError(f"{shown(runs)} is not a mapping of runs", hint=hint)
+    for name in runs:
+        require(isinstance(name, str), f"{shown(name)} is not the name of a run", hint)
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
+    _check_reading(truth_columns, run_columns, progress)
     if _need_spans(selected):
         from karat.sources.spans import materialized
 
@@ -243,6 +256,7 @@ def evaluate_results(
     """
     listed = None if measures is None else listed_measures(measures)
     settings = complete_options(options)
+    check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
     required, ambiguous = _required_parts(listed or ())
     read = read_results(results, fields, required, PARTS if listed is None or ambiguous else ())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from karat.answers import Answers
+from karat.arguments import check_text
 from karat.errors import require
 from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
 from karat.options import Missing, check_choice
@@ -40,6 +41,7 @@ def evaluate_answers(
     {'q1': {'TokenF1': 0.6666666666666666}, 'q2': {'TokenF1': 1.0}}
     """
     check_choice("missing", missing, get_args(Missing))
+    check_text("name", name)
     selected = select_measures(measures, subjects=("answers",))
     twice = isinstance(truth, str) and isinstance(predictions, str) and truth == predictions == "-"
     require(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from karat.arguments import check_switch
 from karat.comparison import Comparison, ComparisonRow, choose_method, compare_with
 from karat.comparison.alignment import check_finite
 from karat.comparison.sentences import obstacle
@@ -60,6 +61,7 @@ def gate(
     note: 50% of the documents in the top 1 are unjudged.
     gate failed: 1 of 2 rules
     """
+    significant = check_switch("significant", significant)
     _check_scores("scores", scores)
     if baseline is not None:
         _check_scores("baseline", baseline)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Literal, get_args
 
+from karat.arguments import as_number, check_text
 from karat.errors import KaratError, require, shown
 from karat.measures import meanings, parse
 from karat.registry import Measure
@@ -42,12 +42,17 @@ class Rule:
     where: str = ""
 
     def __post_init__(self) -> None:
-        self._require(self.kind in KINDS, f"{shown(self.kind)} is not a kind of rule", f"Use {', '.join(KINDS)}.")
+        check_text("where", self.where)
+        self._require(
+            isinstance(self.kind, str) and self.kind in KINDS,
+            f"{shown(self.kind)} is not a kind of rule",
+            f"Use {', '.join(KINDS)}.",
+        )
         self._require(isinstance(self.measure, str), f"{shown(self.measure)} is not the name of a measure")
-        is_number = isinstance(self.limit, Real) and not isinstance(self.limit, bool)
-        self._require(is_number, f"{shown(self.limit)} is not a number", "Use a limit such as 0.6.")
-        self._require(_is_finite(self.limit), f"{shown(self.limit)} is not a finite number")
-        object.__setattr__(self, "limit", float(self.limit))  # a Fraction or a NumPy number becomes a float
+        limit = as_number(self.limit)
+        self._require(limit is not None, f"{shown(self.limit)} is not a number", "Use a limit such as 0.6.")
+        self._require(math.isfinite(limit or 0), f"{shown(self.limit)} is not a finite number")
+        object.__setattr__(self, "limit", limit)  # a Fraction or a NumPy number becomes a float
         low, high = _range(self.measure)
         if self.kind == "max-drop":
             hint = "Use 0 or more: 0.01 allows a value that is 0.01 worse than the baseline's."
@@ -83,7 +88,8 @@ def rules_from_limits(
             hint = f'Write {name}={{"nDCG@10": 0.6}}.'
             raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", where=name, hint=hint)
         for each, limit in (limits or {}).items():
-            rules += rules_of(kind, str(each), limit, f"{name}[{str(each)!r}]")
+            require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", where=name)
+            rules += rules_of(kind, str(each), limit, f"{name}[{shown(str(each))}]")
     return tuple(rules)
 
 
@@ -207,10 +213,3 @@ def _range(measure: str) -> tuple[float, float]:
     if not known:
         return -math.inf, math.inf
     return min(low for low, _ in known), max(high for _, high in known)
-
-
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:  # an integer beyond the range of floats
-        return False

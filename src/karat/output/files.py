@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from karat.arguments import check_path
 from karat.errors import KaratError, require
 
 if sys.platform != "win32":
@@ -26,7 +27,11 @@ _open_drafts: set[Path] = set()
 
 def json_text(document: object) -> str:
     """A document as JSON for files and pipes: readable, with a line end, and without NaN, which is not JSON."""
-    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    try:
+        return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    except ValueError:
+        what = "JSON cannot contain infinite numbers, numbers with thousands of digits, or a list that contains itself"
+        raise KaratError(what) from None
 
 
 def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
@@ -45,6 +50,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object
     An interrupted or failed write leaves the old file as it was. A target that cannot be replaced, such as a pipe or a
     terminal, is written to directly.
     """
+    path = check_path(path)
     with _errors_about(path):
         if (descriptor := _descriptor(path)) is not None:
             sys.stdout.flush()
@@ -64,6 +70,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the error that writing would raise, as far as it can be known before there is anything to write."""
+    path = check_path(path)
     with _errors_about(path):
         if _descriptor(path) is None:
             target = _target(path)

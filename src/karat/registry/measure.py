@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.registry.names import Value, format_name
 from karat.registry.parameters import JUDGED_ONLY, REQUIRED, Parameter
@@ -93,6 +94,11 @@ class Measure:
     settings: tuple[tuple[str, Value], ...] = ()
     definition: Definition = field(compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        valid = isinstance(self.name, str) and isinstance(self.definition, Definition)
+        valid = valid and isinstance(self.settings, tuple) and all(map(_is_setting, self.settings))
+        require(valid, "a measure is created by its name", 'Write karat.parse("nDCG@10").')
+
     def __str__(self) -> str:
         at = self.definition.at
         cutoff = dict(self.settings).get(at) if at else None
@@ -127,7 +133,7 @@ class Measure:
 
     def get(self, parameter: str) -> Value:
         """The value of a parameter, set or default; None if the measure does not have this parameter."""
-        known = self.definition.parameters.get(parameter)
+        known = self.definition.parameters.get(check_text("parameter", parameter))
         default = None if known is None or known.default is REQUIRED else known.default
         return dict(self.settings).get(parameter, default)
 
@@ -152,7 +158,9 @@ class Measure:
         import numpy as np
 
         takes = self.definition.takes
-        require(takes == data.kind, f"{self.name} reads {_INPUT[takes]}, but was given {_INPUT[data.kind]}")
+        kind = getattr(data, "kind", None)
+        given = _INPUT[kind] if isinstance(kind, str) and kind in _INPUT else shown(data)
+        require(takes == kind, f"{self.name} reads {_INPUT[takes]}, but was given {given}")
         settings: dict[str, Any] = dict(self.check().settings)
         if self.definition.parameters.get(JUDGED_ONLY.name) is JUDGED_ONLY and settings.pop(JUDGED_ONLY.name, False):
             data = data.judged_only  # type: ignore[attr-defined]  # only measures of a Judged have this parameter
@@ -165,6 +173,12 @@ class Measure:
         return values
 
 
+def _is_setting(pair: object) -> bool:
+    """Whether this is the name of a parameter and its value."""
+    is_pair = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+    return is_pair and isinstance(pair[1], str | int | float | tuple | None)  # type: ignore[index]  # just checked
+
+
 def build_measure(definition: Definition, settings: Mapping[str, object]) -> Measure:
     """A measure with these settings: checked, converted, without defaults, in the order of declaration."""
     values: dict[str, Value] = {}
@@ -173,8 +187,10 @@ def build_measure(definition: Definition, settings: Mapping[str, object]) -> Mea
             key = definition.at
         if key in definition.synonyms and key not in definition.parameters:
             choices = definition.synonyms[key]
-            require(str(given) in choices, f"{definition.name}: {key}={given} is not one of {', '.join(choices)}")
-            key, given = choices[str(given)]
+            if not isinstance(given, str) or given not in choices:
+                what = f"{definition.name}: {key}={shown(given)} is not one of {', '.join(choices)}"
+                raise KaratError(what)
+            key, given = choices[given]
         parameter = definition.parameters.get(key)
         if parameter is None:
             takes = ", ".join(definition.parameters) or "no parameters"

@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from karat.errors import KaratError
+from karat.errors import KaratError, shown
 from karat.registry.names import Pairs, Value, format_value
 
 REQUIRED: Any = inspect.Parameter.empty
@@ -40,12 +40,13 @@ class Parameter:
 
     def value(self, given: object, measure: str) -> Value:
         """Convert a text or a Python object to this parameter's type, or raise an error that describes valid values."""
-        if self.optional and (given is None or given == "none"):
+        if self.optional and (given is None or (isinstance(given, str) and given == "none")):
             return None
         try:
             value = self._convert(given)
-        except (ValueError, TypeError, OverflowError, KeyError):
-            raise KaratError(f"{measure}: {self.name}={given} is not {self._valid_values()}") from None
+        except (ValueError, TypeError, OverflowError, KeyError, RecursionError):
+            text = given if isinstance(given, str) else shown(given)
+            raise KaratError(f"{measure}: {self.name}={text} is not {self._valid_values()}") from None
         if self.choices and str(value).lower() in self.choices:
             value = str(value).lower()
         if self.choices and value not in self.choices:
@@ -129,9 +130,13 @@ JUDGED_ONLY = Parameter(
 
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     """The keyword parameters of a measure's function; its first argument is the data."""
-    hints = get_type_hints(function, include_extras=True) if function.__annotations__ else {}
+    try:
+        hints = get_type_hints(function, include_extras=True)
+        given = list(inspect.signature(function).parameters.items())[1:]
+    except (TypeError, ValueError, NameError) as error:  # a class, a built-in function, an annotation of unknown type
+        raise KaratError(f"{shown(function)} cannot be registered: {error}", hint="Register a function.") from None
     found = {}
-    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+    for name, parameter in given:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             raise KaratError(f"{function.__name__}: {name} must be a keyword-only parameter", hint="Put a * before it.")
         hint = hints.get(name, type(parameter.default) if parameter.default is not REQUIRED else str)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Literal, NamedTuple, TypedDict, Unpack, overload
 
+from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.registry.measure import Combine, Definition, Effect, Function, Measure, Takes, build_measure
 from karat.registry.names import NUMBER, Value, parse_name
@@ -84,6 +85,8 @@ def register(
     def declare(function: Function) -> Measure:
         if isinstance(function, Measure):
             raise KaratError(f"{function} is already a measure", hint="Register a function.")
+        named = callable(function) and isinstance(getattr(function, "__name__", None), str)
+        require(named, f"{shown(function)} is not a function", "Register a function of judged documents.")
         parameters = parameters_of(function)
         complete = metadata.copy()
         if complete.get("takes", "judged") == "judged":
@@ -109,6 +112,10 @@ def parse(text: str, subject: Subject = "documents") -> Measure:
     A few names mean one measure for documents and another for answers; `subject` selects one of them. The error for an
     unknown name suggests similar ones.
     """
+    require(isinstance(text, str), f"{shown(text)} is not the name of a measure")
+    require(
+        isinstance(subject, str) and subject in _aliases, f"subject={shown(subject)} is not one of documents, answers"
+    )
     check_single(text)
     found = _parse(text, subject)
     if found is None:
@@ -131,6 +138,7 @@ def check_single(text: str) -> None:
 
 def meanings(text: str) -> list[Measure]:
     """All measures that a name can mean: none, one, or one for documents and one for answers, in this order."""
+    check_text("the name of a measure", text)
     return list(_known_meanings(text))
 
 
@@ -255,7 +263,7 @@ def _names_to_suggest() -> Iterator[str]:
 
 
 def _add(definition: Definition) -> None:
-    name, rename = definition.name, "Register yours with another name=."
+    name, rename = check_text("name", definition.name), "Register yours with another name=."
     valid = re.fullmatch(r"\w[\w.+-]*", name) and not re.fullmatch(NUMBER, name)
     valid = valid and name not in {"query", *NAMES_OF_SEVERAL}
     require(valid, f"{shown(name)} cannot be the name of a measure")

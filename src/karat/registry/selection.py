@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from karat.arguments import is_list_like
 from karat.errors import KaratError, require, shown
 from karat.registry.measure import Measure
 from karat.registry.names import parse_name
@@ -59,7 +60,7 @@ def listed_measures(measures: Measures) -> list[str | Measure]:
         return list(expand_names(measures))
     listed: list[str | Measure] = []
     for each in given_measures(measures):
-        names = [each] if isinstance(each, Measure) else expand_names(str(each))
+        names = [each] if isinstance(each, Measure) else expand_names(each)
         require(names, f"{shown(each)} is not a measure", _HINT)
         listed += names
     return listed
@@ -69,10 +70,13 @@ def given_measures(measures: Measures) -> list[str | Measure]:
     """The measures and texts that were given, as a list."""
     if isinstance(measures, str | Measure):
         return [measures]
-    if not isinstance(measures, Iterable):
+    if not is_list_like(measures):
         raise KaratError(f"{shown(measures)} is not a measure", hint=_HINT)
+    listed = list(measures)
+    for each in listed:
+        require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", _HINT)
     # A set of texts has another order in each process.
-    return sorted(measures, key=str) if isinstance(measures, set | frozenset) else list(measures)
+    return sorted(listed, key=str) if isinstance(measures, set | frozenset) else listed
 
 
 def subject_of(measure: Measure) -> Subject:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from karat.errors import KaratError, did_you_mean, enumeration, require
+from karat.arguments import check_names
+from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.measures import meanings
 from karat.scores.names import all_measures
 
@@ -24,15 +25,14 @@ def with_lower_is_better(
     systems: Mapping[str, Scores], names: str | Iterable[str], parameter: str = "lower_is_better"
 ) -> dict[str, Scores]:
     """The systems, with lower values of these columns declared to be better; `parameter` is for messages."""
-    listed = [names] if isinstance(names, str) else list(names)
+    listed = check_names(parameter, names, '["latency"]')
     columns = all_measures(systems)
     for name in listed:
         if name not in columns:
-            near = did_you_mean(name, columns) if isinstance(name, str) else ""
-            hint = f"{near} The measures are {', '.join(columns)}.".strip()
-            raise KaratError(f"{parameter} {name!r} is not a measure of the scores", hint=hint)
+            hint = f"{did_you_mean(name, columns)} The measures are {', '.join(columns)}.".strip()
+            raise KaratError(f"{parameter} {shown(name)} is not a measure of the scores", hint=hint)
         known = meanings(name) and registered_direction(name)
-        require(not known, f"{parameter} {name!r}: higher values of this measure are better", "Leave it out.")
+        require(not known, f"{parameter} {shown(name)}: higher values of this measure are better", "Leave it out.")
     return {
         system: replace(scores, lower_is_better=scores.lower_is_better | {*listed} & {*scores.measures})
         for system, scores in systems.items()

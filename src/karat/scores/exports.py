@@ -12,9 +12,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from karat.arguments import check_path, check_switch
 from karat.errors import KaratError, require, shown
 from karat.judged import Floats
-from karat.options import Names
+from karat.options import Names, check_level
 from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text, write_whole
 from karat.output.tables import Table, Tabular
@@ -45,7 +46,7 @@ class Rows:
 
     def csv(self, *, safe: bool = False) -> str:
         """A line per row, with all digits."""
-        return delimited(self._header, self._rows(), ",", safe=safe)
+        return delimited(self._header, self._rows(), ",", safe=check_switch("safe", safe))
 
     def arrow(self, about: object = None) -> pa.Table:
         """An Arrow table, with more about the scores in its metadata."""
@@ -73,10 +74,10 @@ def arrow_table(columns: Mapping[str, Sequence[object] | Floats], kinds: Mapping
 
     try:
         arrays = [pa.array(values, kinds[name], from_pandas=True) for name, values in columns.items()]
+        return pa.table(arrays, names=list(columns))
     except UnicodeEncodeError as error:
         what = f"{shown(error.object)} is not valid Unicode, so Arrow and Parquet cannot contain it"
         raise KaratError(what, hint="Use to_json, or a .json file.") from None
-    return pa.table(arrays, names=list(columns))
 
 
 def mean_rows(systems: Mapping[str, Scores]) -> Rows:
@@ -118,8 +119,8 @@ class Exports(Tabular):
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
         from karat.scores.summary import check_digits, summary
 
-        check_digits(digits)
-        return summary(self._named(names), level, digits)
+        level = None if level is None else check_level(level)
+        return summary(self._named(names), level, check_digits(digits))
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical") -> str:
         """`to_dict()` as JSON, also written to a file if a path is given."""
@@ -149,7 +150,7 @@ class Exports(Tabular):
             ".csv": lambda: write_text(self._rows(names).csv(), path),
             ".parquet": lambda: self.to_parquet(path, names=names),
         }
-        suffix = Path(path).suffix.lower()
+        suffix = Path(check_path(path)).suffix.lower()
         hint = "For a table in a document, use to_markdown or to_latex."
         require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, where=os.fspath(path))
         writers[suffix]()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from karat.errors import for_log, plural, printable
+from karat.arguments import as_count, check_names, check_text
+from karat.errors import KaratError, for_log, plural, printable, shown
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Finding:
     amount: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("code", "message", "hint", "topic", "amount"):
+            check_text(f"the {name} of a finding", getattr(self, name))
+        object.__setattr__(self, "queries", tuple(check_names("queries", self.queries, '("q1",)')))
+        if as_count(self.count) is None:
+            raise KaratError(f"count={shown(self.count)} is not a number of queries or documents")
         # The texts are for people, and name queries and documents. What a program reads is in `queries`, unchanged.
         for name in ("message", "hint", "topic", "amount"):
             object.__setattr__(self, name, printable(getattr(self, name)))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from karat.arguments import check_path
 from karat.errors import KaratError, enumeration, require, shown
 from karat.file_kinds import JSON_IN_PYTHON, PEEK, QUERIES_TO_DOCUMENTS, check_is_text
 from karat.output.delimited import unguarded
@@ -40,7 +41,7 @@ def load_systems(path: str | os.PathLike[str], lower_is_better: Iterable[str] = 
 
 def read_scores(path: str | os.PathLike[str]) -> dict[str, Scores]:
     """The scores of each system in a file, by its name there, which may be empty."""
-    where = os.fspath(path)
+    where = check_path(path)
     readers: dict[str, Callable[[str], dict[str, Scores]]] = dict(
         zip(
             SUFFIXES, (_from_json, _from_csv, _from_parquet, _from_csv, _from_json_lines, _from_json_lines), strict=True

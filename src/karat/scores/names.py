@@ -59,6 +59,8 @@ class QueryValues(dict[str, float | None]):
 
 def find_column(measure: str | Measure, columns: Collection[str], asked: Mapping[str, str]) -> str:
     """The column of a measure, in any spelling of its name; `asked` has the column of each name that was asked for."""
+    if not isinstance(measure, str | Measure):
+        raise KaratError(f"{shown(measure)} is not a measure", hint=f"The measures are {', '.join(columns) or 'none'}.")
     text = str(measure)
     if text in columns:
         return text

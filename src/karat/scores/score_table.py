@@ -25,6 +25,7 @@ _QUERY_COLUMNS = ("query", "query_id", "qid", "question_id", "id", "question", "
 _RUN_COLUMNS = ("run", "system")
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how pandas writes the row numbers of a data frame
 _NULLS = ("", "nan", "na", "n/a", "null", "none")
+_LARGEST = 1e300  # the sum of larger values may be infinite
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
 
@@ -141,9 +142,10 @@ class ScoreTable:
                 where = f"{self.place(wrong[0])}, column {shown(name)}"
                 raise KaratError(f"{shown(values[wrong[0]])} is not a number", where=where, hint=hint)
             column = np.array(numbers, np.float64)
-        for at in np.flatnonzero(np.isinf(column)).tolist():
+        for at in np.flatnonzero(np.abs(column) > _LARGEST).tolist():
             hint = "Leave the cell empty if the query has no value."
-            raise KaratError(f"{shown(values[at])} is not a finite number", where=self.place(at), hint=hint)
+            problem = "is not a finite number" if np.isinf(column[at]) else "is too large to be a score"
+            raise KaratError(f"{shown(values[at])} {problem}", where=self.place(at), hint=hint)
         return column
 
 
@@ -204,11 +206,6 @@ def _asked(data: Any, where: str) -> dict[str, str]:
 def _findings(data: Any, where: str) -> tuple[Finding, ...]:
     """Findings, from the data that their `to_dict` returned."""
     try:
-        found = tuple(Finding(**{**each, "queries": tuple(each["queries"])}) for each in data)
-    except (KeyError, TypeError):
+        return tuple(Finding(**each) for each in data)
+    except (TypeError, KaratError):
         raise KaratError("its findings are damaged", where=where, hint="Save the scores again.") from None
-    for finding in found:
-        texts = (finding.code, finding.message, finding.hint, *finding.queries)
-        valid = isinstance(finding.count, int) and all(isinstance(text, str) for text in texts)
-        require(valid, "its findings are damaged", "Save the scores again.", where=where)
-    return found

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karat.arguments import as_count, check_mapping, check_names, check_text
 from karat.errors import KaratError, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure
-from karat.options import Names, check_level
+from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
 from karat.registry.selection import Measures
+from karat.scores.columns import checked_columns
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
@@ -74,8 +76,16 @@ class Scores(Exports):
         return {**state, "evidence": None, "answers": None, "fingerprint": self._computed_fingerprint()}
 
     def __post_init__(self) -> None:
-        for column in self.values.values():
-            column.setflags(write=False)
+        values = checked_columns(self.queries, self.values)
+        lower = frozenset(check_names("lower_is_better", self.lower_is_better, '["latency"]'))
+        are_findings = isinstance(self.findings, tuple | list) and all(
+            isinstance(each, Finding) for each in self.findings
+        )
+        require(are_findings, f"findings={shown(self.findings)} is not a tuple of findings")
+        check_text("name", self.name)
+        check_mapping("asked", self.asked, '{"map": "AP"}')
+        for name, value in (("queries", tuple(self.queries)), ("values", values), ("lower_is_better", lower)):
+            object.__setattr__(self, name, value)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -183,8 +193,8 @@ class Scores(Exports):
         measures: Sequence[str | Measure] | None = None,
     ) -> dict[str, tuple[float, float] | None]:
         """The confidence interval of each measure, None if no query has a value; faster than one at a time."""
-        check_level(level)
-        require(resamples >= 1, f"resamples={shown(resamples)} is below 1", "The default is 10,000.")
+        level, resamples = check_level(level), check_random("resamples", resamples)
+        seed = check_random("seed", seed)
         names = list(self.values) if measures is None else [self.column_name(measure) for measure in measures]
         members = [
             CombinedValue(before_mean(self.values[name][self.by_id], combination(name)), combination(name))
@@ -210,9 +220,10 @@ class Scores(Exports):
         """
         from karat.analysis.explain import explain
 
-        valid = isinstance(k, int) and not isinstance(k, bool) and k >= 0
-        require(valid, f"k={shown(k)} is not a number of ranks", "Pass a whole number, for example k=20.")
-        return explain(self, str(query), k)
+        ranks = as_count(k)
+        if ranks is None:
+            raise KaratError(f"k={shown(k)} is not a number of ranks", hint="Pass a whole number, for example k=20.")
+        return explain(self, query, ranks)
 
     def bounds(self, measure: str | Measure, max_grade: float | None = None) -> Bounds:
         """The lowest and the highest value that a measure could have if the unjudged documents were judged.
@@ -260,7 +271,16 @@ class Scores(Exports):
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""
-        places = np.asarray(rows, np.int64)
+        count = len(self.queries)
+        try:
+            given = np.asarray(rows)
+            valid = given.ndim == 1 and (given.dtype.kind in "iu" or not len(given))
+            places = given.astype(np.int64) if valid else None
+        except (TypeError, ValueError, OverflowError):
+            places = None
+        if places is None or ((places < -count) | (places >= count)).any():
+            hint = f"Pass whole numbers from 0 to {count - 1}."
+            raise KaratError(f"rows={shown(rows)} are not positions of the {plural(count, 'query')}", hint=hint)
         queries = tuple(self.queries[place] for place in places.tolist())
         return replace(self, queries=queries, values={name: column[places] for name, column in self.values.items()})
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from karat.errors import enumeration, plural, require, shown
+from karat.arguments import as_count
+from karat.errors import KaratError, enumeration, plural, shown
 from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination
@@ -93,10 +94,12 @@ def interval_text(
     return f"{text} [{low}, {high}]"
 
 
-def check_digits(digits: int, name: str = "digits=") -> None:
-    """Reject a number of decimals that a table cannot have; `name` is that of the parameter, for messages."""
-    valid = isinstance(digits, int) and not isinstance(digits, bool) and 0 <= digits <= _MAX_DIGITS
-    require(valid, f"{name}{shown(digits)} is not a number of decimals", f"Use 0 to {_MAX_DIGITS}.")
+def check_digits(digits: object, name: str = "digits=") -> int:
+    """A number of decimals that a table can have; `name` is that of the parameter, for messages."""
+    decimals = as_count(digits, 0, _MAX_DIGITS)
+    if decimals is None:
+        raise KaratError(f"{name}{shown(digits)} is not a number of decimals", hint=f"Use 0 to {_MAX_DIGITS}.")
+    return decimals
 
 
 def _columns(runs: Mapping[str, Scores], level: float | None, digits: int) -> dict[str, dict[str, Cell]]:

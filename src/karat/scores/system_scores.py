@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from karat.arguments import check_switch
 from karat.errors import KaratError, did_you_mean, require, safe_line, shown
 from karat.measures import Measure
 from karat.options import Names
@@ -52,7 +53,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
 
     def __getitem__(self, name: str) -> Scores:
         """The scores of the system with this name."""
-        if name not in self.systems:
+        if not isinstance(name, str) or name not in self.systems:
             near = did_you_mean(name, self.systems) if isinstance(name, str) else ""
             raise KeyError(f"no system {shown(name)}. {near} The systems are {', '.join(self.systems)}.")
         return self.systems[name]
@@ -114,7 +115,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
 
     def to_arrow(self, *, per_query: bool = False, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per system, or per system and query: `run`, `query`, and the measures."""
-        return self._arrow(names) if per_query else mean_rows(self._named(names)).arrow()
+        return self._arrow(names) if check_switch("per_query", per_query) else mean_rows(self._named(names)).arrow()
 
     def to_pandas(self, *, per_query: bool = False, names: Names = "canonical") -> pd.DataFrame:
         """A pandas data frame with a row per system, or per system and query: `run`, `query`, and the measures."""
@@ -137,7 +138,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
         `load` reads the values per query, which `save` writes, but not those per system. With `safe=True`, an
         apostrophe stands before texts that a spreadsheet would run as a formula, such as `=1+1`; `load` removes it.
         """
-        rows = self._rows(names) if per_query else mean_rows(self._named(names))
+        rows = self._rows(names) if check_switch("per_query", per_query) else mean_rows(self._named(names))
         return write_text(rows.csv(safe=safe), path)
 
     def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from karat.arguments import is_list_like
 from karat.documents.fields import DocumentLike
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.key import Key
@@ -99,7 +100,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
 def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
     """A mapping from lists that are in the order of the queries."""
     for at, docs in enumerate(lists):
-        if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
+        if not is_list_like(docs):
             raise KaratError(
                 f"{shown(docs)} is not a list of documents",
                 where=f"{name}, query {at}",
@@ -131,12 +132,12 @@ def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> 
 def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
     if type(docs) is list:
         return docs
-    if isinstance(docs, str | bytes) or not isinstance(docs, Iterable):
+    if not isinstance(docs, Iterable) or not is_list_like(docs):
         raise KaratError(f"{shown(docs)} is not a list of documents", where=where, hint=hint)
     if isinstance(docs, set | frozenset):
         if hint == _RUN_HINT:
             raise KaratError("a set has no order", where=where, hint=hint)
-        return sorted(docs, key=str)
+        return sorted(docs, key=lambda doc: doc if isinstance(doc, str) else shown(doc, 1000))
     return docs
 
 

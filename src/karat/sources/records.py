@@ -40,8 +40,9 @@ def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     if fields is not None and not isinstance(fields, Mapping):
         raise KaratError(f"fields={shown(fields)} is not a mapping", hint='For example {"query": "id"}.')
     for field, name in (fields or {}).items():
-        if field not in FIELDS:
-            hint = f"{did_you_mean(str(field), FIELDS)} The fields are {', '.join(FIELDS)}.".strip()
+        if not isinstance(field, str) or field not in FIELDS:
+            near = did_you_mean(field, FIELDS) if isinstance(field, str) else ""
+            hint = f"{near} The fields are {', '.join(FIELDS)}.".strip()
             raise KaratError(f"{shown(field)} is not a field of results", hint=hint)
         if not isinstance(name, str) or not name:
             hint = f"Pass the name of the field for {field} as a string."

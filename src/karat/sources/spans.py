@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from karat.arguments import is_list_like
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, plural, shown
 from karat.judged import Ints, place_in_query
@@ -127,12 +128,12 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
 
 
 def _spans(listed: object, where: str, each: str) -> list[Span]:
-    if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
+    if isinstance(listed, Mapping) or not isinstance(listed, Iterable) or not is_list_like(listed):
         raise KaratError(f"{shown(listed)} is not a list of spans", where=where, hint=_FORMS)
     if isinstance(listed, set | frozenset):
         if each == "rank":
             raise KaratError("a set has no order", where=where, hint=_FORMS)
-        listed = sorted(listed, key=str)
+        listed = sorted(listed, key=lambda span: shown(span, 1000))
     return [_span(span, f"{where}, {each} {at}") for at, span in enumerate(listed, 1)]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from karat.analysis.diff.attribution import attribute, query_hits
 from karat.analysis.evidence import Evidence
 from karat.analysis.explain import label
+from karat.arguments import as_count, check_switch
 from karat.errors import KaratError, did_you_mean, enumeration, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import meanings
@@ -154,14 +155,14 @@ class Diff(Tabular):
         """The largest contributions to the difference of each query."""
         from karat.analysis.diff.tables import table
 
-        check_digits(digits)
+        digits = check_digits(digits)
         return table(self, digits)
 
     def query_tables(self, query: str, digits: int = DIGITS) -> list[Table]:
         """One query in full: every document that moved and both lists side by side, or both answers."""
         from karat.analysis.diff.tables import query_tables
 
-        check_digits(digits)
+        digits = check_digits(digits)
         return query_tables(self, query, digits)
 
     def __repr__(self) -> str:
@@ -201,11 +202,13 @@ def diff(
     notes: tuple[str, ...] = (),
 ) -> Diff:
     """The queries that changed most on a measure. Both scores have the same queries, in the same order."""
-    valid = n is None or (isinstance(n, int) and not isinstance(n, bool) and n >= 1)
+    shown_queries = as_count(n, least=1)
+    valid = n is None or shown_queries is not None
     require(valid, f"n={shown(n)} is not a number of queries", "Pass a positive whole number, or None for all.")
+    check_switch("losses", losses)
     name = before.column_name(measure)
     after.column_name(name)
-    return Diff(name, names, (before, after), n, losses, notes)
+    return Diff(name, names, (before, after), shown_queries, losses, notes)
 
 
 def _moves(measure: Measure, query: str, before: Evidence | None, after: Evidence | None) -> tuple[list[Move], float]:

@@ -25,7 +25,7 @@ class AnswerMeasureEvaluator(SerializableComponent):
     modifies_inputs = False
 
     def __init__(self, measure: str | Measure = "TokenF1") -> None:
-        single = measure if isinstance(measure, Measure) else parse(str(measure), "answers")
+        single = measure if isinstance(measure, Measure) else parse(measure, "answers")
         (chosen,) = select_measures([single], subjects=("answers",))
         self.measure = str(chosen)
 

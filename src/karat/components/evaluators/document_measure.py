@@ -41,7 +41,7 @@ class DocumentMeasureEvaluator(SerializableComponent):
         match: Match | None = None,
     ) -> None:
         self.document_comparison_field = check_field(document_comparison_field)
-        chosen = measure.check() if isinstance(measure, Measure) else parse(str(measure))
+        chosen = measure.check() if isinstance(measure, Measure) else parse(measure)
         if chosen.definition.takes != "judged":
             answers = chosen.definition.takes == "answers"
             hint = "Use AnswerMeasureEvaluator." if answers else "Call karat.evaluate instead."

@@ -25,10 +25,11 @@ class RecallMode(Enum):
     def from_str(string: str) -> RecallMode:
         """The mode with this name."""
         for mode in RecallMode:
-            if mode.value == string:
+            if isinstance(string, str) and mode.value == string:
                 return mode
         names = [mode.value for mode in RecallMode]
-        hint = f"{did_you_mean(str(string), names)} The modes are {', '.join(names)}.".strip()
+        near = did_you_mean(string, names) if isinstance(string, str) else ""
+        hint = f"{near} The modes are {', '.join(names)}.".strip()
         raise KaratError(f"{shown(string)} is not a recall mode", hint=hint)
 
 

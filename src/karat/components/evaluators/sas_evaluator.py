@@ -79,7 +79,7 @@ class SASEvaluator(SerializableComponent):
         return super().to_dict()
 
     def __repr__(self) -> str:
-        return f"SASEvaluator(model={self.model!r}, batch_size={self.batch_size!r}, device={self.device!r})"
+        return f"SASEvaluator(model={shown(self.model, 1000)}, batch_size={self.batch_size}, device={self.device!r})"
 
 
 def _device_name(device: Any) -> str | None:

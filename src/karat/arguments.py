@@ -1,0 +1,99 @@
+"""Arguments of public functions: numbers, texts, switches and paths of any type, checked in one place."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Number
+from typing import Any
+
+from karat.errors import KaratError, require, shown
+
+
+def as_number(value: Any) -> float | None:
+    """A number of any type, also of NumPy, as a float: infinite if it is too large for one; None if it is no number.
+
+    >>> from fractions import Fraction
+    >>> as_number(Fraction(1, 2)), as_number(10**400), as_number(True), as_number("1")
+    (0.5, inf, None, None)
+    """
+    value = _scalar(value)
+    if isinstance(value, bool) or not isinstance(value, Number):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]  # a complex number is a TypeError
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]  # complex numbers do not overflow
+    except (TypeError, ValueError):  # a complex number, a signalling NaN
+        return None
+
+
+def as_count(value: Any, least: int = 0, most: float = math.inf) -> int | None:
+    """A whole number of any type in this range as an int; None for everything else.
+
+    >>> as_count(7), as_count(7.0), as_count(0, least=1)
+    (7, None, None)
+    """
+    value = _scalar(value)
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return int(value) if is_whole and least <= value <= most else None
+
+
+def is_list_like(value: Any) -> bool:
+    """Whether a value can be read as a list: it can be iterated, and is not a text, a single number or a data frame."""
+    is_frame = hasattr(type(value), "columns")  # iterating a data frame gives the names of its columns
+    return (
+        isinstance(value, Iterable) and not isinstance(value, str | bytes) and not is_frame and _scalar(value) is value
+    )
+
+
+def check_text(name: str, value: object) -> str:
+    """An argument that must be a text."""
+    require(isinstance(value, str), f"{name} must be text, not {shown(value)}")
+    return str.__str__(value)
+
+
+def check_switch(name: str, value: Any) -> bool:
+    """An argument that must be True or False."""
+    switch = _scalar(value)
+    require(isinstance(switch, bool), f"{name}={shown(value)} is neither True nor False")
+    return bool(switch)
+
+
+def check_names(name: str, value: object, example: str) -> list[str]:
+    """An argument that must be a name or several names."""
+    hint = f"Pass {name}={example}."
+    if not isinstance(value, str) and not is_list_like(value):
+        raise KaratError(f"{name}={shown(value)} is not a list of names", hint=hint)
+    names = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]  # just checked
+    for each in names:
+        require(isinstance(each, str), f"{name} contains {shown(each)}, which is not a name", hint)
+    return names
+
+
+def check_mapping(name: str, value: object, example: str) -> None:
+    """An argument that must be a mapping of names to names, or None."""
+    valid = value is None or isinstance(value, Mapping)
+    require(valid, f"{name}={shown(value)} is not a mapping of names to names", f"Pass {name}={example}.")
+
+
+def check_path(value: object, name: str = "path") -> str:
+    """The text of a path; anything else, and a text that no file can have as its name, is refused."""
+    try:
+        text = os.fspath(value)  # type: ignore[call-overload]  # a TypeError is one of the two answers
+    except TypeError:
+        text = None
+    require(isinstance(text, str), f"{name} must be the path of a file, not {shown(value)}")
+    try:
+        valid = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:  # a lone surrogate
+        valid = False
+    require(valid, f"{shown(text)} is not the name of a file")
+    return str(text)
+
+
+def _scalar(value: Any) -> Any:
+    """The number in a NumPy scalar or in an array without dimensions; any other value unchanged."""
+    is_single = getattr(type(value), "__array_interface__", None) is not None and value.shape == ()
+    return value.item() if is_single else value

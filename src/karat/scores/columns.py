@@ -1,0 +1,34 @@
+"""The columns of scores: one float per query and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from karat.errors import KaratError, plural, require, shown
+from karat.judged import Floats
+
+
+def checked_columns(queries: Any, values: Any) -> dict[str, Floats]:
+    """The columns as arrays of one float per query, which cannot be changed."""
+    hint = "Pass the ids of the queries, and {measure: one number per query}."
+    is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
+    if not is_list or not all(issubclass(kind, str) for kind in {*map(type, queries)}):
+        raise KaratError(f"queries={shown(queries)} is not a tuple of ids", hint=hint)
+    if not isinstance(values, Mapping):
+        raise KaratError(f"values={shown(values)} is not a mapping of measures to columns", hint=hint)
+    columns = {}
+    for name, column in values.items():
+        require(isinstance(name, str), f"{shown(name)} is not the name of a measure", hint)
+        try:
+            numbers = np.asarray(column, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise KaratError(f"the values of {name} are not numbers: {shown(column)}", hint=hint) from None
+        if numbers.shape != (len(queries),):
+            what = f"{name} has values of shape {numbers.shape} for {plural(len(queries), 'query')}"
+            raise KaratError(what, hint=hint)
+        numbers.setflags(write=False)
+        columns[name] = numbers
+    return columns
