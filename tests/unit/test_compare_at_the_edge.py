@@ -291,12 +291,38 @@ def test_four_queries_are_too_few_for_tukeys_test_of_two_systems() -> None:
 def test_columns_with_the_same_nulls_are_resampled_together(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[int, ...]] = []
 
-    def counted(columns: Any, resamples: int, seed: int) -> Any:
+    def counted(columns: Any, *options: Any) -> Any:
         drawn.append(columns.shape)
-        return bootstrap_means(columns, resamples, seed)
+        return bootstrap_means(columns, *options)
 
     monkeypatch.setattr("karat.scores.intervals.bootstrap_means", counted)
     values = np.random.default_rng(14).random((6, 30))
     values[:, :3] = np.nan
     compare({str(at): scores_of(column) for at, column in enumerate(values)}, test="t")
     assert drawn == [(27, 6)]
+
+
+def test_the_note_says_up_to_how_many_differing_queries_p_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(15)
+    base = random.random(40)
+    systems = {str(size): scores_of(np.where(np.arange(40) < size, random.random(40), base)) for size in (0, 22, 24)}
+    assert "randomization test (exact), Holm" in str(compare(systems, resamples=9))
+    monkeypatch.setattr("karat.stats.random_signs._MAX_SUMS", 1 << 11)
+    comparison = compare(systems, resamples=9, permutations=50)
+    assert "(50 permutations; exact if at most 23 queries differ)" in str(comparison)
+    assert [comparison.power("AP", *pair).exact for pair in (("22", "0"), ("24", "0"), ("24", "22"))] == [
+        True,
+        False,
+        False,
+    ]
+    assert comparison.row("AP", "24", "0").p in [count / 51 for count in range(1, 52)]
+
+
+def test_comparing_each_pair_of_many_systems_gives_the_same_p_as_comparing_two() -> None:
+    values = np.random.default_rng(16).random((6, 50))
+    values[2, 5:9] = np.nan
+    systems = {str(at): scores_of(column) for at, column in enumerate(values)}
+    together = compare(systems, resamples=9, permutations=500, correction="none")
+    for one, other in (("1", "0"), ("2", "1"), ("5", "3")):
+        alone = compare({other: systems[other], one: systems[one]}, resamples=9, permutations=500, correction="none")
+        assert together.row("AP", one, other) == alone.row("AP", one, other)

@@ -144,6 +144,9 @@ def test_a_comparison_converts_to_data_frames(comparison: Comparison) -> None:
     assert list(frame.columns) == list(records[0])
     assert frame["p"].tolist()[1] == records[1]["p"]
     assert math.isnan(frame["p"].tolist()[0])
+    assert frame["wins"].dtype == frame["losses"].dtype == "Int64"
+    assert frame["wins"].isna().tolist() == [record["wins"] is None for record in records]
+    assert frame["wins"].dropna().tolist() == [record["wins"] for record in records if record["wins"] is not None]
     assert comparison.to_polars().to_dicts() == records
     assert comparison.to_polars().schema["wins"] == pl.Int64
     assert comparison.to_polars().schema["higher_is_better"] == pl.Boolean

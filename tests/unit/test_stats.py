@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from itertools import product
@@ -15,6 +16,7 @@ from scipy import stats as scipy_stats
 from karat.comparison.differences import MeasureValues, Pair
 from karat.judged import Floats
 from karat.stats import (
+    SystemPairs,
     bootstrap,
     bootstrap_means,
     bootstrap_test,
@@ -29,6 +31,7 @@ from karat.stats import (
     tukey,
     wilcoxon,
 )
+from karat.stats import random_signs as signs
 from karat.stats import significance as module
 from karat.stats.bootstrap import MAX_RESAMPLED, abc_interval_of_mean, bca_interval, standard_error
 
@@ -43,7 +46,7 @@ def sample_differences(n: int, mean: float = 0.05, seed: int = 7) -> Floats:
 
 
 def p_value(differences: Floats, permutations: int = 2000, seed: int = 1) -> float:
-    return float(randomization(differences[:, None], permutations, seed)[0])
+    return float(randomization([differences], permutations, seed).p[0])
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -85,15 +88,68 @@ def test_sums_that_differ_by_rounding_only_are_equal() -> None:
 
 
 def test_p_is_1_without_any_difference() -> None:
-    assert randomization(np.zeros((100, 2))).tolist() == [1.0, 1.0]
-    assert randomization(np.zeros((0, 2))).tolist() == [1.0, 1.0]
-    assert randomization(np.zeros((3, 0))).tolist() == []
+    assert randomization([np.zeros(100), np.zeros(100)]).p.tolist() == [1.0, 1.0]
+    assert randomization([np.zeros(0), np.zeros(0)]).p.tolist() == [1.0, 1.0]
+    assert randomization([]).p.tolist() == []
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    st.lists(st.integers(-40, 40).filter(bool), min_size=21, max_size=26),
+    st.sampled_from([1.0, 0.1, 1 / 3, 1 / 7, 1e-200, 1e150, 1 / 2520]),
+)
+def test_multiples_of_a_unit_are_counted_like_other_differences(whole: list[int], unit: float) -> None:
+    values = np.array(whole) * unit
+    units = signs._multiples(values)
+    assert units is not None
+    assert (np.abs(units) * math.gcd(*whole) == np.abs(whole)).all()
+    assert signs._exact_of_multiples(units) == signs._exact(values)
+
+
+@pytest.mark.parametrize(
+    "values", [sample_differences(40), np.array([0.1] * 20 + [0.1 + 1e-9]), np.array([1.0] * 21 + [np.inf])]
+)
+def test_differences_without_a_common_unit_have_no_multiples(values: Floats) -> None:
+    assert signs._multiples(values[values != 0]) is None
+
+
+def test_very_many_tests_are_exact_only_for_fewer_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    columns = [np.append(random.normal(0.1, 0.3, size), np.zeros(40 - size)) for size in (22, 24, 24, 26, 20, 40)]
+    columns.append(np.where(np.arange(40) < 30, random.integers(1, 5, 40) * 0.1, 0.0))
+    assert randomization(columns, 10).exact.tolist() == [True, True, True, True, True, False, True]
+    # Only the sums of those without a common unit are limited: 2^11 + 2^12 + 2^12.
+    monkeypatch.setattr(signs, "_MAX_SUMS", 10_240)
+    found = randomization(columns, 10)
+    assert found.exact.tolist() == [True, True, True, False, True, False, True]
+    assert found.p[3] in np.arange(1, 12) / 11
+    monkeypatch.setattr(signs, "_MAX_SUMS", 10_239)
+    assert randomization(columns, 10).exact.tolist() == [True, False, False, False, True, False, True]
+
+
+@pytest.mark.parametrize("columns_at_once", [64, 2])
+def test_sums_of_systems_give_the_same_p_as_sums_of_their_differences(
+    columns_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signs, "_COLUMNS", columns_at_once)
+    random = np.random.default_rng(5)
+    values = np.round(random.random((70, 5)), 2)
+    values[:, 4] = values[:, 3] + random.normal(0, 1e-6, 70)  # nearly equal systems
+    values[3, 1] = values[3, 0] + 1e-15  # a difference of 0, up to rounding
+    pairs = [(system, earlier) for system in range(5) for earlier in range(system)]
+    differences = [values[:, one] - values[:, other] for one, other in pairs]
+    differences[0][3] = 0.0
+    differences[2][:30] = 0.0  # as if a system had no value for them
+    expected = randomization(differences, 3000, 2)
+    found = randomization(differences, 3000, 2, systems=SystemPairs(values, pairs))
+    assert found.p.tolist() == expected.p.tolist()
+    assert len(set(found.p)) > 5
 
 
 @pytest.mark.parametrize("n", [20, 33, 38])
 def test_sampled_signs_approximate_the_exact_p(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = p_value(sample_differences(n))
-    monkeypatch.setattr(module, "MAX_EXACT", 0)
+    monkeypatch.setattr(signs, "MAX_EXACT", 0)
     assert 0.01 < exact < 0.99
     assert p_value(sample_differences(n), 100_000) == pytest.approx(
         exact, abs=5 * (exact * (1 - exact) / 100_000) ** 0.5
@@ -122,22 +178,22 @@ def test_the_p_of_a_column_does_not_depend_on_other_columns(monkeypatch: pytest.
         [sample_differences(203, mean, seed) for seed, mean in enumerate((0.0, 0.02, -0.01, 0.03, 0.01))]
     )
     columns[20:, 1] = 0
-    together = randomization(columns, 1500, 3)
+    together = randomization(list(columns.T), 1500, 3).p
     assert len(set(together)) == 5
     assert together.tolist() == [p_value(columns[:, at], 1500, 3) for at in range(5)]
-    monkeypatch.setattr(module, "_COLUMNS", 2)
-    assert randomization(np.asfortranarray(columns), 1500, 3).tolist() == together.tolist()
+    monkeypatch.setattr(signs, "_COLUMNS", 2)
+    assert randomization(list(np.asfortranarray(columns).T), 1500, 3).p.tolist() == together.tolist()
 
 
 def test_p_does_not_depend_on_how_many_queries_are_processed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = p_value(sample_differences(1003), 1001)
-    monkeypatch.setattr(module, "_GROUPS", 3)
+    monkeypatch.setattr(signs, "_GROUPS", 3)
     assert p_value(sample_differences(1003), 1001) == whole
 
 
 @pytest.mark.parametrize("place", [0, 7, 8, 15, 16, 49])
 def test_every_query_has_its_own_sign(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GROUPS", 1)
+    monkeypatch.setattr(signs, "_GROUPS", 1)
     # One difference outweighs the sum of the others: |sum| reaches the observed one if the others agree with it as
     # often as observed, or more often.
     differences = np.where(np.arange(50) == place, -10.0, 0.01 * (-1.0) ** np.arange(50))
@@ -147,7 +203,7 @@ def test_every_query_has_its_own_sign(place: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_permutations_of_several_blocks_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BLOCK", 64)
+    monkeypatch.setattr(signs, "_BLOCK", 64)
     assert p_value(np.full(60, 0.1), 1000) == 1 / 1001
     assert p_value(np.tile([0.1, -0.1], 30), 1000) == 1.0
     assert p_value(sample_differences(200, 0.0), 5000) == pytest.approx(t_test(sample_differences(200, 0.0)), abs=0.04)
@@ -480,7 +536,7 @@ def test_the_effect_size_is_the_mean_over_the_standard_deviation() -> None:
 
 def test_statistics_that_do_not_need_scipy_do_not_import_it() -> None:
     code = (
-        "import sys, numpy, karat.stats as s; d = numpy.arange(9.0); s.randomization(d[:, None]); s.bootstrap_test(d);"
+        "import sys, numpy, karat.stats as s; d = numpy.arange(9.0); s.randomization([d]); s.bootstrap_test(d);"
         "s.corrected([0.1], 'holm'); s.smallest_difference(0.1, 50); s.queries_needed(0.1, 0.3);"
         "assert 'scipy' not in sys.modules; s.t_test(d); s.wilcoxon(numpy.arange(60.0));"
         "assert 'scipy.stats' not in sys.modules"

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from karat.comparison.alignment import align_systems, check_system
-from karat.comparison.differences import MeasureValues, Pair, p_values
+from karat.comparison.differences import MeasureValues, Pair, PValue, p_values
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
@@ -72,7 +72,8 @@ def compare_uncorrected(
     pairs = [Pair(column, *pair, complete_only=method.test == "tukey") for column in columns for pair in compared]
     means = [CombinedValue(values, column.combination) for column in columns for values in column.columns]
     found = _intervals([*means, *pairs], method) if with_intervals else [None] * (len(means) + len(pairs))
-    differences = _differences(pairs, names, found[len(means) :], method)
+    tests = p_values(pairs, method)
+    differences = _differences(pairs, names, found[len(means) :], tests)
     rows: list[ComparisonRow] = []
     for (column, name), interval in zip(product(columns, names), found[: len(means)], strict=True):
         low, high = interval or (None, None)
@@ -80,8 +81,8 @@ def compare_uncorrected(
         row = ComparisonRow(column.measure, name, None, mean, low, high, higher_is_better=column.higher_is_better)
         rows += [replace(row, **fields) for fields in differences.get((column.measure, name), ())] or [row]
     powers = {
-        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method, len(names))
-        for pair in pairs
+        (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method, len(names), test.exact)
+        for pair, test in zip(pairs, tests, strict=True)
     }
     notes = (*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(first))
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
@@ -101,11 +102,11 @@ def _intervals(members: Sequence[CombinedValue | Pair], method: Method) -> list[
 
 
 def _differences(
-    pairs: Sequence[Pair], names: Sequence[str], found: Sequence[Interval | None], method: Method
+    pairs: Sequence[Pair], names: Sequence[str], found: Sequence[Interval | None], tests: Sequence[PValue]
 ) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """The fields of ComparisonRow that describe a difference, for each pair, by measure and system."""
     fields: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for pair, interval, p in zip(pairs, found, p_values(pairs, method), strict=True):
+    for pair, interval, (p, _) in zip(pairs, found, tests, strict=True):
         low, high = interval or (None, None)
         wins, ties, losses = pair.wins_ties_losses
         fields.setdefault((pair.values.measure, names[pair.system]), []).append(
@@ -153,7 +154,7 @@ def _strictest(power: Power, method: Method, comparisons: int) -> Power:
     return replace(power, alpha=strict, p_threshold=p_threshold, comparisons=comparisons)
 
 
-def _power(pair: Pair, method: Method, systems: int) -> Power:
+def _power(pair: Pair, method: Method, systems: int, exact: bool) -> Power:
     """The power of the test, from the spread of the differences and not from the observed mean difference."""
     # The spread of logarithms, or of the terms of a sum, is in another unit than the difference.
     spread = pair.spread if pair.values.combination == "mean" else None
@@ -166,6 +167,7 @@ def _power(pair: Pair, method: Method, systems: int) -> Power:
         p_threshold=method.alpha,
         orders_per_query={"randomization": 2, "wilcoxon": 2, "tukey": math.factorial(systems)}.get(method.test),
         ranks_disagree=method.test == "wilcoxon" and pair.ranks_disagree,
+        exact=exact,
     )
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from karat.comparison.method import Method
 from karat.judged import Bools, Floats
+from karat.output.progress import progress_bar
 from karat.registry import Combine
 from karat.scores.combining import after_mean, combination, differences, wins_ties_losses
 from karat.scores.intervals import Interval
 from karat.stats import (
     ROUNDING,
+    SystemPairs,
     abc_interval,
     abc_interval_of_mean,
     bca_interval,
@@ -30,8 +33,12 @@ from karat.stats import (
     wilcoxon,
 )
 
-# Pairs of systems that are tested together, with the same random signs. It limits memory and does not change results.
-_BLOCK = 64
+
+class PValue(NamedTuple):
+    """A p-value, None if the test is undefined, and whether all sign patterns were counted, not a random sample."""
+
+    p: float | None
+    exact: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +96,15 @@ class Pair:
     def differences(self) -> Floats:
         """The difference of each compared query; 0 if it is within rounding error."""
         return differences(*self.paired_values)
+
+    @property
+    def differences_of_all(self) -> Floats:
+        """The difference of each query; 0 if it is not compared."""
+        if self.n == len(self.rows):
+            return self.differences
+        found = np.zeros(len(self.rows))
+        found[self.rows] = self.differences
+        return found
 
     @property
     def nonzero(self) -> int:
@@ -177,31 +193,48 @@ class Pair:
     @property
     def effect(self) -> float | None:
         """The effect size: the mean of the differences divided by their standard deviation."""
-        return effect_size(self.differences)
+        return effect_size(self.differences, self.spread)
 
 
-def p_values(pairs: Sequence[Pair], method: Method) -> list[float | None]:
-    """The two-sided p-value of each pair, uncorrected except for Tukey's test; None if the test is undefined."""
+def p_values(pairs: Sequence[Pair], method: Method) -> list[PValue]:
+    """The two-sided p-value of each pair, uncorrected except for Tukey's test."""
     if method.test == "randomization":
         return _randomized(pairs, method)
     if method.test == "tukey":
-        return _tukey(pairs, method)
-    if method.test == "bootstrap":
-        return [bootstrap_test(pair.differences, method.resamples, method.seed) for pair in pairs]
-    paired_test = t_test if method.test == "t" else wilcoxon
-    return [paired_test(pair.differences) if pair.n else None for pair in pairs]
+        return [PValue(p) for p in _tukey(pairs, method)]
+    paired_tests: dict[str, Callable[[Floats], float | None]] = {
+        "t": t_test,
+        "wilcoxon": wilcoxon,
+        "bootstrap": lambda differences: bootstrap_test(differences, method.resamples, method.seed),
+    }
+    found = []
+    with progress_bar("comparisons") as progress:
+        for at, pair in enumerate(pairs):
+            found.append(PValue(paired_tests[method.test](pair.differences) if pair.n else None))
+            if progress is not None:
+                progress(at + 1, len(pairs))
+    return found
 
 
-def _randomized(pairs: Sequence[Pair], method: Method) -> list[float | None]:
+def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
     """The randomization test. All pairs share the random signs; a query without a value counts as a difference of 0."""
-    found: list[float | None] = []
-    for start in range(0, len(pairs), _BLOCK):
-        block = pairs[start : start + _BLOCK]
-        columns = np.zeros((len(block[0].rows), len(block)))
-        for at, pair in enumerate(block):
-            columns[pair.rows, at] = pair.differences
-        ps = randomization(columns, method.permutations, method.seed).tolist()
-        found += [p if pair.n else None for p, pair in zip(ps, block, strict=True)]
+    found: list[PValue] = []
+    with progress_bar("comparisons") as progress:
+        for values in dict.fromkeys(pair.values for pair in pairs):
+            tested = [pair for pair in pairs if pair.values is values]
+            systems = SystemPairs(
+                np.nan_to_num(np.column_stack(values.columns)), [(pair.system, pair.baseline) for pair in tested]
+            )
+            tests = randomization(
+                [pair.differences_of_all for pair in tested],
+                method.permutations,
+                method.seed,
+                # Of few pairs, it is faster to add up their differences than the values of both systems.
+                systems=systems if len(tested) > len(values.columns) else None,
+                progress=progress,
+            )
+            of_pairs = zip(tested, tests.p.tolist(), tests.exact.tolist(), strict=True)
+            found += [PValue(p if pair.n else None, exact) for pair, p, exact in of_pairs]
     return found
 
 

@@ -69,8 +69,12 @@ class ComparisonExports(Tabular):
         return arrow_table({name: [record[name] for record in records] for name in records[0]}, kinds)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas data frame; what a row does not have, such as the p of a baseline, is NaN."""
-        return to_pandas(self.to_arrow())
+        """The rows as a pandas data frame; what a row does not have, such as the p of a baseline, is NaN.
+
+        Counts of queries are integers, and NA in the row of a baseline.
+        """
+        frame = to_pandas(self.to_arrow())
+        return frame.astype({name: "Int64" for name in _COUNTS if name in frame})
 
     def to_polars(self) -> pl.DataFrame:
         """The rows as a polars data frame."""

@@ -40,6 +40,8 @@ class Power:
     orders_per_query: int | None = None
     ranks_disagree: bool = False
     """whether the ranks, which Wilcoxon's test compares, favour a system that the mean does not favour"""
+    exact: bool = False
+    """whether the randomization test counted all sign patterns, not a random sample of them"""
 
     @cached_property
     def minimum_detectable_difference(self) -> float | None:

@@ -9,7 +9,6 @@ from karat.comparison.power import POWER, Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.errors import plural
 from karat.scores.combining import known_range
-from karat.stats import MAX_EXACT
 
 CORRECTED = {"holm": "Holm-corrected", "bonferroni": "Bonferroni-corrected", "bh": "Benjamini-Hochberg-corrected"}
 
@@ -114,7 +113,7 @@ def _random_draws(comparison: Comparison, power: Power) -> tuple[str, float]:
     method = comparison.method
     if method.test == "bootstrap":
         return plural(method.resamples, "resample"), 1 / (method.resamples + 1)
-    if method.test == "tukey" or (method.test == "randomization" and power.nonzero > MAX_EXACT):
+    if method.test == "tukey" or (method.test == "randomization" and not power.exact):
         return plural(method.permutations, "permutation"), 1 / (method.permutations + 1)
     return "", 0.0
 

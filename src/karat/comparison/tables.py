@@ -153,10 +153,12 @@ def _random_draws(method: Method, powers: Sequence[Power]) -> str:
     if method.test not in ("randomization", "tukey"):
         return ""
     permutations = plural(method.permutations, "permutation")
-    exact = [power.nonzero <= MAX_EXACT for power in powers]
-    if method.test == "tukey" or not any(exact):
+    sampled = [power.nonzero for power in powers if not power.exact]
+    if method.test == "tukey" or len(sampled) == len(powers):
         return f" ({permutations})"
-    return " (exact)" if all(exact) else f" ({permutations}; exact if at most {MAX_EXACT} queries differ)"
+    # Fewer than 38 if there are very many comparisons.
+    most = min([MAX_EXACT, *(nonzero - 1 for nonzero in sampled)])
+    return f" ({permutations}; exact if at most {most} queries differ)" if sampled else " (exact)"
 
 
 def latex(comparison: Comparison, digits: int = DIGITS) -> str:

@@ -16,8 +16,9 @@ from karat.stats.bootstrap import (
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
+from karat.stats.random_signs import MAX_EXACT, SystemPairs, randomization
 from karat.stats.signed_ranks import rank_sum, wilcoxon
-from karat.stats.significance import MAX_EXACT, bootstrap_test, randomization, t_test, tukey
+from karat.stats.significance import bootstrap_test, t_test, tukey
 
 __all__ = [
     "MAX_EXACT",
@@ -27,6 +28,7 @@ __all__ = [
     "ROUNDING",
     "SEED",
     "Progress",
+    "SystemPairs",
     "abc_interval",
     "abc_interval_of_mean",
     "bca_interval",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ def bootstrap_means(
     """
     n, width = columns.shape
     random = np.random.default_rng(seed)
-    means = np.empty((resamples, width))
+    means = np.empty((width, resamples))  # so that those of a column are next to each other
     contiguous = [np.ascontiguousarray(columns[:, at]) for at in range(width)]
     step = max(1, _CELLS_AT_ONCE // n)
     values = np.empty((step, n))
@@ -47,10 +47,10 @@ def bootstrap_means(
         drawn = random.integers(0, n, (stop - start, n), dtype=np.uint32).astype(np.intp)
         for at, column in enumerate(contiguous):
             np.take(column, drawn, out=values[: stop - start], mode="clip")
-            means[start:stop, at] = values[: stop - start].mean(axis=1)
+            means[at, start:stop] = values[: stop - start].mean(axis=1)
         if progress is not None:
             progress(stop, resamples)
-    return means
+    return means.T
 
 
 def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, float]:
@@ -76,8 +76,8 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
         bend = 1 - acceleration * z
         # Past the pole of the correction no quantile is defined: the interval ends at the most extreme resample.
         ends.append(normal.cdf(bias + z / bend) if bend > 0 else float(z > 0))
-    low, high = np.quantile(means, ends)
-    return float(low), float(high)
+    low, high = _quantiles(means, ends)
+    return low, high
 
 
 def abc_interval(
@@ -116,6 +116,21 @@ def standard_error(influence: Floats) -> float:
     """The standard error of a statistic, from the influence of each value; scaled, so that squares do not underflow."""
     largest = float(np.abs(influence).max())
     return largest * float(np.sqrt(((influence / largest) ** 2).sum())) / len(influence) if largest else 0.0
+
+
+def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:
+    """The same as np.quantile to the last bit, in half the time."""
+    last = len(values) - 1
+    places = [share * last for share in shares]
+    below = [min(int(place), max(last - 1, 0)) for place in places]
+    parts = np.partition(values, sorted({last, *below, *(min(at + 1, last) for at in below)}))
+    if np.isnan(parts[last]):
+        return [float("nan")] * len(shares)
+    found = []
+    for at, place in zip(below, places, strict=True):
+        low, high, rest = float(parts[at]), float(parts[min(at + 1, last)]), place - at
+        found.append(low + (high - low) * rest if rest < 0.5 else high - (high - low) * (1 - rest))
+    return found
 
 
 def _acceleration(scaled: Floats) -> float:

@@ -24,16 +24,17 @@ def spread_of(differences: Floats) -> float:
     return float(differences.std(ddof=1))
 
 
-def effect_size(differences: Floats) -> float | None:
+def effect_size(differences: Floats, spread: float | None = None) -> float | None:
     """Cohen's d of paired differences: their mean over their standard deviation.
 
     0 if all differences are zero; None if there are fewer than two, or if all are equal, as their deviation is then 0.
+    `spread` is their standard deviation, if it is known.
     """
     if len(differences) < 2:
         return None
     if not differences.any():
         return 0.0
-    spread = spread_of(differences)
+    spread = spread_of(differences) if spread is None else spread
     return float(differences.mean()) / spread if spread else None
 
 

@@ -3,116 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import permutations as orders
 
 import numpy as np
-from numpy.typing import NDArray
 
 from karat.judged import Floats
 from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bootstrap_means
 from karat.stats.power import spread_of
 
-# Up to this many differences all sign patterns are counted: two halves of 2^19 sums take a few hundredths of a second.
-MAX_EXACT = 38
-# Permutations at a time. The random numbers depend on this, so it must not depend on the data.
-_BLOCK = 1 << 16
-# Groups of 8 queries, and columns, at a time: they affect memory only.
-_GROUPS = 64
-_COLUMNS = 64
-# The signs of the 8 queries of a group, by random byte.
-_SIGNS = np.where(np.arange(256) >> np.arange(8)[:, None] & 1, 1.0, -1.0)
 # Sums of the randomized Tukey test at a time. For few systems, tables contain all orders of the scores of one query or
 # of a few queries, about a thousand entries.
 _CELLS = 1 << 18
 _FEW_SYSTEMS = 6
 _ENTRIES = 1 << 10
-
-
-def randomization(differences: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
-    """The p-value of each column by the paired randomization test: the share of random signs with as large a |sum|.
-
-    A row is a query, a column a comparison; all columns share the random signs. With up to 38 differences that are
-    not zero, all sign patterns are counted and p is exact. With more, p = (b + 1) / (permutations + 1), where b is the
-    number of random patterns that reach the observed |sum|.
-
-    >>> randomization(np.array([[0.1], [0.2], [0.3], [0.0]]))
-    array([0.25])
-    """
-    p = np.empty(differences.shape[1])
-    sampled = []
-    for at in range(len(p)):
-        column = differences[:, at]
-        changed = column[column != 0]
-        if len(changed) <= MAX_EXACT:
-            p[at] = _exact(changed)
-        else:
-            sampled.append(at)
-    for start in range(0, len(sampled), _COLUMNS):
-        columns = sampled[start : start + _COLUMNS]
-        p[columns] = (_reached(differences, columns, permutations, seed) + 1) / (permutations + 1)
-    return p
-
-
-def _exact(values: Floats) -> float:
-    """The share of all sign patterns whose |sum| reaches the observed one, by meeting in the middle."""
-    least = _threshold(values)
-    if least <= 0:
-        return 1.0
-    sizes = np.abs(values)
-    left, right = _signed_sums(sizes[: len(sizes) // 2]), _signed_sums(sizes[len(sizes) // 2 :])
-    above = len(left) * len(right) - int(np.searchsorted(left, least - right).sum())
-    # Patterns with opposite signs have opposite sums.
-    return 2 * above / (len(left) * len(right))
-
-
-def _threshold(values: Floats) -> float:
-    """The observed |sum|, less the rounding tolerance."""
-    values = np.ascontiguousarray(values)  # a strided sum is rounded in another order
-    return float(abs(values.sum()) - ROUNDING * np.abs(values).sum())
-
-
-def _signed_sums(sizes: Floats) -> Floats:
-    """The sums under all sign patterns, in ascending order."""
-    sums = np.zeros(1)
-    for size in sizes:
-        # A stable sort merges the two sorted halves.
-        sums = np.sort(np.concatenate([sums - size, sums + size]), kind="stable")
-    return sums
-
-
-def _reached(differences: Floats, columns: Sequence[int], permutations: int, seed: int) -> NDArray[np.int64]:
-    """The number of random sign patterns whose |sum| reaches the observed one, for each column.
-
-    One random byte gives the signs of 8 queries; a table of 256 entries gives what they add to the sum.
-    """
-    least = [_threshold(differences[:, column]) for column in columns]
-    reached = np.zeros(len(columns), dtype=np.int64)
-    random = np.random.PCG64(seed)
-    for start in range(0, permutations, _BLOCK):
-        count = min(_BLOCK, permutations - start)
-        words = -(-count // 8)
-        sums, part = np.zeros((len(columns), count)), np.empty(count)
-        for first in range(0, len(differences), 8 * _GROUPS):
-            rows = differences[first : first + 8 * _GROUPS]
-            groups = -(-len(rows) // 8)
-            drawn = random.random_raw(groups * words).view(np.uint8).reshape(groups, 8 * words)[:, :count]
-            for at, column in enumerate(columns):
-                for table, signs in zip(_tables(rows[:, column]), drawn, strict=True):
-                    np.take(table, signs, out=part, mode="clip")
-                    sums[at] += part
-        reached += [np.count_nonzero(np.abs(row) >= bound) for row, bound in zip(sums, least, strict=True)]
-    return reached
-
-
-def _tables(values: Floats) -> Floats:
-    """What each group of 8 values adds to the sum, by the byte of its signs."""
-    padded = np.zeros((-(-len(values) // 8), 8))
-    padded.reshape(-1)[: len(values)] = values
-    tables = np.zeros((len(padded), 256))
-    for bit in range(8):
-        tables += padded[:, bit, None] * _SIGNS[bit]
-    return tables
 
 
 def t_test(differences: Floats) -> float | None:
