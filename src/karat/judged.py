@@ -284,6 +284,11 @@ def place_in_query(query: Ints) -> Ints:
     return np.arange(1, len(query) + 1) - np.repeat(starts, np.diff(np.r_[starts, len(query)]))
 
 
+def ranges(first: Ints, lengths: Ints) -> Ints:
+    """The integers of several ranges, one range after the other."""
+    return np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+
+
 def share(part: NDArray[np.generic], whole: NDArray[np.generic] | float) -> Floats:
     """part / whole, and 0 where whole is 0."""
     shares: Floats = np.zeros(np.shape(part))

@@ -365,6 +365,15 @@ def test_an_unjudged_document_at_several_ranks_is_an_error_that_names_it(
         bounds(scores, "RR")
 
 
+def test_the_run_is_read_once_to_find_repeats(tmp_path: Path) -> None:
+    run = tmp_path / "run.trec"
+    run.write_text("q Q0 x 1 3 t\nq Q0 A 2 2 t\n")
+    scores = evaluate({"q": {"a": 1}}, run, "RR", match="id(normalize=case)")
+    assert bounds(scores, "RR").per_query == {"q": (0.5, 1.0)}
+    run.unlink()
+    assert bounds(scores, "P@1").per_query == {"q": (0.0, 1.0)}
+
+
 def test_chunks_of_a_judged_document_may_also_match_an_unjudged_one() -> None:
     scores = evaluate({"q": {"a": 1, "a::b": -1}}, {"q": ["x", "a::b::1", "a::b::2"]}, "RR", match="prefix")
     assert bounds(scores, "RR").per_query == {"q": (0.5, 1.0)}

@@ -179,7 +179,7 @@ def _max_grade(judged: Judged, given: float | None) -> float:
 def _check_repeats(evidence: Evidence) -> None:
     """Reject unjudged documents at several ranks: the gradings that give the lowest and highest value are unknown."""
     judged, truth = evidence.judged, evidence.truth
-    found = evidence.repeated_unjudged()
+    found = evidence.repeated_unjudged
     if found is None:
         # Several chunks may match one gold that is in the pool but unjudged.
         unknown = judged.hit_grade < 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ class Evidence:
         same = measure.definition.graded or not isinstance(self.truth.scores, np.ndarray)
         return self.judged if same else self.judged.regraded(self.truth.grades)
 
+    @cached_property
     def repeated_unjudged(self) -> tuple[str, str] | None:
         """A query with an unjudged document at several of its ranks, and that document; None if there is none."""
         folds = bool(self.match.key.folds)

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from karat.judged import Bools, Floats, Ints, Judged
+from karat.judged import Bools, Floats, Ints, Judged, ranges
 from karat.measures.unjudged import Gradings
 from karat.registry import Measure
 from karat.registry.measure import Function
@@ -76,18 +77,18 @@ def _blocks(depth: Ints, queries: Ints) -> Iterator[Ints]:
 class _Block:
     """Some queries: a row for each hit of a judged document and for each unjudged rank, in rank order.
 
-    Documents with a negative grade (in the pool, but not judged) count as unjudged. `new` numbers the unjudged ranks of
-    a query from the top and is -1 in rows of judged documents; `gold` is the number of the judged document in its
-    query. `grades` are those of the judged documents, best first, as in the ideal ranking. `unjudged` marks the
-    unjudged ranks: a row per query, a column per rank.
+    Documents with a negative grade (in the pool, but not judged) count as unjudged. `number` counts the unjudged ranks
+    of a query from the top; in rows of judged documents, it is the number of the judged document. `grades` are those of
+    the judged documents, best first, as in the ideal ranking. `unjudged` marks the unjudged ranks: a row per query, a
+    column per rank.
     """
 
     queries: tuple[str, ...]
     retrieved: Ints
     unjudged: Bools
     rank: Ints
-    new: Ints
-    gold: Ints
+    is_new: Bools
+    number: Ints
     offsets: Ints
     grades: Floats
     grade_offsets: Ints
@@ -97,7 +98,7 @@ class _Block:
     def of(cls, judged: Judged, queries: Ints, max_grade: float) -> _Block:
         """These queries of a Judged."""
         golds = np.diff(judged.gold_offsets)[queries]
-        grade = judged.gold_grade[_ranges(judged.gold_offsets[queries], golds)]
+        grade = judged.gold_grade[ranges(judged.gold_offsets[queries], golds)]
         owner = np.repeat(np.arange(len(queries)), golds)
         order = np.lexsort((-grade, owner))
         place = np.empty(len(order), np.int64)
@@ -106,7 +107,7 @@ class _Block:
 
         first = np.searchsorted(judged.hit_query, queries)
         hits = np.searchsorted(judged.hit_query, queries, "right") - first
-        hit = _ranges(first, hits)
+        hit = ranges(first, hits)
         owner = np.repeat(np.arange(len(queries)), hits)[judged.hit_grade[hit] >= 0]
         hit = hit[judged.hit_grade[hit] >= 0]
         gold = place[judged.hit_gold[hit] - (judged.gold_offsets[queries] - (np.cumsum(golds) - golds))[owner]]
@@ -118,16 +119,15 @@ class _Block:
         times += unjudged
         cell = np.repeat(np.arange(times.size), times.ravel())
         is_new = unjudged.ravel()[cell]
-        number = (np.cumsum(unjudged, axis=1) - 1).ravel()
-        of_row = np.zeros(len(cell), np.int64)
-        of_row[~is_new] = gold
+        number = (np.cumsum(unjudged, axis=1) - 1).ravel()[cell]
+        number[~is_new] = gold
         return cls(
             queries=tuple(judged.queries[query] for query in queries.tolist()),
             retrieved=retrieved,
             unjudged=unjudged,
             rank=cell % shape[1] + 1,
-            new=np.where(is_new, number[cell], -1),
-            gold=of_row,
+            is_new=is_new,
+            number=number,
             offsets=np.r_[0, np.cumsum(times.sum(axis=1))],
             grades=grade[order][grade[order] >= 0],
             grade_offsets=np.r_[0, np.cumsum(known_golds)],
@@ -139,28 +139,53 @@ class _Block:
 
         Documents that are made relevant become new golds, before the other golds.
         """
-        rows = np.diff(self.offsets)[query]
-        row = _ranges(self.offsets[query], rows)
-        grading = np.repeat(np.arange(len(query)), rows)
-        new = self.new[row]
-        kept = (new < 0) | ((new >= start[grading]) & (new < stop[grading]))
-        row, grading, new = row[kept], grading[kept], new[kept]
-        relevant = stop - start
+        row, rows = self._rows(query, start, stop)
         golds = np.diff(self.grade_offsets)[query]
-        offsets = np.r_[0, np.cumsum(relevant + golds)]
+        offsets = np.r_[0, np.cumsum(stop - start + golds)]
         grades = np.full(offsets[-1], self.max_grade)
-        grades[_ranges(offsets[:-1] + relevant, golds)] = self.grades[_ranges(self.grade_offsets[query], golds)]
-        gold = np.where(new < 0, relevant[grading] + self.gold[row], new - start[grading])
+        grades[ranges(offsets[1:] - golds, golds)] = self.grades[ranges(self.grade_offsets[query], golds)]
+        grading = np.repeat(np.arange(len(query)), rows)
+        gold = self.number[row] + np.repeat(offsets[:-1] - start, rows)
+        known = np.flatnonzero(~self.is_new[row])
+        gold[known] += stop[grading[known]]
         return Judged.from_hits(
             queries=tuple(self.queries[at] for at in query.tolist()),
             in_run=np.ones(len(query), bool),
             retrieved=self.retrieved[query],
             hit_query=grading,
             hit_rank=self.rank[row],
-            hit_gold=offsets[grading] + gold,
+            hit_gold=gold,
             gold_grade=grades,
             gold_offsets=offsets,
         )
+
+    def _rows(self, query: Ints, start: Ints, stop: Ints) -> tuple[Ints, Ints]:
+        """The rows of gradings, and how many each has.
+
+        They are all rows from the first to the last unjudged document that is relevant, and those of judged documents
+        above and below.
+        """
+        first_new = np.r_[0, np.cumsum(self.unjudged.sum(axis=1))]
+        first_known = self.offsets - first_new
+        top = self.offsets[query]
+        start, stop = np.where(start < stop, (start, stop), 0)
+        begin = np.where(start < stop, self._new[np.minimum(first_new[query] + start, first_new[-1] - 1)], top)
+        end = np.where(start < stop, self._new[first_new[query] + stop - 1] + 1, top)
+        below = first_known[query] + (end - top - stop)
+        first = np.stack([first_known[query], first_known[-1] + begin, below], axis=1)
+        lengths = np.stack([begin - top - start, end - begin, first_known[query + 1] - below], axis=1)
+        row = self._known_then_all[ranges(first.ravel(), lengths.ravel())]
+        return row, lengths.sum(axis=1)
+
+    @cached_property
+    def _new(self) -> Ints:
+        """The rows of unjudged documents."""
+        return np.flatnonzero(self.is_new)
+
+    @cached_property
+    def _known_then_all(self) -> Ints:
+        """The rows of judged documents, then all rows."""
+        return np.concatenate([np.flatnonzero(~self.is_new), np.arange(len(self.is_new))])
 
 
 class _Search:
@@ -197,8 +222,8 @@ class _Search:
         for some in _slices(self.sizes * (topmost + lowest)):
             query = np.arange(some.start, some.stop)
             above, below = np.repeat(query, topmost[some]), np.repeat(query, lowest[some])
-            stop = _ranges(np.ones_like(query), topmost[some])
-            start = _ranges(np.zeros_like(query), lowest[some])
+            stop = ranges(np.ones_like(query), topmost[some])
+            start = ranges(np.zeros_like(query), lowest[some])
             self._compute(above, np.zeros_like(above), stop)
             self._compute(below, start, self.unjudged[below])
             self.report(some.stop)
@@ -253,8 +278,3 @@ def _slices(sizes: Ints) -> Iterator[slice]:
         stop = max(start + 1, stop)
         yield slice(start, stop)
         start = stop
-
-
-def _ranges(first: Ints, lengths: Ints) -> Ints:
-    """The integers of several ranges, one after the other."""
-    return np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())

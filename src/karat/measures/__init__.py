@@ -4,7 +4,8 @@
 """
 
 # ruff: isort: skip_file
-from karat.measures.precision import IPrec, P, Rprec, relative_P
+from karat.measures.precision import P, Rprec, relative_P
+from karat.measures.interpolation import IPrec
 from karat.measures.recall import F, R, RecallAll, Success
 from karat.measures.average import AP, GMAP, Bpref, infAP
 from karat.measures.gain import DCG, nDCG
