@@ -19,11 +19,19 @@ _HOSTILE = r"""
     "|'|,|;|:|{|}|[|]|#|=|\|@|(|)|/*|<!--|%|🏆|é|日本|ﬁ|&amp;|=1+1|@import|::error::|##[error]|$(x)|../..|-|--help
 """.strip()
 TOKENS = [each for line in _HOSTILE.splitlines() for each in line.strip().split("|")]
+# Numbers and brackets that are valid, but larger and deeper than anybody expects.
+_HUGE = [
+    "9" * 5000,
+    "[" * 900 + "]" * 900,
+    "[" * 100_000 + "]" * 100_000,
+    '{"a":' * 5000 + "1" + "}" * 5000,
+    "AP(" + "," * 5000,
+]
 _RAW = [
     b"\x00", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\r\n", b"\n", b"\n\n",
     b"\x0b", b"\x0c", b"\x1a", b"\x1b[2J", b"\x7f", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xae", b"\t", b" ",
     b"PK\x03\x04", b"\x1f\x8b", b"PAR1",
-    b"# comment\n", b"[" * 2000, b"9" * 5000, b"a" * 70_000, b"{\"a\":" * 1500,
+    b"# comment\n", b"[" * 100_000, b"9" * 5000, b"a" * 70_000, b"{\"a\":" * 1500,
 ]  # fmt: skip
 
 
@@ -93,7 +101,7 @@ def change_tokens(content: bytes, random: Random) -> bytes:
     at, other = random.randrange(len(tokens)), random.randrange(len(tokens))
     action = random.random()
     if action < 0.6:
-        tokens[at] = random.choice(TOKENS)
+        tokens[at] = random.choice(TOKENS if random.random() < 0.95 else _HUGE)
     elif action < 0.7:
         del tokens[at]
     elif action < 0.8:
