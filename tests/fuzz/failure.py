@@ -39,10 +39,8 @@ def wrong_exception(error: BaseException) -> str | None:
         return None
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if frame.filename.startswith(_SOURCE)]
-    if isinstance(error, TypeError) and (not inside or _raises(frames[-1])):
+    if not inside or (isinstance(error, TypeError) and _raises(frames[-1])):
         return None
-    if not inside:
-        return f"{type(error).__name__} outside karat"
     name = inside[-1].filename.removeprefix(_SOURCE).lstrip("/")
     return f"{type(error).__name__} at {name}:{inside[-1].lineno}"
 
