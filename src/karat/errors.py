@@ -15,6 +15,8 @@ UNPRINTABLE = re.compile(
 # `##vso[`, TeamCity `##teamcity[`.
 _COMMAND = re.compile(r"((?:^|[\r\n])\s*:)(?=:)|(##)(?=\[|vso\[|teamcity\[)")
 _MAX_LENGTH = 1000  # of each part of a message
+# Longer names are not compared with others to find out what was meant: that would take too long.
+_LONGEST_TYPO = 200
 
 
 class KaratError(ValueError):
@@ -61,8 +63,10 @@ def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
     from difflib import get_close_matches
 
     by_folded: dict[str, str] = {}
+    if len(name) > _LONGEST_TYPO:
+        return []
     for candidate in known:
-        if candidate != name:
+        if candidate != name and len(candidate) <= _LONGEST_TYPO:
             by_folded.setdefault(candidate.casefold(), candidate)
     close = get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
     return [by_folded[folded] for folded in close]

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from karat import KaratError
 from karat.errors import nearest
-from karat.measures import AP, Measure, definitions, nDCG, parse
+from karat.gating.rules import Rule
+from karat.matching import matcher_of
+from karat.measures import AP, Measure, definitions, meanings, nDCG, parse
 from karat.registry.names import ParsedName, parse_name, split_names
 from karat.registry.parameters import Parameter
 from karat.registry.selection import select_measures
@@ -204,3 +206,74 @@ def test_a_hint_never_proposes_the_name_that_was_refused() -> None:
 def test_similar_names_are_found_ignoring_case() -> None:
     assert nearest("NDGC", ["nDCG", "AP", "Bpref"]) == ["nDCG"]
     assert nearest("zzz", ["nDCG", "AP"]) == []
+
+
+LONG = {
+    "commas": "AP(" + 20_000 * ",",
+    "closed": "AP(" + 20_000 * "," + ")",
+    "parameters": f"AP({', '.join(f'a{at}=1' for at in range(20_000))})",
+    "braces": "nDCG(gains=" + 20_000 * "{" + ")",
+    "mapping": f"nDCG(gains={{{','.join(f'{at}:1' for at in range(20_000))}}})",
+    "quotes": "AP(rel=" + 10_000 * "'\"" + ")",
+    "parentheses": "AP" + 100_000 * "(" + 100_000 * ")",
+    "spaces": "AP" + 20_000 * " " + "x",
+    "levels": "map" + 20_000 * "-l1",
+    "digits": "AP@" + 20_000 * "9",
+    "number": "P_" + 20_000 * "1" + "x",
+    "suffixes": "P" + 20_000 * "_at_5",
+    "name": 1_000_000 * "x",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_name_that_is_too_long_is_an_error_that_shows_its_beginning(text: str) -> None:
+    with pytest.raises(KaratError, match="a name has at most 1,000, parameters included") as caught:
+        parse(text)
+    assert len(str(caught.value)) < 200
+    assert meanings(text) == []
+    with pytest.raises(KaratError):
+        select_measures(text)
+    with pytest.raises(KaratError, match="at most 1,000"):
+        matcher_of(text)
+    # In a file, it may be the name of a column that another tool wrote.
+    assert Rule("min", text, 0.5).measure == text
+
+
+def test_a_measure_whose_name_would_be_too_long_to_parse_is_an_error() -> None:
+    gains = {grade: grade + 1 for grade in range(1_000)}
+    with pytest.raises(KaratError, match=r"'nDCG\(gains=.* has 7,796 characters: a name has at most 1,000"):
+        nDCG(gains=gains)
+
+
+def test_a_list_of_many_names_is_not_too_long() -> None:
+    names = [f"P@{cutoff}" for cutoff in range(1, 500)]
+    assert list(map(str, select_measures(",".join(names)))) == names
+
+
+def test_of_several_suffixes_for_the_relevant_grade_the_last_one_counts() -> None:
+    assert parse("map@100-l1-l3-l2") == AP(rel=2) @ 100
+    assert parse("map" + 300 * "-l2") == AP(rel=2)
+
+
+@given(st.lists(st.text("ab=:.,{}'\"", min_size=1, max_size=5), min_size=1, max_size=4))
+def test_only_commas_outside_of_quotes_and_braces_separate_parameters(values: list[str]) -> None:
+    quoted = [f"'{value}'" if "'" not in value else f'"{value}"' for value in values if not {"'", '"'} <= set(value)]
+    inside = ", ".join(f"p{at}={value}" for at, value in enumerate(quoted))
+    expected = {f"p{at}": value[1:-1] for at, value in enumerate(quoted)}
+    assert parse_name(f"AP({inside})").parameters == expected
+    assert parse_name("AP(gains={1:2,3:4}, rel={5,6})").parameters == {"gains": "{1:2,3:4}", "rel": "{5,6}"}
+    assert parse_name("AP(gains={1, rel=2}, k=}3)").parameters == {"gains": "{1, rel=2}", "k": "}3"}
+
+
+@pytest.mark.parametrize(
+    "name", ["AP\0", "AP\ud800", "\u202eAP@10", "P@1e999", "AP@" + 900 * "9", "ERR(max_grade=1e400)"]
+)
+def test_names_with_hostile_characters_and_numbers_are_errors(name: str) -> None:
+    with pytest.raises(KaratError) as caught:
+        parse(name)
+    str(caught.value).encode()
+
+
+def test_very_long_names_have_no_suggestions() -> None:
+    assert nearest(1_000_000 * "x", ["AP", 999_999 * "x"]) == []
+    assert nearest("nDGC", ["nDCG", 1_000_000 * "x"]) == ["nDCG"]

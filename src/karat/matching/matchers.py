@@ -19,7 +19,7 @@ from karat.matching.containment import ContainmentComparer
 from karat.matching.coverage import OverlapComparer, coverage
 from karat.matching.function import Function, FunctionComparer, name_of
 from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage
-from karat.registry.names import format_name, format_value, parse_name, unquote
+from karat.registry.names import check_length, format_name, format_value, parse_name, unquote
 from karat.registry.parameters import Help, Parameter
 
 
@@ -301,7 +301,8 @@ def matcher_of(match: Match) -> Matcher:
 
 def _parse(text: str) -> Matcher:
     # The name of a field may contain nearly any character, so only the parameters after it are parsed.
-    shape = re.fullmatch(r"""\s*("[^"]*"|'[^']*'|[^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)?""", text, re.DOTALL)
+    check_length(text)
+    shape = re.fullmatch(r"""("[^"]*"|'[^']*'|[^(]*?)\s*(\(.*\)\s*(?:@[^)]*)?)?""", text.strip(), re.DOTALL)
     name, parameters = shape.groups() if shape else (text, None)
     name = unquote(name)
     if parameters is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, plural, require, shown
-from karat.registry.names import Value, format_name
+from karat.registry.names import Value, check_length, format_name
 from karat.registry.parameters import JUDGED_ONLY, REQUIRED, Parameter
 
 if TYPE_CHECKING:
@@ -203,4 +203,6 @@ def build_measure(definition: Definition, settings: Mapping[str, object]) -> Mea
         (key, values[key]) for key, parameter in definition.parameters.items()
         if key in values and values[key] != parameter.default
     )  # fmt: skip
-    return Measure(definition.name, ordered, definition=definition)
+    measure = Measure(definition.name, ordered, definition=definition)
+    check_length(str(measure))
+    return measure

@@ -12,18 +12,23 @@ Pairs = tuple[tuple[float, float], ...]
 """A mapping of numbers to numbers as a parameter has it: sorted, without numbers that map to themselves."""
 Value = str | int | float | bool | Pairs | None
 
+LONGEST_NAME = 1_000
+"""The most characters that a name may have, parameters included."""
+
+# Quantifiers that never give back (`++`) keep the time proportional to the length.
 _SHAPE = re.compile(
-    r"\s*(?P<name>[^\s()@,=]+)\s*"
-    r"""(?:\((?P<parameters>(?:[^()'"]|'[^']*'|"[^"]*")*)\))?\s*"""
-    r"(?:@\s*(?P<cutoff>[^\s()@,=]+))?\s*"
+    r"\s*+(?P<name>[^\s()@,=]++)\s*+"
+    r"""(?:\((?P<parameters>(?:[^()'"]++|'[^']*+'|"[^"]*+")*+)\))?+\s*+"""
+    r"(?:@\s*+(?P<cutoff>[^\s()@,=]++))?+\s*+"
 )
-_COMMA = re.compile(r""",(?=(?:[^'"{}]|'[^']*'|"[^"]*"|\{[^{}]*\})*$)""")
+# What is between commas outside of quotes and braces.
+_PARAMETER = re.compile(r"""(?:^|,)((?:[^,'"{}]++|'[^']*+'|"[^"]*+"|\{[^{}]*+\}|[{}])*+)""")
 _NAME = re.compile(
     r"""[^\s,(@]+(?:\s*\((?:[^)'"]|'[^']*'|"[^"]*"|['"])*\)?)?"""
     r"(?:\s*@\s*[^\s,]*)?[^\s,]*|[^\s,]+"
 )
 _SPECIAL = re.compile(r"[\s(){},=@'\"]")
-NUMBER = r"\d*\.?\d+"
+NUMBER = r"(?:\d*+\.)?+\d+"
 # What a list of cut-offs has in common, before its first number: `nDCG@`, `AP(rel=2)@`, `P_`, `rbp.`, `ndcg_at_`.
 _BEFORE_NUMBER = re.compile(rf"(.*@|[^()@]+?[_.]){NUMBER}", re.DOTALL)
 _HINT = "A measure is written name(parameter=value)@cutoff, for example nDCG@10 or AP(rel=2)@100."
@@ -43,12 +48,13 @@ def parse_name(text: str) -> ParsedName:
     >>> parse_name("nDCG(gain=exp, discount='jk')@10")
     ParsedName(name='nDCG', parameters={'gain': 'exp', 'discount': 'jk'}, cutoff='10')
     """
+    check_length(text)
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise KaratError(f"{shown(text)} is not a valid measure name", hint=_HINT)
     parameters: dict[str, str] = {}
     inside = shape["parameters"]
-    for part in _COMMA.split(inside) if inside and inside.strip() else []:
+    for part in _PARAMETER.findall(inside) if inside and inside.strip() else []:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         value = unquote(value)
         require(
@@ -57,6 +63,14 @@ def parse_name(text: str) -> ParsedName:
         require(name not in parameters, f"{shown(text)} sets {name} twice", _HINT)
         parameters[name] = value
     return ParsedName(shape["name"], parameters, shape["cutoff"])
+
+
+def check_length(text: str) -> None:
+    """Refuse a name that is too long to be one: names may come from files, and are compared and printed."""
+    require(
+        len(text) <= LONGEST_NAME,
+        f"{shown(text)} has {len(text):,} characters: a name has at most {LONGEST_NAME:,}, parameters included",
+    )
 
 
 def format_name(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = None) -> str:
@@ -95,7 +109,8 @@ def split_names(text: str) -> list[str]:
     """
     names: list[str] = []
     for name in _NAME.findall(text):
-        before = _BEFORE_NUMBER.fullmatch(names[-1]) if names and re.fullmatch(NUMBER, name) else None
+        is_number = names and len(names[-1]) <= LONGEST_NAME and re.fullmatch(NUMBER, name)
+        before = _BEFORE_NUMBER.fullmatch(names[-1]) if is_number else None
         names.append(f"{before[1]}{name}" if before else name)
     return names
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypedDict, Unpack, overload
 from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.registry.measure import Combine, Definition, Effect, Function, Measure, Takes, build_measure
-from karat.registry.names import NUMBER, Value, parse_name
+from karat.registry.names import LONGEST_NAME, NUMBER, Value, check_length, parse_name
 from karat.registry.parameters import JUDGED_ONLY, REQUIRED, parameters_of
 from karat.registry.peers import NAMES_OF_SEVERAL, expand_names, not_in_karat
 
@@ -20,6 +20,7 @@ _definitions: dict[str, Definition] = {}
 # Some names mean different measures for documents and for answers: F1 is F or TokenF1.
 Subject = Literal["documents", "answers"]
 _aliases: dict[Subject, dict[str, tuple[str, Mapping[str, str]]]] = {"documents": {}, "answers": {}}
+_LEVEL = re.compile(r"(.+)-l(\d+)")
 
 
 class Metadata(TypedDict, total=False):
@@ -125,7 +126,7 @@ def parse(text: str, subject: Subject = "documents") -> Measure:
 
 def several_measures(text: str) -> list[str]:
     """The names of the measures, if a text stands for several: `nDCG@1,5`, `ndcg_cut`; otherwise none."""
-    names = expand_names(text)
+    names = expand_names(text) if len(text) <= LONGEST_NAME else []
     return names if len(names) > 1 and all(map(meanings, names)) else []
 
 
@@ -154,11 +155,16 @@ def _known_meanings(text: str) -> tuple[Measure, ...]:
 
 def _parse(text: str, subject: Subject) -> Measure | None:
     """The measure with this name, with its parameters set; None if there is none."""
-    # ranx writes the lowest relevant grade as a suffix: map@100-l2.
-    level = re.fullmatch(r"(.+)-l(\d+)", text.strip())
-    if level and text.strip() not in _definitions:
-        measure = _parse(level[1], subject)
-        return None if measure is None else measure(rel=level[2])
+    check_length(text)
+    # ranx writes the lowest relevant grade as a suffix: map@100-l2. Of several, the last one counts.
+    rel: str | None = None
+    while (level := _LEVEL.fullmatch(text.strip())) and text.strip() not in _definitions:
+        text, rel = level[1], rel or level[2]
+    measure = _parse_without_level(text, subject)
+    return measure if measure is None or rel is None else measure(rel=rel)
+
+
+def _parse_without_level(text: str, subject: Subject) -> Measure | None:
     name, given, cutoff = parse_name(text)
     found = _find(name, cutoff, subject)
     if found is None:

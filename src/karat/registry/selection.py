@@ -32,13 +32,13 @@ def select_measures(
 
     `subjects` lists what there is to evaluate: documents, answers, or both.
     """
-    selected: dict[Measure, tuple[str, ...]] = {}
-    for named in listed_measures(measures):
+    selected: dict[Measure, dict[str, None]] = {}
+    for named in dict.fromkeys(listed_measures(measures)):
         measure = _select(named, rel, subjects)
-        selected[measure] = tuple(dict.fromkeys((*selected.get(measure, ()), str(named))))
+        selected.setdefault(measure, {})[str(named)] = None
     example = DEFAULT_ANSWER_MEASURES[1] if subjects == ("answers",) else DEFAULT_MEASURES[0]
     require(selected, "no measures were given", f"Name at least one, for example {example}.")
-    return selected
+    return {measure: tuple(names) for measure, names in selected.items()}
 
 
 def asked_names(selection: Selection) -> dict[str, str]:
