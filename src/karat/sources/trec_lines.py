@@ -44,19 +44,31 @@ def parse_lines(block: Block, layout: Layout) -> tuple[list[str], list[str], lis
         tokens = line.split()
         if not tokens or tokens[0].startswith(b"#"):
             continue
-        where = partial(block.where, number)
-        if b"\0" in line:
-            raise KaratError(
-                "the line contains a NUL byte",
-                where=where(),
-                hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
-            )
-        if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-            raise _not_trec(block, layout) or _wrong_column_count(tokens, layout, where())
-        queries.append(_text(tokens[0], where))
-        docs.append(_text(tokens[2], where))
-        values.append(_number(tokens[at], layout, block, where))
+        try:
+            query, doc, value = tokens[0].decode(), tokens[2].decode(), float(tokens[at])
+        except (IndexError, ValueError):
+            value = math.nan
+        if len(tokens) != wanted or not math.isfinite(value) or b"_" in tokens[at] or b"\0" in line:
+            query, doc, value = _parse_unusual(line, layout, block, partial(block.where, number))
+        queries.append(query)
+        docs.append(doc)
+        values.append(value)
     return queries, docs, values
+
+
+def _parse_unusual(line: bytes, layout: Layout, block: Block, where: Callable[[], str]) -> tuple[str, str, float]:
+    """The query, document and number of a line that may be invalid."""
+    tokens, wanted = line.split(), len(layout.columns)
+    if b"\0" in line:
+        raise KaratError(
+            "the line contains a NUL byte",
+            where=where(),
+            hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
+        )
+    if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
+        raise _not_trec(block, layout) or _wrong_column_count(tokens, layout, where())
+    number = tokens[layout.columns.index(layout.number)]
+    return _text(tokens[0], where), _text(tokens[2], where), _number(number, layout, block, where)
 
 
 def _text(token: bytes, where: Callable[[], str]) -> str:
