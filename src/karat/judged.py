@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Number = TypeVar("Number", np.int64, np.float64)
 Credit = Literal["gold", "rank"]
 
 
@@ -102,7 +103,7 @@ class Judged:
             wanted &= self.hit_rank <= k
         if self._one_to_one:
             return self._per_query(self.hit_query[wanted])
-        return self._per_query(self.gold_query[np.unique(self.hit_gold[wanted])])
+        return self._per_query(self.gold_query[distinct(self.hit_gold[wanted])])
 
     def depth(self, k: int | None) -> Ints:
         """How many documents were retrieved in the top k."""
@@ -138,7 +139,7 @@ class Judged:
         query, grade = self.gold_query, self.gold_grade
         if ((grade[1:] > grade[:-1]) & (query[1:] == query[:-1])).any():
             # Only the grades of a query are sorted, so one sort of numbers that combine both is enough.
-            grades = np.unique(grade)[::-1]
+            grades = distinct(grade)[::-1]
             keys = query * len(grades)
             keys += np.searchsorted(-grades, -grade)
             keys.sort()
@@ -276,6 +277,14 @@ def _are_sorted(query: Ints, rank: Ints, gold: Ints) -> bool:
     ascending |= same_query & (rank[1:] > rank[:-1])
     ascending |= same_rank & (gold[1:] >= gold[:-1])
     return bool(ascending.all())
+
+
+def distinct(values: NDArray[Number]) -> NDArray[Number]:
+    """The distinct values in ascending order: np.unique, which would load numpy.ma."""
+    ascending: NDArray[Number] = np.sort(values)
+    is_first = np.ones(len(ascending), bool)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    return ascending[is_first]
 
 
 def place_in_query(query: Ints) -> Ints:

@@ -172,7 +172,7 @@ def test_ids_that_look_alike_are_different_ids(write: Write) -> None:
 
 
 def test_a_line_that_begins_with_a_hash_sign_is_a_comment_but_a_document_may_begin_with_it(write: Write) -> None:
-    assert read_truth(write("#q 0 a 1\nq 0 #a 1\n")).docs == ["#a"]
+    assert list(read_truth(write("#q 0 a 1\nq 0 #a 1\n")).docs) == ["#a"]
 
 
 @pytest.mark.parametrize("size", [1, 10, 64, 1 << 20])
