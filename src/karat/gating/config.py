@@ -32,6 +32,7 @@ _TEXTS = ("match", "baseline")
 _KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "lower-is-better", "field")
 _EXAMPLE = '"nDCG@10" = 0.6'
 _QUOTES_HINT = f"Put names that contain @, . or ( in quotes: {_EXAMPLE}."
+_LARGEST = 4 << 20  # bytes
 _START_HINT = f"Start with [gate.min] and a line such as {_EXAMPLE}."
 
 
@@ -89,7 +90,8 @@ def _parse(path: str) -> dict[str, Any]:
     """The content of a TOML file."""
     require(path, "the name of the configuration file is empty", "Name a karat.toml or pyproject.toml.")
     try:
-        raw = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            raw = file.read(_LARGEST + 1)
     except FileNotFoundError:
         raise KaratError("no such file", where=path) from None
     except IsADirectoryError:
@@ -99,6 +101,7 @@ def _parse(path: str) -> dict[str, Any]:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise KaratError(f"cannot be read: {reason}", where=path) from None
     check_is_text(raw[:PEEK], path, "TOML is read here")
+    require(len(raw) <= _LARGEST, f"the file is larger than {_LARGEST >> 20} MB", _START_HINT, where=path)
     if raw.lstrip()[:1] == b"{":
         raise KaratError("this file is JSON; TOML is read here", where=path, hint=_START_HINT)
     try:

@@ -2,6 +2,8 @@
 
 Gzip is recognized by its first bytes and decompressed while reading. A pipe is read into memory:
 a run whose lines are not grouped by query is read twice, and a pipe can be read only once.
+
+Limits keep memory bounded, whatever a file contains: a small gzip file can expand to any size.
 """
 
 from __future__ import annotations
@@ -14,15 +16,27 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import BytesIO
+from functools import partial
+from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from karat.errors import KaratError, did_you_mean
 from karat.file_kinds import PEEK, check_is_text
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 BLOCK_SIZE = 8 << 20
-LONGEST_LINE = 1 << 20
+MB, GB = 1 << 20, 1 << 30
+LONGEST_LINE = MB  # of a TREC file
+LONGEST_RECORD = 256 * MB  # a line of JSON lines
+LARGEST_QUERY = GB  # the lines of one query, which are in memory together
+LARGEST_DOCUMENT = GB  # a JSON or CSV file, which is in memory as a whole
+LARGEST_PIPE = 4 * GB
+# Text that was written for a purpose is compressed to a hundredth of its size at most.
+MOST_EXPANSION = 200
+_EXPANSION_CHECKED_FROM = 64 * MB
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
@@ -55,11 +69,13 @@ class TextFile:
         """The name of the file in messages."""
         return "standard input" if self.path == "-" else self.path
 
-    def blocks(self, progress: Progress | None = None) -> Iterator[Block]:
-        """The lines in blocks that end where the first column changes."""
+    def blocks(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Block]:
+        """The lines in blocks; with `whole_queries`, blocks end where the first column changes."""
+        last_end = _last_change if whole_queries else _last_line_end
         size = max(BLOCK_SIZE, len(BOM))
         with self._opened() as (stream, file, total):
-            rest, offset, more = b"", 0, True
+            rest: bytes | bytearray = b""
+            offset, more = 0, True
             while more:
                 buffer = bytearray(len(rest) + size)
                 buffer[: len(rest)] = rest
@@ -68,21 +84,29 @@ class TextFile:
                 more = read > 0
                 if offset == 0 and not rest and data.startswith(BOM):
                     data, offset = data[len(BOM) :], len(BOM)
-                end = _last_change(data) if more else len(data)
+                end = last_end(data) if more else len(data)
                 if end:
                     yield Block(memoryview(data)[:end], self, offset)
                 elif _lacks_line_end(data):
                     raise self._line_too_long(offset + len(data))
-                rest, offset = bytes(memoryview(data)[end:]), offset + end
+                elif len(data) > LARGEST_QUERY:
+                    raise self._query_too_large(offset)
+                rest, offset = bytes(memoryview(data)[end:]) if end else data, offset + end
                 # If a query is larger than a block, read in growing steps.
                 size = max(size, len(rest)) if not end else size
                 if progress:
                     progress(file.tell(), total)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each line, of any length, with its number from 1 and without trailing white space."""
+        """Each line with its number from 1 and without trailing white space."""
         with self._opened() as (stream, _, _):
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(iter(partial(stream.readline, LONGEST_RECORD + 1), b""), 1):
+                if len(line) > LONGEST_RECORD:
+                    raise KaratError(
+                        f"the line is longer than {_size(LONGEST_RECORD)}",
+                        where=f"{self.name}:{number}",
+                        hint="JSON lines have one object per line.",
+                    )
                 yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip()
 
     def first_byte(self) -> bytes:
@@ -101,12 +125,19 @@ class TextFile:
     def read_all(self) -> bytes:
         """The whole content, without a byte order mark."""
         with self._opened() as (stream, _, _):
-            return stream.read().removeprefix(BOM)
+            content = stream.read(LARGEST_DOCUMENT + 1)
+        if len(content) > LARGEST_DOCUMENT:
+            raise KaratError(
+                f"the file is larger than {_size(LARGEST_DOCUMENT)}, too large to be read as a whole",
+                where=self.name,
+                hint="Split it into several files.",
+            )
+        return content.removeprefix(BOM)
 
     def check(self) -> None:
         """Raise an error if gzip data is damaged. Called when a line is invalid, which may be only a consequence."""
-        with self._opened() as (stream, _, _):
-            while isinstance(stream, gzip.GzipFile) and stream.read(BLOCK_SIZE):
+        with self._opened() as (stream, file, _):
+            while stream is not file and stream.read(BLOCK_SIZE):
                 pass
 
     def lines_before(self, offset: int) -> int:
@@ -128,7 +159,7 @@ class TextFile:
                 file.seek(0)
                 compressed = file.read(len(_GZIP)) == _GZIP
                 file.seek(0)
-                stream: BinaryIO = gzip.GzipFile(fileobj=file) if compressed else file  # type: ignore[assignment]  # a BinaryIO
+                stream: BinaryIO = BufferedReader(_Decompressed(file, self.name)) if compressed else file
                 check_is_text(stream.read(PEEK), self.name)
                 stream.seek(0)
                 yield stream, file, total
@@ -160,8 +191,16 @@ class TextFile:
     def _read_pipe(self, pipe: BinaryIO) -> bytes:
         """The content of a pipe; stops with an error at a line that is too long for a TREC file."""
         blocks: list[bytes] = []
+        size = 0
         while block := pipe.read(BLOCK_SIZE):
             blocks.append(block)
+            size += len(block)
+            if size > LARGEST_PIPE:
+                raise KaratError(
+                    f"more than {_size(LARGEST_PIPE)} from a pipe, which is read into memory",
+                    where=self.name,
+                    hint="Write it to a file, and name the file.",
+                )
             if not blocks[0].startswith(_GZIP):
                 check_is_text(blocks[0][:PEEK], self.name)
             if _lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
@@ -171,10 +210,49 @@ class TextFile:
 
     def _line_too_long(self, offset: int) -> KaratError:
         return KaratError(
-            f"the line is longer than {LONGEST_LINE >> 20} MB",
+            f"the line is longer than {_size(LONGEST_LINE)}",
             where=f"{self.name}:{self.lines_before(offset) + 1}",
             hint="This is not a TREC file: its lines have only a few columns.",
         )
+
+    def _query_too_large(self, offset: int) -> KaratError:
+        return KaratError(
+            f"the lines of one query take more than {_size(LARGEST_QUERY)}",
+            where=f"{self.name}:{self.lines_before(offset) + 1}",
+            hint="Is the first column the query? The lines of a query are read into memory together.",
+        )
+
+
+class _Decompressed(RawIOBase):
+    """The content of a gzip file; an error if it is suspiciously larger than the file."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file, self._name = file, name
+        self._gzip = gzip.GzipFile(fileobj=file)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._gzip.seek(offset, whence)
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        size = self._gzip.readinto(buffer)
+        expanded = self._gzip.tell()
+        if expanded > _EXPANSION_CHECKED_FROM and expanded > MOST_EXPANSION * self._file.tell():
+            raise KaratError(
+                f"the gzip data expands to more than {MOST_EXPANSION} times its size",
+                where=self._name,
+                hint="The file is damaged, or made to fill the memory. If it is neither, decompress it first.",
+            )
+        return size
+
+
+def _size(limit: int) -> str:
+    return f"{limit // GB} GB" if limit >= GB else f"{limit // MB} MB"
 
 
 def _lacks_line_end(data: bytes | bytearray) -> bool:
@@ -190,7 +268,8 @@ def _may_have_long_lines(start: bytes) -> bool:
 def _last_change(data: bytearray) -> int:
     """The start of the last line whose first column differs from that of the line before it; 0 if there is none.
 
-    Steps back in growing steps to a line with another query, then bisects: logarithmic in the lines of a query.
+    Steps back in growing steps to a line with another query, then bisects: logarithmic in the lines of a query. Blank
+    lines and comments belong to no query: if there is nothing else, it is the start of the last line.
     """
     high = _line_start(data, data.rfind(b"\n"))
     query = _first_token(data, high)
@@ -201,7 +280,7 @@ def _last_change(data: bytearray) -> int:
             break
         step *= 2
     else:
-        return 0
+        return 0 if query and not query.startswith(b"#") else high
     while True:
         middle = _line_start(data, (low + high) // 2)
         if middle <= low:
@@ -212,6 +291,12 @@ def _last_change(data: bytearray) -> int:
             high = middle
         else:
             low = middle
+
+
+def _last_line_end(data: bytearray) -> int:
+    """The start of the line after the last line end; 0 if there is none."""
+    # A carriage return at the very end may be the first half of a line end.
+    return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
 
 
 def _line_start(data: bytearray, at: int) -> int:

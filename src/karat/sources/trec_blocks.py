@@ -6,7 +6,7 @@ first. If both fail, each line is parsed in Python.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -16,14 +16,16 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
+from karat.errors import KaratError
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
 from karat.sources.grouping import NumberedRows, join_rows, number_queries
 from karat.sources.text_file import BOM, Block, Progress, TextFile
 from karat.sources.threads import in_threads
-from karat.sources.trec_lines import Layout, empty_error, parse_lines
+from karat.sources.trec_lines import RUN, Layout, empty_error, parse_lines
 
 _PEEK = 4096  # bytes
+MOST_ROWS = 1 << 28
 
 
 class Columns(NamedTuple):
@@ -36,10 +38,25 @@ class Columns(NamedTuple):
 
 def read_all(source: TextFile, layout: Layout, progress: Progress | None = None) -> NumberedRows:
     """The rows of a whole file."""
-    rows = join_rows(in_threads(partial(_read_rows, block, layout) for block in source.blocks(progress)))
+    blocks = source.blocks(progress, whole_queries=False)
+    rows = join_rows(_limited(in_threads(partial(_read_rows, block, layout) for block in blocks), source, layout))
     if not rows.queries:
         raise empty_error(source, layout)
     return rows
+
+
+def _limited(parts: Iterator[NumberedRows], source: TextFile, layout: Layout) -> Iterator[NumberedRows]:
+    """The same parts; an error if they have too many rows."""
+    rows = 0
+    for part in parts:
+        rows += len(part.scores)
+        if rows > MOST_ROWS:
+            raise KaratError(
+                f"the {layout.kind} has more than {MOST_ROWS:,} lines, which are read into memory together",
+                where=source.name,
+                hint="Sort its lines by query." if layout is RUN else "Split it by query into several files.",
+            )
+        yield part
 
 
 def _read_rows(block: Block, layout: Layout) -> NumberedRows:
@@ -52,7 +69,7 @@ def read_block(block: Block, layout: Layout) -> Columns:
     separator = _single_separator(data)
     columns = _parse_with_arrow(data, separator, layout) if separator else None
     if columns is None and b"\0" not in (collapsed := _collapse_white_space(bytes(data))):
-        columns = _parse_with_arrow(collapsed, " ", layout)
+        columns = _parse_with_arrow(collapsed, " ", layout) if collapsed else _no_columns()
     if columns is None:
         queries, docs, numbers = parse_lines(block, layout)
         columns = Columns(text_column(queries), text_column(docs), np.asarray(numbers, np.float64))
@@ -72,14 +89,19 @@ def _single_separator(data: memoryview) -> str | None:
     return separator if np.count_nonzero(text == ord("\t")) + line_ends == np.count_nonzero(blank) else None
 
 
+def _no_columns() -> Columns:
+    return Columns(text_column([]), text_column([]), np.empty(0))
+
+
 def _collapse_white_space(data: bytes) -> bytes:
-    """The same lines without comments, with one space between columns."""
-    data = data.translate(_ONE_SPACE)
-    if b"#" in data:
-        data = re.sub(rb"(?m)^ *#[^\n]*\n?", b"", data)
-    text = np.frombuffer(data, np.uint8)
+    """The same lines without blank lines and comments, with one space between columns."""
+    if data.isspace():
+        return b""
+    text = np.frombuffer(data.translate(_ONE_SPACE), np.uint8)
     for is_extra in (_before_blank, _after_line_end):
         text = text[~is_extra(text)]
+    if b"#" in data:
+        text = text[~_in_comment(text)]
     return text.tobytes()
 
 
@@ -94,8 +116,13 @@ def _before_blank(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def _after_line_end(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
     before = np.append(np.uint8(ord("\n")), text[:-1])
-    extra: NDArray[np.bool_] = (text == ord(" ")) & (before == ord("\n"))
+    extra: NDArray[np.bool_] = ((text == ord(" ")) | (text == ord("\n"))) & (before == ord("\n"))
     return extra
+
+
+def _in_comment(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    starts = np.flatnonzero(np.append(np.uint8(ord("\n")), text[:-1]) == ord("\n"))
+    return np.repeat(text[starts] == ord("#"), np.diff(starts, append=len(text)))
 
 
 def _parse_with_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Columns | None:
