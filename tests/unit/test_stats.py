@@ -19,7 +19,7 @@ from karat.stats import (
     SystemPairs,
     bootstrap,
     bootstrap_means,
-    bootstrap_test,
+    bootstrap_tests,
     corrected,
     effect_size,
     power_of,
@@ -47,6 +47,10 @@ def sample_differences(n: int, mean: float = 0.05, seed: int = 7) -> Floats:
 
 def p_value(differences: Floats, permutations: int = 2000, seed: int = 1) -> float:
     return float(randomization([differences], permutations, seed).p[0])
+
+
+def bootstrap_test(differences: Floats, resamples: int = 10_000, seed: int = 1) -> float | None:
+    return bootstrap_tests([differences], resamples, seed)[0]
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -276,6 +280,16 @@ def test_the_bootstrap_test_follows_its_definition() -> None:
     assert bootstrap_test(differences, 400, 5) == (np.count_nonzero(np.abs(t) >= abs(observed)) + 1) / 401
 
 
+def test_the_bootstrap_p_does_not_depend_on_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [sample_differences(n, 0.03, n) for n in (12, 25, 25, 40, 25)] + [np.zeros(25), np.full(9, 0.25)]
+    together = bootstrap_tests(columns, 300)
+    assert together == [bootstrap_tests([column], 300)[0] for column in columns]
+    assert together[-2:] == [1.0, None]
+    monkeypatch.setattr(module, "_TESTS", 2)
+    monkeypatch.setattr(module, "_CELLS", 100)
+    assert bootstrap_tests(columns, 300) == together
+
+
 def test_the_bootstrap_test_of_many_queries_is_close_to_the_t_test() -> None:
     differences = np.random.default_rng(1).normal(0.03, 0.3, 300)
     assert bootstrap_test(differences) == pytest.approx(t_test(differences), abs=0.02)
@@ -286,6 +300,7 @@ def test_the_t_of_a_constant_resample_is_infinite_unless_its_mean_is_zero() -> N
     assert bootstrap_test(np.array([0.1, 0.9]), 4000) == pytest.approx(0.5, abs=0.04)
     # The observed t is 0, and every resample reaches it.
     assert bootstrap_test(np.array([-0.1, 0.0, 0.1]), 400) == 1.0
+    assert bootstrap_test(np.array([-0.3, 0.1, 0.2]), 400) == 1.0  # up to rounding
     # All 27 resamples of the centred values; the one of three zeros has t = 0, other constant ones have infinite t.
     drawn = np.array(list(product((-1, 0, 1), repeat=3)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -536,7 +551,7 @@ def test_the_effect_size_is_the_mean_over_the_standard_deviation() -> None:
 
 def test_statistics_that_do_not_need_scipy_do_not_import_it() -> None:
     code = (
-        "import sys, numpy, karat.stats as s; d = numpy.arange(9.0); s.randomization([d]); s.bootstrap_test(d);"
+        "import sys, numpy, karat.stats as s; d = numpy.arange(9.0); s.randomization([d]); s.bootstrap_tests([d]);"
         "s.corrected([0.1], 'holm'); s.smallest_difference(0.1, 50); s.queries_needed(0.1, 0.3);"
         "assert 'scipy' not in sys.modules; s.t_test(d); s.wilcoxon(numpy.arange(60.0));"
         "assert 'scipy.stats' not in sys.modules"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from karat.stats import (
     abc_interval,
     abc_interval_of_mean,
     bca_interval,
-    bootstrap_test,
+    bootstrap_tests,
     effect_size,
     randomization,
     rank_sum,
@@ -202,18 +202,12 @@ def p_values(pairs: Sequence[Pair], method: Method) -> list[PValue]:
         return _randomized(pairs, method)
     if method.test == "tukey":
         return [PValue(p) for p in _tukey(pairs, method)]
-    paired_tests: dict[str, Callable[[Floats], float | None]] = {
-        "t": t_test,
-        "wilcoxon": wilcoxon,
-        "bootstrap": lambda differences: bootstrap_test(differences, method.resamples, method.seed),
-    }
-    found = []
-    with progress_bar("comparisons") as progress:
-        for at, pair in enumerate(pairs):
-            found.append(PValue(paired_tests[method.test](pair.differences) if pair.n else None))
-            if progress is not None:
-                progress(at + 1, len(pairs))
-    return found
+    if method.test == "bootstrap":
+        columns = [pair.differences for pair in pairs]
+        with progress_bar("comparisons") as progress:
+            return [PValue(p) for p in bootstrap_tests(columns, method.resamples, method.seed, progress)]
+    paired_test = t_test if method.test == "t" else wilcoxon
+    return [PValue(paired_test(pair.differences) if pair.n else None) for pair in pairs]
 
 
 def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
@@ -241,10 +235,11 @@ def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
 def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
     """Tukey's randomized HSD: all systems are tested together, on the queries with a value in all of them."""
     found: dict[str, Floats] = {}
-    for values in dict.fromkeys(pair.values for pair in pairs):
-        if values.complete.any():
-            columns = np.column_stack(values.columns)[values.complete]
-            found[values.measure] = tukey(columns, method.permutations, method.seed)
+    with progress_bar("permutations") as progress:
+        for values in dict.fromkeys(pair.values for pair in pairs):
+            if values.complete.any():
+                columns = np.column_stack(values.columns)[values.complete]
+                found[values.measure] = tukey(columns, method.permutations, method.seed, progress)
     matrices = [found.get(pair.values.measure) for pair in pairs]
     return [
         None if matrix is None else float(matrix[pair.system, pair.baseline])

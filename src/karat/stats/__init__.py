@@ -18,7 +18,7 @@ from karat.stats.groups import weak_group
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
 from karat.stats.random_signs import MAX_EXACT, SystemPairs, randomization
 from karat.stats.signed_ranks import rank_sum, wilcoxon
-from karat.stats.significance import bootstrap_test, t_test, tukey
+from karat.stats.significance import bootstrap_tests, t_test, tukey
 
 __all__ = [
     "MAX_EXACT",
@@ -33,7 +33,7 @@ __all__ = [
     "abc_interval_of_mean",
     "bca_interval",
     "bootstrap_means",
-    "bootstrap_test",
+    "bootstrap_tests",
     "corrected",
     "effect_size",
     "power_of",

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import permutations as orders
 
 import numpy as np
 
 from karat.judged import Floats
-from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, bootstrap_means
+from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, Progress
 from karat.stats.power import spread_of
 
-# Sums of the randomized Tukey test at a time. For few systems, tables contain all orders of the scores of one query or
-# of a few queries, about a thousand entries.
+# Bootstrap tests that are computed together; it affects memory only.
+_TESTS = 128
+# Resampled values, and sums of the randomized Tukey test, at a time.
 _CELLS = 1 << 18
+# For few systems, tables of the Tukey test contain all orders of the scores of one query or of a few queries, about a
+# thousand entries.
 _FEW_SYSTEMS = 6
 _ENTRIES = 1 << 10
 
@@ -41,28 +45,59 @@ def _t(differences: Floats) -> float | None:
     return float(differences.mean()) / (spread / math.sqrt(n)) if spread else None
 
 
-def bootstrap_test(differences: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> float | None:
-    """The p-value of the studentized bootstrap test (Sakai 2006).
+def bootstrap_tests(
+    differences: Sequence[Floats], resamples: int = RESAMPLES, seed: int = SEED, progress: Progress | None = None
+) -> list[float | None]:
+    """The p-value of each list of differences by the studentized bootstrap test (Sakai 2006).
 
     The differences are centred and resampled; p = (b + 1) / (resamples + 1), where b is the number of resamples that
     reach the observed |t|. The t of a resample whose standard deviation is 0 is infinite, or 0 if its mean is 0. None
-    in the same cases as for the t-test; 1 if all differences are zero.
+    in the same cases as for the t-test; 1 if all differences, or their mean, are zero.
     """
-    t = _t(differences)
-    if not t:
-        return None if t is None else 1.0
-    centred = differences - differences.mean()
-    centred /= np.abs(centred).max()
-    mean, square = bootstrap_means(np.column_stack([centred, centred**2]), resamples, seed).T
-    variance = square - mean**2
-    constant = variance <= ROUNDING * square
-    resampled = np.abs(mean) / np.sqrt(np.where(constant, 1.0, variance) / (len(differences) - 1))
-    resampled[constant] = np.where(np.abs(mean[constant]) <= ROUNDING, 0.0, np.inf)
-    reached = np.count_nonzero(resampled >= abs(t) * (1 - ROUNDING))
-    return (reached + 1) / (resamples + 1)
+    ts = [_t(each) for each in differences]
+    found: list[float | None] = [None if t is None else 1.0 for t in ts]
+    by_length: dict[int, list[int]] = {}
+    for at, t in enumerate(ts):
+        # A mean of 0 up to rounding is reached by every resample.
+        if t and abs(differences[at].mean()) > ROUNDING * np.abs(differences[at]).max():
+            by_length.setdefault(len(differences[at]), []).append(at)
+    blocks = [tests[start : start + _TESTS] for tests in by_length.values() for start in range(0, len(tests), _TESTS)]
+    done = 0
+    for tests in blocks:
+        centred = np.column_stack([differences[at] - differences[at].mean() for at in tests])
+        centred /= np.abs(centred).max(axis=0)
+        means = _resampled_means(np.column_stack([centred, centred**2]), resamples, seed)
+        for at, mean, square in zip(tests, means[: len(tests)], means[len(tests) :], strict=True):
+            variance = square - mean**2
+            constant = variance <= ROUNDING * square
+            resampled = np.abs(mean) / np.sqrt(np.where(constant, 1.0, variance) / (len(centred) - 1))
+            resampled[constant] = np.where(np.abs(mean[constant]) <= ROUNDING, 0.0, np.inf)
+            reached = np.count_nonzero(resampled >= abs(ts[at] or 0.0) * (1 - ROUNDING))
+            found[at] = (reached + 1) / (resamples + 1)
+        done += len(tests)
+        if progress is not None:
+            progress(done, len(differences))
+    return found
 
 
-def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
+def _resampled_means(columns: Floats, resamples: int, seed: int) -> Floats:
+    """The means of `bootstrap_means`, columns by resamples, up to rounding: a matrix product, for many columns."""
+    n, width = columns.shape
+    random = np.random.default_rng(seed)
+    means = np.empty((width, resamples))
+    step = max(1, _CELLS // n)
+    for start in range(0, resamples, step):
+        count = min(step, resamples - start)
+        drawn = random.integers(0, n, (count, n), dtype=np.uint32).astype(np.int64)
+        drawn += n * np.arange(count)[:, None]
+        times = np.bincount(drawn.reshape(-1), minlength=count * n).reshape(count, n)
+        means[:, start : start + count] = (times.astype(np.float64) @ columns / n).T
+    return means
+
+
+def tukey(
+    values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED, progress: Progress | None = None
+) -> Floats:
     """The p-values of all pairs of systems by the randomized Tukey HSD test (Carterette 2012), as a matrix.
 
     A row is a query, a column a system. In each permutation the scores of every query are shuffled over the systems;
@@ -83,6 +118,8 @@ def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) ->
         count = min(step, permutations - start)
         ranges = np.sort(np.ptp(shuffled(changed, count, random), axis=0))
         reached += count - np.searchsorted(ranges, least)
+        if progress is not None:
+            progress(start + count, permutations)
     result: Floats = (reached + 1) / (permutations + 1)
     return result
 
