@@ -152,6 +152,16 @@ def test_bounds_are_those_of_all_topmost_and_all_lowest_documents_to_the_last_bi
     assert bounds(scores, measure).to_dict() == bounds(scores, replace(measure, definition=definition)).to_dict()
 
 
+@pytest.mark.parametrize("name", ["nDCG", "nDCG@30", "nDCG(ideal=retrieved)", "nDCG(discount=jk,rel=2)"])
+@pytest.mark.parametrize("scale", [1.0, 1e305])
+def test_bounds_are_exact_if_every_judged_document_has_another_grade(name: str, scale: float) -> None:
+    truth = {"q": {f"d{at}": scale * (at * 37 % 101) / 40 for at in range(0, 200, 2)}, "r": {"d5": scale, "u": scale}}
+    scores = evaluate(truth, {query: [f"d{at}" for at in range(180)] for query in truth}, "NumQ")
+    measure = parse(name)
+    definition = replace(measure.definition, estimate=None)
+    assert bounds(scores, measure).to_dict() == bounds(scores, replace(measure, definition=definition)).to_dict()
+
+
 def test_unjudged_documents_that_cannot_reach_the_threshold_change_nothing() -> None:
     scores = evaluate({"q": {"a": 1, "b": 0}}, {"q": ["x", "a", "y", "b"]}, "NumQ")
     for name in ("AP(rel=2)", "nDCG(rel=2)", "Rprec(rel=2)", "IPrec(rel=2)@0.5", "R(rel=2)@2"):

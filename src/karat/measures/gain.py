@@ -26,6 +26,8 @@ Gains = Annotated[
     Pairs, Help("the gain of each grade, as in {1:1,2:3}; the gain of a grade that is not listed is the grade")
 ]
 Floor = Annotated[float, Help("the lowest grade that has a gain; grades of 0 or less never do")]
+# With more different gains in a query than this, a Fourier transform is faster than a sum of rankings of equal gains.
+_MANY_GAINS = 64
 _DCG_EXP = {"dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")}}
 
 
@@ -111,11 +113,24 @@ def _ideal_gains(best: View, gains: Floats, new: float, added: Ints, k: int | No
     falls = gains - np.where(last, 0.0, np.r_[gains[1:], 0.0][: len(gains)])
     rows = np.flatnonzero(falls > 0)
     number = place_in_query(best.query[rows])
-    for each in range(1, int(number.max(initial=0)) + 1):
-        some = rows[number == each]
+    many = np.bincount(best.query[rows], minlength=best.n) > _MANY_GAINS
+    for query in np.flatnonzero(many).tolist():
+        mine = best.query == query
+        weights = np.r_[new - highest[query], falls[mine]] / new
+        total[query] = new * _weighted_sums(weights, sums)[added[query]]
+    for each in range(1, min(int(number.max(initial=0)), _MANY_GAINS) + 1):
+        some = rows[(number == each) & ~many[best.query[rows]]]
         query = best.query[some]
         total[query] += falls[some, None] * sums[added[query] + place[some, None]]
     return total
+
+
+def _weighted_sums(weights: Floats, sums: Floats) -> Floats:
+    """Σ weights[j] · sums[m + j] for each m. Its increase with m is computed by a fast Fourier transform."""
+    steps, size = np.diff(sums), len(sums) + len(weights)
+    increase = np.fft.irfft(np.fft.rfft(steps, size) * np.conj(np.fft.rfft(weights, size)), size)
+    totals: Floats = np.cumsum(np.r_[weights @ sums[: len(weights)], increase[: len(sums) - len(weights)]])
+    return totals
 
 
 @register(
