@@ -257,10 +257,16 @@ class View:
     def product_above(self, factors: Floats) -> Floats:
         """The product of the factors above each row, in its query.
 
-        Computed place by place, so that the value of a query never depends on other queries.
+        Computed in rank order, so that the value of a query never depends on other queries: for all queries at once,
+        place by place, or query by query if there are fewer queries than places.
         """
         place = self.place()
         product = np.ones(len(place))
+        starts = np.flatnonzero(place == 1)
+        if len(starts) < place.max(initial=1):
+            for start, stop in pairwise([*starts.tolist(), len(place)]):
+                product[start + 1 : stop] = np.multiply.accumulate(factors[start : stop - 1])
+            return product
         by_place = np.argsort(place, kind="stable")
         bounds = np.searchsorted(place[by_place], np.arange(2, place.max(initial=1) + 2))
         for start, stop in pairwise(bounds.tolist()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -17,7 +18,7 @@ from karat import KaratError
 from karat.matching.matchers import Same
 from karat.options import Ties
 from karat.ranking import RankingRules, judge
-from karat.ranking.ties import _FEW_STEPS
+from karat.ranking.ties import _DOCUMENTS_AT_ONCE, _FEW_STEPS
 from karat.sources import read_run, read_truth
 from tests.block_size import block_size
 
@@ -118,6 +119,34 @@ def long_lists(seed: int, levels: int, in_order: bool) -> tuple[Data, Data]:
             "none": 1.0
         }
     return truth, run
+
+
+@pytest.mark.parametrize("form", ["mapping", "table"])
+@pytest.mark.parametrize("in_a_tie", [2, 10, 1000, 10_000])
+@pytest.mark.parametrize("ties", TIES)
+def test_ranks_in_a_query_of_many_ties_agree_with_a_plain_sort(
+    tmp_path: Path, ties: Ties, in_a_tie: int, form: str
+) -> None:
+    chance = Random(in_a_tie)
+    names = [f"d{name}" for name in chance.sample(range(10_000), 2 * _DOCUMENTS_AT_ONCE + 7)]
+    scores = [float(at // in_a_tie) for at in range(len(names))]
+    chance.shuffle(scores)
+    run = {"other": {"d1": 1.0, "d2": 1.0}, "q": dict(zip(names, scores, strict=True))}
+    truth = {
+        "q": {doc: float(chance.choice([-1, 0, 1, 2])) for doc in chance.sample(names, len(names) // 2)},
+        "other": {"d1": 1.0},
+    }
+    assert found_ranks(truth, run, ties, form, tmp_path / "run") == obvious_ranks(truth, run, ties)
+
+
+def test_a_subclass_of_dict_is_read_by_its_items() -> None:
+    class Loud(dict[str, float]):
+        def __getitem__(self, doc: str) -> float:
+            raise AssertionError
+
+        get = __getitem__  # type: ignore[assignment]
+
+    assert karat.evaluate({"q": {"a": 1}}, {"q": Loud(a=1.0, b=2.0)}, "RR")["RR"] == 0.5
 
 
 @given(TRUTHS, RUNS)

@@ -16,7 +16,7 @@ from karat.judged import Judged
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher, Matcher
 from karat.ranking import RankingRules
-from karat.ranking.ties import Order
+from karat.ranking.ties import order_of_ties, stretches
 from karat.registry import Measure
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 
@@ -140,13 +140,12 @@ class Evidence:
         """Documents by descending score, with ties in the order of the evaluation."""
         grades: dict[str, float] = {}
         for hit in hits:
-            grade = float(self.truth.grades[hit.gold])
-            grades[docs[hit.rank - 1]] = max(grade, grades.get(docs[hit.rank - 1], grade))
-        order = Order(self.rules.ties, lambda _: grades)
-        tied: dict[float, list[str]] = {}
-        for doc in docs:
-            tied.setdefault(scores[doc], []).append(doc)
-        return [doc for score in sorted(tied, reverse=True) for doc in order.of(tied[score], 0)]
+            doc = docs[hit.rank - 1]
+            grades[doc] = max(float(self.truth.grades[hit.gold]), grades.get(doc, 0.0))
+        docs = sorted(docs, key=scores.__getitem__, reverse=True)
+        ties = stretches(np.array([scores[doc] for doc in docs]))
+        order = order_of_ties(docs, ties, np.array([grades.get(doc, 0.0) for doc in docs]), self.rules.ties)
+        return [docs[at] for at in order.tolist()]
 
 
 def _rows(batch: Batch, at: int) -> Iterator[tuple[str, float]]:

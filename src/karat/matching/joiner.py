@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,28 +43,26 @@ class Joiner:
         lists: Sequence[Sequence[Any]] = batch.documents if isinstance(self._match, FunctionMatcher) else batch.docs
         return self._find(lists, positions)
 
-    def find_in_mappings(self, batch: ScoredMappings, positions: Ints) -> tuple[Ints, list[str], Ints]:
-        """The hits: the query of the batch, the id of the retrieved document, and the judged document."""
+    def find_in_mappings(self, batch: ScoredMappings, positions: Ints) -> tuple[Ints, list[str], Ints, Floats]:
+        """The hits: the query of the batch, the id of the retrieved document, the judged document, and the score."""
         if not self._by_lookup:
             lists = list(map(list, batch.docs))
             segments, at, golds = self._find(self._folded(lists), positions)
-            return (
-                segments,
-                [lists[segment][position] for segment, position in zip(segments.tolist(), at.tolist(), strict=True)],
-                golds,
-            )
-        sizes: list[int] = []
-        names: list[str] = []
-        numbers: list[int] = []
-        for query, docs in zip(positions.tolist(), batch.docs, strict=True):
-            before = len(names)
-            of_query = self._truth.golds(query) if query >= 0 else range(0)
-            for gold, doc in zip(of_query, self._truth.docs[of_query.start : of_query.stop], strict=True):
-                if doc in docs:
-                    names.append(doc)
-                    numbers.append(gold)
-            sizes.append(len(names) - before)
-        return np.repeat(np.arange(len(sizes)), sizes), names, np.asarray(numbers, np.int64)
+            names = [lists[segment][place] for segment, place in zip(segments.tolist(), at.tolist(), strict=True)]
+            return segments, names, golds, batch.scores[batch.offsets[segments] + at]
+        segments = np.flatnonzero(positions >= 0)
+        starts, stops = self._truth.offsets[positions[segments]], self._truth.offsets[positions[segments] + 1]
+        sizes = stops - starts
+        not_there = repeat(math.nan)  # no score is NaN
+        found = (
+            map(batch.docs[segment].get, self._truth.docs[start:stop], not_there)
+            for segment, start, stop in zip(segments.tolist(), starts.tolist(), stops.tolist(), strict=True)
+        )
+        scores = np.fromiter(chain.from_iterable(found), np.float64, sizes.sum())
+        hits = np.flatnonzero(~np.isnan(scores))
+        golds = (np.arange(len(scores)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes))[hits]
+        names = list(map(self._truth.docs.__getitem__, golds.tolist()))
+        return np.repeat(segments, sizes)[hits], names, golds, scores[hits]
 
     def find_in_table(self, batch: ScoredRows, hashes: Hashes, positions: Ints) -> tuple[Ints, list[str], Ints]:
         """The hits: row, id of the retrieved document, and judged document; `hashes` has one hash per row."""

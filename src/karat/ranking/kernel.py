@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from karat.judged import Bools, Floats, Ints, Judged
 from karat.matching.joiner import Joiner, join_lists
 from karat.matching.matchers import Matcher, Same
 from karat.options import Duplicates, Ties
-from karat.ranking.ties import Order, ranks_by_score, ranks_in_table
+from karat.ranking.ties import ranks_by_score, ranks_in_table
 from karat.sources import read_run, read_truth
 from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.sources.list_checks import DocumentLists
@@ -152,10 +152,8 @@ class _BatchRanker:
         if self.rules.ignore_identical_ids:
             batch, identical = _without_identical_ids(batch)
         positions = self._positions(batch.queries)
-        segment, names, gold = self.joiner.find_in_mappings(batch, positions)
-        scores = [batch.docs[query][name] for query, name in zip(segment.tolist(), names, strict=True)]
-        order = self._order(segment, names, gold)
-        ranks = ranks_by_score(batch, segment, np.asarray(scores, np.float64), names, order)
+        segment, names, gold, score = self.joiner.find_in_mappings(batch, positions)
+        ranks = ranks_by_score(batch, segment, score, names, self.truth.grades[gold], self.rules.ties)
         return self._part(
             batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold, identical_ids=identical
         )
@@ -177,7 +175,7 @@ class _BatchRanker:
         positions = self._positions(batch.queries)
         rows, names, gold = self.joiner.find_in_table(batch, hashes, positions)
         segment = batch.segments(rows)
-        ranks = ranks_in_table(batch, rows, names, self._order(segment, names, gold))
+        ranks = ranks_in_table(batch, rows, names, self.truth.grades[gold], self.rules.ties)
         return self._part(
             batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
             duplicates=duplicates, identical_ids=identical,
@@ -210,17 +208,6 @@ class _BatchRanker:
         """The position of each query in the ground truth, or -1 if it is not there."""
         position = self.truth.positions
         return np.fromiter((position.get(query, -1) for query in queries), np.int64, len(queries))
-
-    def _order(self, segment: Ints, names: Sequence[str], gold: Ints) -> Order:
-        @cache
-        def grades() -> dict[int, dict[str, float]]:
-            best: dict[int, dict[str, float]] = {}
-            for at, name, grade in zip(segment.tolist(), names, self.truth.grades[gold].tolist(), strict=True):
-                of_query = best.setdefault(at, {})
-                of_query[name] = max(grade, of_query.get(name, grade))
-            return best
-
-        return Order(self.rules.ties, lambda wanted: grades().get(wanted, {}))
 
     def _part(
         self,

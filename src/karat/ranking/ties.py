@@ -7,10 +7,11 @@ are in order already are not sorted, and ids are compared only if a judged docum
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.judged import Floats, Ints
 from karat.options import Ties
@@ -20,39 +21,54 @@ from karat.sources.containers import ScoredMappings, ScoredRows
 # compared together with others; otherwise its scores are sorted.
 _FEW_STEPS = 4096
 _STEPS_AT_ONCE = 1 << 22
+_DOCUMENTS_AT_ONCE = 1 << 10
 
 
-@dataclass(frozen=True, eq=False)
-class Order:
-    """The order of documents with equal scores; `grades` returns the grades of a query's judged documents."""
+def order_of_ties(docs: Sequence[str], bounds: Ints, grades: Floats, ties: Ties) -> Ints:
+    """The order of documents, by their positions; those from one bound to the next have equal scores.
 
-    ties: Ties
-    grades: Callable[[int], dict[str, float]]
+    `grades` are those of judged documents, and 0 for documents that are not judged.
+    """
+    order = np.arange(len(docs))
+    if ties == "input":
+        return order
+    # Python compares strings by code point, which is the order of strcmp on their UTF-8 bytes.
+    by_id: list[int] = []
+    for start, stop in pairwise(bounds.tolist()):
+        by_id += sorted(range(start, stop), key=docs.__getitem__, reverse=True)
+    order[:] = by_id
+    if ties == "trec":
+        return order
+    grade = np.maximum(grades, 0)[order]
+    tie = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    return order[np.lexsort((-grade if ties == "best" else grade, tie))]
 
-    def of(self, docs: Sequence[str], segment: int) -> Sequence[str]:
-        """Sort documents that have the same score."""
-        if self.ties == "input":
-            return docs
-        # Python compares strings by code point, which is the order of strcmp on their UTF-8 bytes.
-        docs = sorted(docs, reverse=True)
-        if self.ties == "trec":
-            return docs
-        grade = self.grades(segment)
-        return sorted(docs, key=lambda doc: max(grade.get(doc, 0.0), 0.0), reverse=self.ties == "best")
+
+def stretches(values: NDArray[Any]) -> Ints:
+    """Where each stretch of equal values begins, and at the end the number of values."""
+    return np.flatnonzero(np.r_[True, values[1:] != values[:-1], True]) if len(values) else np.zeros(1, np.int64)
 
 
-def ranks_by_score(batch: ScoredMappings, segment: Ints, score: Floats, docs: Sequence[str], order: Order) -> Ints:
+def ranks_by_score(
+    batch: ScoredMappings, segment: Ints, score: Floats, docs: Sequence[str], grade: Floats, ties: Ties
+) -> Ints:
     """The ranks of judged documents in mappings, from their queries and scores."""
     above, equal = _count(batch.scores, batch.offsets, segment, score)
 
-    def tied(at: int, rows: Ints) -> Sequence[str]:
-        retrieved = list(batch.docs[at])
-        return [retrieved[row] for row in rows.tolist()]
+    def names(rows: Ints) -> list[str]:
+        queries = np.searchsorted(batch.offsets, rows, side="right") - 1
+        tied: list[str] = []
+        for start, stop in pairwise(stretches(queries).tolist()):
+            query = queries[start]
+            retrieved = list(batch.docs[query])
+            tied += map(retrieved.__getitem__, (rows[start:stop] - batch.offsets[query]).tolist())
+        return tied
 
-    return above + 1 + _tied_before(batch, segment, score, equal, docs, tied, order)
+    unsorted = np.arange(len(batch.docs))
+    return above + 1 + _tied_before(batch, segment, above, equal, unsorted, names, docs, grade, ties)
 
 
-def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], order: Order) -> Ints:
+def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], grade: Floats, ties: Ties) -> Ints:
     """The ranks of judged documents in a table, from their rows."""
     scores, offsets = table.scores, table.offsets
     segment, score = table.segments(rows), scores[rows]
@@ -64,12 +80,12 @@ def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], order: Or
         hits = np.flatnonzero(np.isin(segment, unsorted))
         above[hits], equal[hits] = _count(scores, offsets, segment[hits], score[hits])
 
-    def tied(at: int, rows: Ints) -> Sequence[str]:
+    def names(rows: Ints) -> list[str]:
         from karat.sources import arrays
 
-        return list(table.docs.take(arrays.row_indices(rows + int(offsets[at]))).to_pylist())
+        return list(table.docs.take(arrays.row_indices(rows)).to_pylist())
 
-    return above + 1 + _tied_before(table, segment, score, equal, docs, tied, order)
+    return above + 1 + _tied_before(table, segment, above, equal, unsorted, names, docs, grade, ties)
 
 
 def _count_in_sorted(scores: Floats, offsets: Ints, rows: Ints, segment: Ints) -> tuple[Ints, Ints]:
@@ -95,8 +111,7 @@ def _count(scores: Floats, offsets: Ints, segment: Ints, score: Floats) -> tuple
         if len(hits):
             above[hits], equal[hits] = _count_at_once(scores, offsets[segment[hits]], size[hits], score[hits])
     many = np.flatnonzero(size * hits_of_segment >= _FEW_STEPS)
-    bounds = np.flatnonzero(np.r_[True, segment[many][1:] != segment[many][:-1], True]) if len(many) else many
-    for start, stop in pairwise(bounds.tolist()):
+    for start, stop in pairwise(stretches(segment[many]).tolist()):
         hits = many[start:stop]
         at = segment[hits[0]]
         ascending = np.sort(scores[offsets[at] : offsets[at + 1]])
@@ -118,20 +133,54 @@ def _count_at_once(scores: Floats, starts: Ints, sizes: Ints, score: Floats) -> 
 def _tied_before(
     batch: ScoredMappings | ScoredRows,
     segment: Ints,
-    score: Floats,
+    above: Ints,
     equal: Ints,
+    unsorted: Ints,
+    names: Callable[[Ints], list[str]],
     docs: Sequence[str],
-    tied: Callable[[int, Ints], Sequence[str]],
-    order: Order,
+    grade: Floats,
+    ties: Ties,
 ) -> Ints:
-    """How many of the documents tied with each document are ranked before it."""
+    """How many of the documents tied with each judged document are ranked before it.
+
+    `above` and `equal` count the documents above a judged document and those with its score, `docs` and `grade` are its
+    id and grade. The queries in `unsorted` may have their scores in any order. `names` returns the ids in rows.
+    """
     before = np.zeros(len(segment), np.int64)
-    groups: dict[tuple[int, float], list[int]] = {}
-    for hit in np.flatnonzero(equal > 1).tolist():
-        groups.setdefault((int(segment[hit]), float(score[hit])), []).append(hit)
-    for (at, value), hits in groups.items():
-        rows = np.flatnonzero(batch.scores[batch.offsets[at] : batch.offsets[at + 1]] == value)
-        place = {doc: position for position, doc in enumerate(order.of(tied(at, rows), at))}
-        for hit in hits:
-            before[hit] = place[docs[hit]]
+    hits = np.flatnonzero(equal > 1)
+    if not len(hits):
+        return before
+    # In rows sorted by score, the documents of a tie are together, and the first of them has this position.
+    first = batch.offsets[segment[hits]] + above[hits]
+    by_tie = np.argsort(first, kind="stable")
+    hits, first = hits[by_tie], first[by_tie]
+    hit_bounds = stretches(first)
+    one_hit = hits[hit_bounds[:-1]]
+    bounds = np.concatenate(([0], np.cumsum(equal[one_hit])))
+    tie = np.repeat(np.arange(len(one_hit)), equal[one_hit])
+    rows = np.arange(len(tie)) + (first[hit_bounds[:-1]] - bounds[:-1])[tie]
+    tied = names(_rows_by_score(batch, np.intersect1d(segment[hits], unsorted))[rows])
+
+    where: list[int] = []
+    # A query with many ties is divided, so that each dict fits into the processor's cache.
+    parts = stretches(segment[one_hit] * len(tied) + bounds[:-1] // _DOCUMENTS_AT_ONCE)
+    for (start, stop), (from_hit, to_hit) in zip(
+        pairwise(bounds[parts].tolist()), pairwise(hit_bounds[parts].tolist()), strict=True
+    ):
+        index = dict(zip(tied[start:stop], range(start, stop), strict=True))
+        where += map(index.__getitem__, map(docs.__getitem__, hits[from_hit:to_hit].tolist()))
+    grades = np.zeros(len(tied))
+    np.maximum.at(grades, where, grade[hits])
+    order = order_of_ties(tied, bounds, grades, ties)
+    place = np.empty(len(tied), np.int64)
+    place[order] = np.arange(len(tied)) - bounds[tie]
+    before[hits] = place[where]
     return before
+
+
+def _rows_by_score(batch: ScoredMappings | ScoredRows, unsorted: Ints) -> Ints:
+    """All rows, those of unsorted queries by descending score; documents with equal scores keep their order."""
+    rows = np.arange(len(batch.scores))
+    for start, stop in zip(batch.offsets[unsorted].tolist(), batch.offsets[unsorted + 1].tolist(), strict=True):
+        rows[start:stop] = start + np.argsort(-batch.scores[start:stop], kind="stable")
+    return rows

@@ -144,11 +144,12 @@ def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
 def _ids_with_numbers(
     docs: Mapping[Any, Any], key: Key, where: str, numbers: Literal["grades", "scores"]
 ) -> dict[str, Any]:
-    """The mapping with ids as strings; the mapping itself if they are strings already, as they usually are."""
+    """A dict with ids as strings; the mapping itself if it is such a dict already, as it usually is."""
     if docs:
         check_matched_by_id(key, f"a mapping of documents to {numbers}", where, gold=numbers == "grades")
     if isinstance(docs, dict) and all_text(docs):
-        return docs
+        # The methods of a subclass may do anything.
+        return docs if type(docs) is dict else dict(docs.items())
     texts: dict[str, Any] = {}
     for doc, value in docs.items():
         text = identifier(doc, where)
