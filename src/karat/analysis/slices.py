@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -241,7 +241,7 @@ def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Val
 
 
 def _id(query: object, option: str) -> str:
-    return identifier(query, option) if isinstance(query, Integral) else str(query)
+    return identifier(query, option) if isinstance(query, Rational) else str(query)
 
 
 def _plain(value: Any, query: str) -> Value:

@@ -13,7 +13,7 @@ from karat.comparison.exports import ComparisonExports
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.same_truth import check_same_truth
-from karat.errors import KaratError, plural, printable, safe_line
+from karat.errors import KaratError, plural, printable, require, safe_line, shown
 from karat.output.files import write_text
 from karat.output.tables import Table
 from karat.registry import Measure
@@ -91,6 +91,7 @@ class Comparison(ComparisonExports):
 
         It is not significant if Wilcoxon's test, which compares ranks, favours a system that the mean does not favour.
         """
+        require(isinstance(row, ComparisonRow), f"{shown(row)} is not a row of a comparison", "Pass one of its rows.")
         if row.baseline is None or row.p_corrected is None:
             return False
         ranks_disagree = self.powers[row.measure, row.system, row.baseline].ranks_disagree

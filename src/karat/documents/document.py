@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+from karat.arguments import check_switch
 from karat.documents.byte_stream import ByteStream
 from karat.documents.fields import (
     ALIASES,
@@ -119,7 +120,7 @@ class Document:
         With `flatten`, the metadata is at the top level, as in Haystack. Metadata named like a field stays in `meta`.
         """
         fields = {"id": self.id, "content": self.content, "score": self.score, **self.attachments()}
-        if not flatten:
+        if not check_switch("flatten", flatten):
             return {**fields, "meta": dict(self.meta)}
         reserved = {*FIELD_NAMES, *_ATTACHMENTS, *_LEGACY}
         top_level = {name: value for name, value in self.meta.items() if name not in reserved}
@@ -216,7 +217,7 @@ def _derived_id(document: Document, meta: Mapping[str, Any] | None) -> str:
     try:
         # The first None is a data frame, a field of older Haystack versions.
         text = f"{document.content or None}None{data!r}{kind}{fields}{document.embedding}{sparse}"
-    except ValueError:  # integers of thousands of digits
+    except (ValueError, RecursionError):  # integers of thousands of digits, deeply nested lists
         raise KaratError("no id can be derived from the embedding", hint="Pass an id.") from None
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -64,7 +64,7 @@ def find_column(measure: str | Measure, columns: Collection[str], asked: Mapping
     text = str(measure)
     if text in columns:
         return text
-    if text in asked:
+    if asked.get(text) in columns:
         return asked[text]
     canonical = [str(meaning) for meaning in meanings(text)] or [text]
     names = [name for name in canonical if name in columns] or _columns_asked_as(canonical, columns, asked)
@@ -80,7 +80,10 @@ def find_column(measure: str | Measure, columns: Collection[str], asked: Mapping
 
 def _columns_asked_as(canonical: Collection[str], columns: Iterable[str], asked: Mapping[str, str]) -> list[str]:
     """The columns that were asked for by a name of these measures: with `rel=2`, `AP` and `map` are `AP(rel=2)`."""
-    names = {**{name: name for name in columns}, **asked}
+    names = {
+        **{name: name for name in columns},
+        **{name: column for name, column in asked.items() if column in columns},
+    }
     found = (column for name, column in names.items() if any(str(each) in canonical for each in meanings(name)))
     return list(dict.fromkeys(found))
 

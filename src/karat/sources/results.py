@@ -261,8 +261,8 @@ def _missing_field_error(
     if field == "query" and maps_queries_to_documents(example):
         return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IN_PYTHON)
     name = names[field]
-    what = f"the field {shown(name)} is null on every line" if name in present else f"no line has a field {shown(name)}"
     texts = [each for each in present if isinstance(each, str)]
+    what = f"the field {shown(name)} is null on every line" if name in texts else f"no line has a field {shown(name)}"
     shortened = [each if len(each) <= 60 else f"{each[:59]}…" for each in texts[:_MAX_LISTED]]
     more = f" and {len(texts) - _MAX_LISTED} more" if len(texts) > _MAX_LISTED else ""
     listed = f"The fields are {', '.join(shortened)}{more}." if texts else "There are no fields."

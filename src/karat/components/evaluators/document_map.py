@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.errors import did_you_mean, plural, require, shown
+from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.matching.matchers import Match
 from karat.sources.list_checks import DocumentLists
 
@@ -45,9 +45,10 @@ class DocumentMAPEvaluator(DocumentMeasureEvaluator):
         match: Match | None = None,
     ) -> None:
         conventions = get_args(Convention)
-        what = f"convention={shown(convention)} is not one of {', '.join(conventions)}"
-        valid = convention is None or convention in conventions
-        require(valid, what, did_you_mean(str(convention), conventions))
+        if convention is not None and (not isinstance(convention, str) or convention not in conventions):
+            hint = did_you_mean(convention, conventions) if isinstance(convention, str) else None
+            what = f"convention={shown(convention)} is not one of {', '.join(conventions)}"
+            raise KaratError(what, hint=hint)
         self.convention: Convention = convention or self.default_convention
         self._is_default = convention is None
         super().__init__(_MEASURES[self.convention], document_comparison_field, match)
