@@ -30,8 +30,8 @@ class BoomError(Exception):
 def wrong_exception(error: BaseException) -> str | None:
     """What is wrong with an exception that a call raised; None if a call may raise it.
 
-    Wrong calls raise KaratError, or TypeError with a sentence. A TypeError that is raised by an operation, rather than
-    by a `raise` in karat or by the call itself, comes from inside: its message is not about the argument.
+    Wrong calls raise KaratError, or TypeError or KeyError with a sentence. A TypeError that is raised by an operation,
+    rather than by a `raise` in karat or by the call itself, comes from inside: its message is not about the argument.
     """
     if isinstance(error, KaratError | BoomError):
         return None
@@ -39,7 +39,7 @@ def wrong_exception(error: BaseException) -> str | None:
         return None
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if frame.filename.startswith(_SOURCE)]
-    if not inside or (isinstance(error, TypeError) and _raises(frames[-1])):
+    if not inside or (isinstance(error, TypeError | KeyError) and _raises(frames[-1])):
         return None
     name = inside[-1].filename.removeprefix(_SOURCE).lstrip("/")
     return f"{type(error).__name__} at {name}:{inside[-1].lineno}"

@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "gating": "arguments comparison errors file_kinds matching measures options output registry scores sources stats",
     "testing": "errors gating options scores",
     "pooled": "arguments errors evaluation matching measures scores sources",
-    "components": "answers documents errors evaluation judged matching measures scores sources",
+    "components": "answers arguments documents errors evaluation judged matching measures scores sources",
     "integrations": "components",
     "demo": "",
     "cli": "analysis answers comparison demo errors evaluation gating matching measures options output registry scores"

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from typing import Any, TextIO
 
+from karat.arguments import check_names
 from karat.components.component import Input, inputs_of, may_modify_inputs, outputs_of
 from karat.components.graph import Connection, Graph
 from karat.components.inputs import check_input, checked_inputs
@@ -117,10 +118,16 @@ class Pipeline:
             for name, instance in self._graph.components.items()
         }
 
+    def _copied_metadata(self) -> dict[str, Any]:
+        try:
+            return deepcopy(self.metadata)
+        except Exception as error:  # objects may refuse to be copied in any way
+            raise KaratError(f"metadata={shown(self.metadata)} cannot be copied: {type(error).__name__}") from None
+
     def to_dict(self) -> dict[str, Any]:
         """The pipeline as a dictionary, in the format of Haystack."""
         return {
-            "metadata": deepcopy(self.metadata),
+            "metadata": self._copied_metadata(),
             "components": {name: component_to_dict(instance) for name, instance in self._graph.components.items()},
             "connections": [
                 {"sender": f"{each.sender}.{each.output}", "receiver": f"{each.receiver}.{each.input}"}
@@ -225,7 +232,7 @@ def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 def _names(given: Collection[str] | None) -> Collection[str]:
     if isinstance(given, str):
         raise KaratError(f"include_outputs_from={given!r} is a string", hint=f"Pass a set of names: {{{given!r}}}.")
-    return given or ()
+    return () if given is None else check_names("include_outputs_from", given, "{'name'}")
 
 
 def _received(connection: Connection, outputs: dict[str, Any], sockets: dict[str, Input]) -> Any:

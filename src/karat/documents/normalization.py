@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from karat.arguments import is_list_like
 from karat.errors import KaratError, did_you_mean, shown
 
 Folds = tuple[str, ...]
@@ -25,17 +26,18 @@ def parse_folds(given: str | bool | Iterable[str] | None) -> Folds:
     >>> parse_folds("space+case"), parse_folds("none"), parse_folds(["unicode"])
     (('case', 'space'), (), ('unicode',))
     """
-    if given in (None, False, "none", "false", ""):
+    if given is None or given is False or (isinstance(given, str) and given in ("none", "false", "")):
         return ()
-    if given in (True, "all", "true"):
+    if given is True or (isinstance(given, str) and given in ("all", "true")):
         return FOLDS
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        names = [name.strip() for name in str(given).split("+")]
+    names: list[object]
+    if isinstance(given, str):
+        names = [name.strip() for name in given.split("+")]
     else:
-        names = [str(name) for name in given]
+        names = list(given) if is_list_like(given) else [given]
     for name in names:
-        if name not in FOLDS:
-            near = did_you_mean(name, FOLDS)
+        if not isinstance(name, str) or name not in FOLDS:
+            near = did_you_mean(name, FOLDS) if isinstance(name, str) else ""
             hint = f"{near} Use any of {'+'.join(FOLDS)}, or all, or none."
             raise KaratError(f"normalize={shown(given)}: {shown(name)} is not a normalization", hint=hint.strip())
     return tuple(fold for fold in FOLDS if fold in names)

@@ -251,6 +251,8 @@ def _unique_columns(columns: Sequence[tuple[str, list[Any]]]) -> Columns:
 
 
 def _report(columns: Columns, output_format: Format, csv_file: str | os.PathLike[str] | None) -> Report:
+    if not isinstance(output_format, str):
+        raise KaratError(f"unknown output_format {shown(output_format)}", hint="Choose json, csv or df.")
     if output_format == "json":
         return columns
     if output_format == "df":
@@ -260,9 +262,9 @@ def _report(columns: Columns, output_format: Format, csv_file: str | os.PathLike
             raise KaratError("pandas is not installed", hint="pip install pandas") from None
         return pd.DataFrame(columns)
     if output_format != "csv":
-        hint = f"{did_you_mean(str(output_format), get_args(Format))} Choose json, csv or df.".strip()
+        hint = f"{did_you_mean(output_format, get_args(Format))} Choose json, csv or df.".strip()
         raise KaratError(f"unknown output_format {shown(output_format)}", hint=hint)
-    if not csv_file or not isinstance(csv_file, str | os.PathLike):
+    if not isinstance(csv_file, str | os.PathLike) or not os.fspath(csv_file):
         raise KaratError(f"csv_file={shown(csv_file)} is not a path", hint='Pass csv_file="report.csv".')
     text = delimited(list(columns), zip(*(map(_cell, values) for values in columns.values()), strict=True), ",")
     write_text(text, csv_file)

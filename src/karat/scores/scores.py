@@ -17,7 +17,7 @@ from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
-from karat.registry.selection import Measures
+from karat.registry.selection import Measures, given_measures
 from karat.scores.columns import checked_columns
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.directions import registered_direction
@@ -195,7 +195,7 @@ class Scores(Exports):
         """The confidence interval of each measure, None if no query has a value; faster than one at a time."""
         level, resamples = check_level(level), check_random("resamples", resamples)
         seed = check_random("seed", seed)
-        names = list(self.values) if measures is None else [self.column_name(measure) for measure in measures]
+        names = list(self.values) if measures is None else list(map(self.column_name, given_measures(measures)))
         members = [
             CombinedValue(before_mean(self.values[name][self.by_id], combination(name)), combination(name))
             for name in names

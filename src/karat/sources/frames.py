@@ -50,7 +50,7 @@ def read_frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = 
     """Read three columns of a data frame, grouped by query; with `finite`, infinite numbers are an error."""
     try:
         table = pa.table(source)
-    except (pa.ArrowException, ValueError, TypeError) as error:
+    except Exception as error:  # the library that made the frame may raise anything
         raise KaratError(f"cannot be read as a table: {error}", where=name, hint=_HINT) from None
     query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
     doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")

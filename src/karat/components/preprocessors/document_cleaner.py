@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 from unicodedata import normalize
 
+from karat.arguments import check_switch
 from karat.components.component import component
 from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import SerializableComponent
@@ -64,15 +65,15 @@ class DocumentCleaner(SerializableComponent):
         _check_form(unicode_normalization)
         _check_replacements(replace_regexes)
         _check_length(min_content_length)
-        self.remove_empty_lines = remove_empty_lines
-        self.remove_extra_whitespaces = remove_extra_whitespaces
-        self.remove_repeated_substrings = remove_repeated_substrings
-        self.keep_id = keep_id
+        self.remove_empty_lines = check_switch("remove_empty_lines", remove_empty_lines)
+        self.remove_extra_whitespaces = check_switch("remove_extra_whitespaces", remove_extra_whitespaces)
+        self.remove_repeated_substrings = check_switch("remove_repeated_substrings", remove_repeated_substrings)
+        self.keep_id = check_switch("keep_id", keep_id)
         self.remove_substrings = remove_substrings and list(remove_substrings)
         self.remove_regex = remove_regex
         self.unicode_normalization = unicode_normalization
-        self.ascii_only = ascii_only
-        self.strip_whitespaces = strip_whitespaces
+        self.ascii_only = check_switch("ascii_only", ascii_only)
+        self.strip_whitespaces = check_switch("strip_whitespaces", strip_whitespaces)
         self.replace_regexes = replace_regexes and dict(replace_regexes)
         self.min_content_length = min_content_length
 
