@@ -431,6 +431,23 @@ def test_random_groups_are_rarely_found_weak() -> None:
     assert claims <= 2  # one is expected; uncorrected tests of each group would find four
 
 
+@pytest.mark.parametrize("weakness", [0.0, 0.006, 0.011, 0.03])
+def test_the_p_of_a_weak_group_of_very_many_queries_is_that_of_permutations(
+    weakness: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(8)
+    columns = [random.beta(1, 2, size) for size in (5000, 3000, 2500)]
+    columns[1] -= weakness + columns[1].mean() - columns[2].mean()
+    found = weak_group(columns)
+    monkeypatch.setattr("karat.stats.groups.MAX_RESAMPLED", 20_000)
+    monkeypatch.setattr("karat.stats.groups._PERMUTATIONS", 300)
+    expected = weak_group(columns)
+    assert found is not None
+    assert expected is not None
+    assert found[0] == expected[0]
+    assert found[1] == pytest.approx(expected[1], abs=0.1)
+
+
 def test_the_weak_group_is_the_most_significant_one_and_not_the_largest() -> None:
     spread = np.array([-0.1, 0.1])
     large, small, rest = np.tile(spread - 0.02, 25), np.tile(spread - 0.09, 5), np.tile(spread + 0.0475, 20)

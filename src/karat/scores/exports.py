@@ -198,7 +198,8 @@ def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
 
 def nullable(column: Floats) -> list[float | None]:
     """The values of a column, with None for null."""
-    return [None if value != value else value for value in column.tolist()]
+    values: list[float | None] = column.tolist()
+    return [None if value != value else value for value in values] if np.isnan(column).any() else values
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

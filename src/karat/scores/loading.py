@@ -79,14 +79,18 @@ def _from_parquet(path: str) -> dict[str, Scores]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         valid = False
     require(valid, "the metadata of karat is damaged", "Save the scores again.", where=path)
-    columns = {name: _values(table[name]) for name in table.column_names}
+    saved = {name for names in measures for name in names}
+    columns = {name: _values(table[name], name in saved) for name in table.column_names}
     return ScoreTable(path, columns, lambda at: f"{path}, row {at + 1}", about).systems()
 
 
-def _values(column: Any) -> list[object]:
+def _values(column: Any, is_measure: bool) -> Sequence[object]:
     """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
     import pyarrow as pa
 
+    if is_measure and pa.types.is_float64(column.type):  # as karat writes it; null becomes NaN
+        values: Sequence[object] = column.to_numpy()
+        return values
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

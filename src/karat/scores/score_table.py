@@ -145,7 +145,8 @@ class ScoreTable:
         for at in np.flatnonzero(np.abs(column) > _LARGEST).tolist():
             hint = "Leave the cell empty if the query has no value."
             problem = "is not a finite number" if np.isinf(column[at]) else "is too large to be a score"
-            raise KaratError(f"{shown(values[at])} {problem}", where=self.place(at), hint=hint)
+            value = values[at].item() if isinstance(values, np.ndarray) else values[at]
+            raise KaratError(f"{shown(value)} {problem}", where=self.place(at), hint=hint)
         return column
 
 
@@ -166,11 +167,13 @@ def _first_of(wanted: Sequence[str], names: Iterable[str]) -> str | None:
 
 def _plain_numbers(values: Sequence[Any]) -> Floats | None:
     """A column of floats and None, or of texts that are all numbers; None if `_number` must look at each cell."""
+    if isinstance(values, np.ndarray):
+        return values
     kinds = {*map(type, values)}
     if kinds <= {float, NoneType}:
         return np.array(values, np.float64)
     try:
-        return np.array([*map(float, values)], np.float64) if kinds == {str} else None
+        return np.array([float(value or "nan") for value in values], np.float64) if kinds == {str} else None
     except ValueError:
         return None
 

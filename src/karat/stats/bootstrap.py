@@ -20,7 +20,7 @@ PERMUTATIONS = 100_000
 ROUNDING = 1e-12
 # The intervals of more values are computed without resampling, unless their acceleration is larger than this.
 MAX_RESAMPLED = 10_000
-_MAX_ACCELERATION = 0.02
+MAX_ACCELERATION = 0.02
 # Resampled values at a time, so that they stay in the cache of the processor.
 _CELLS_AT_ONCE = 1 << 17
 
@@ -69,7 +69,7 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     below = (np.count_nonzero(means < observed - rounding) + len(means) - above) / (2 * len(means))
     normal = _normal()
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
-    acceleration = _acceleration(deviations / largest)
+    acceleration = acceleration_of(deviations / largest)
     ends = []
     for tail in ((1 - level) / 2, (1 + level) / 2):
         z = bias + normal.inv_cdf(tail)
@@ -92,8 +92,8 @@ def abc_interval(
     largest = np.abs(influence).max()
     if largest == 0:
         return value(0.0), value(0.0)
-    acceleration = _acceleration(influence / largest)
-    if not abs(acceleration) <= _MAX_ACCELERATION:
+    acceleration = acceleration_of(influence / largest)
+    if not abs(acceleration) <= MAX_ACCELERATION:
         return None
     normal = _normal()
     z0 = normal.inv_cdf(2 * normal.cdf(acceleration) * normal.cdf(-bias))
@@ -133,7 +133,7 @@ def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:
     return found
 
 
-def _acceleration(scaled: Floats) -> float:
+def acceleration_of(scaled: Floats) -> float:
     """The jackknife's acceleration of a mean: its skewness over 6 √n.
 
     It does not depend on the scale; with deviations of at most 1, their cubes do not underflow.
