@@ -41,6 +41,13 @@ def test_a_slice_of_a_column_has_the_same_hashes_as_its_texts(values: list[str],
     assert text_hashes(text_column(values)[start:]).tolist() == text_hashes(text_column(values)).tolist()[start:]
 
 
+def test_long_texts_have_equal_hashes_only_if_they_are_equal() -> None:
+    values = ["a" * size + end for size in (1000, 1023, 1024, 1025, 3000) for end in ("", "a", "b", "aaaaaaaab")]
+    hashes = text_hashes(text_column(values)).tolist()
+    assert len(set(hashes)) == len(set(values))
+    assert hashes == [int(text_hashes(text_column([value]))[0]) for value in values]
+
+
 def test_queries_and_documents_with_the_same_ids_do_not_collide() -> None:
     names = text_column([str(number) for number in range(400)])
     queries, docs = query_hashes(names), text_hashes(names)
@@ -63,7 +70,7 @@ def test_rows_with_colliding_hashes_are_compared_as_text() -> None:
 
 
 def test_texts_in_several_parts_have_the_same_hashes_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = ["a", "", "b" * 9, "c" * 30, "é", "a"] * 3
+    values = ["a", "", "b" * 9, "c" * 30, "é", "a", "d" * 1024, "d" * 1025, "d" * 5000] * 3
     expected = text_hashes(text_column(values)).tolist()
     monkeypatch.setattr(hashing, "_ROWS_AT_ONCE", 4)
     assert text_hashes(text_column(values)).tolist() == expected

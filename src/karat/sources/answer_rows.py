@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import chain
@@ -231,8 +232,8 @@ def _records_from_table(source: TextFile, field: str) -> Iterator[tuple[str, Rec
 
 
 def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
-    for column in columns:
-        if columns.count(column) > 1:
+    for column, times in Counter(columns).items():
+        if times > 1:
             raise KaratError(f"more than one column {shown(column)}", where=where, hint="Keep one of them.")
 
 

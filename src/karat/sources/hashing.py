@@ -7,6 +7,7 @@ compared as text before they are reported.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _OTHER_PRIME = np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF = np.uint64(32)
 _ROWS_AT_ONCE = 1 << 16
+_LONG = 1024  # bytes; longer texts are hashed one by one, because few texts at once are slow
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
@@ -138,7 +140,8 @@ def _text_hashes(text: NDArray[np.uint8], offsets: Ints) -> Hashes:
     # Spread over all bits, the length cannot cancel out with a short text, as in '' and '\x01'.
     hashes = lengths.astype(np.uint64) * _OTHER_PRIME
     unfinished: slice | Ints = slice(None)
-    for at in range(0, int(lengths.max()), 8):
+    longest = int(lengths.max())
+    for at in range(0, min(longest, _LONG), 8):
         word = words[starts[unfinished] + at]
         word &= _MASKS[np.minimum(lengths[unfinished] - at, 8)]
         mixed = (hashes[unfinished] ^ word) * _PRIME
@@ -147,4 +150,8 @@ def _text_hashes(text: NDArray[np.uint8], offsets: Ints) -> Hashes:
         # Only texts with more bytes are processed again: one long id among many short ones costs only its own length.
         longer = lengths[unfinished] > at + 8
         unfinished = np.flatnonzero(longer) if isinstance(unfinished, slice) else unfinished[longer]
+    if longest > _LONG:
+        for row in np.flatnonzero(lengths > _LONG).tolist():
+            digest = blake2b(text[offsets[row] : offsets[row + 1]].data, digest_size=8).digest()
+            hashes[row] = int.from_bytes(digest, "little")
     return hashes
