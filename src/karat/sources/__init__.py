@@ -49,7 +49,7 @@ def read_truth(
         from karat.sources.frames import FrameColumns, read_frame
 
         check_matched_by_id(key, "a data frame", name, gold=True)
-        rows = read_frame(source, FrameColumns.of("grade", columns), name, finite=True)
+        rows = read_frame(source, FrameColumns.of("grade", columns), name)
         truth = _truth_from_rows(rows).normalized_by(key)
     elif isinstance(source, Sequence):
         from karat.sources.tuples import rows_of_tuples
@@ -86,10 +86,10 @@ def read_run(
     if isinstance(source, Mapping):
         return run_from_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):
-        from karat.sources.frames import FrameColumns, read_frame
+        from karat.sources.frames import FrameColumns, FrameRun
 
         check_matched_by_id(key, "a data frame", name)
-        return InMemoryRun(name, (read_frame(source, FrameColumns.of("score", columns), name),))
+        return FrameRun.of(source, FrameColumns.of("score", columns), name)
     if isinstance(source, Sequence):
         from karat.sources.tuples import rows_of_tuples
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from karat.errors import KaratError, did_you_mean, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate
-from karat.sources.containers import ScoredRows
-from karat.sources.grouping import group_by_query
+from karat.sources.containers import Batch, ScoredRows
+from karat.sources.grouping import Locate, NumberedRows, as_batches, group_by_query, number_queries
 
 _HINT = "A data frame needs the columns query, doc and grade (ground truth) or score (run)."
 
@@ -46,8 +46,42 @@ class FrameColumns:
         return cls(*(given.get(role, role) for role in roles))
 
 
-def read_frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = False) -> ScoredRows:
-    """Read three columns of a data frame, grouped by query; with `finite`, infinite numbers are an error."""
+def read_frame(source: Any, columns: FrameColumns, name: str) -> ScoredRows:
+    """Read the grades of a data frame, grouped by query."""
+    return group_by_query(*_read_columns(source, columns, name, finite=True))
+
+
+@dataclass(frozen=True)
+class FrameRun:
+    """A run in a data frame, in batches that threads share."""
+
+    name: str
+    rows: NumberedRows
+    locate: Locate
+
+    @classmethod
+    def of(cls, source: Any, columns: FrameColumns, name: str) -> FrameRun:
+        query, doc, score, locate = _read_columns(source, columns, name, finite=False)
+        return cls(name, number_queries(query, doc, score), locate)
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        """The run in batches of complete queries."""
+        return as_batches(self.rows, self.locate)
+
+    grouped_batches = batches
+
+    def empty_error(self) -> None:
+        """None: an empty data frame means that the system retrieved nothing."""
+
+    def without_progress(self) -> FrameRun:
+        """This run, which reports no progress."""
+        return self
+
+
+def _read_columns(
+    source: Any, columns: FrameColumns, name: str, *, finite: bool
+) -> tuple[Column, Column, Floats, Locate]:
+    """Three columns of a data frame, and where a row is, for errors; with `finite`, infinite numbers are an error."""
     try:
         table = pa.table(source)
     except Exception as error:  # the library that made the frame may raise anything
@@ -55,7 +89,7 @@ def read_frame(source: Any, columns: FrameColumns, name: str, *, finite: bool = 
     query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
     doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
     number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", finite)
-    return group_by_query(query, doc, number, lambda one_query, one_doc: _locate(query, doc, one_query, one_doc, name))
+    return query, doc, number, lambda one_query, one_doc: _locate(query, doc, one_query, one_doc, name)
 
 
 def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
