@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, Scores, evaluate
 from karat.judged import Judged
-from karat.matching import matcher_of, overlap, prefix, same
+from karat.matching import joiner, matcher_of, overlap, prefix, same
 from karat.options import Ties
 from tests.block_size import block_size
 
@@ -239,6 +239,24 @@ def test_an_id_with_many_separators_is_matched_fast_in_a_table(golds: dict[str, 
     ranked = {"q": {"d" + ":" * 100_000: 2.0, ":" * 100_000: 1.0}}
     wanted = expected({"q": golds}, ranked, belongs("::"), "trec")
     assert found(evaluate({"q": golds}, frame(ranked, "score"), "R", match="prefix")) == wanted
+
+
+@given(case=cases())
+@settings(max_examples=30)
+@example(case=("::", {"0": {"a": 1.0, "a:": 2.0, "a::b": 1.0}}, {"0": {"a:::b::c": 1.0, "a::b::::": 1.0, "a::b": 1.0}}))
+def test_ids_with_many_separators_match_the_same_golds_as_ids_with_few(case: tuple[str, Golds, Ranked]) -> None:
+    separator, golds, ranked = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joiner, "_MOST_SEPARATORS", 1)
+        scores = evaluate(golds, frame(ranked, "score"), "R", match=prefix(separator))
+    assert found(scores) == expected(golds, ranked, belongs(separator), "trec")
+
+
+def test_a_gold_id_with_many_separators_is_found_in_a_table() -> None:
+    gold = "::".join(["part"] * 2_000)
+    ranked = {"q": {f"{gold}::1": 3.0, gold: 2.0, f"x{gold}": 1.0}}
+    scores = evaluate({"q": {gold: 1.0, "part": 1.0}}, frame(ranked, "score"), "R", match="prefix")
+    assert found(scores) == [("q", 1, "part"), ("q", 1, gold), ("q", 2, "part"), ("q", 2, gold)]
 
 
 def test_a_query_whose_rows_are_scattered_over_a_file_is_ranked_as_a_whole(tmp_path: Path) -> None:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from karat.sources.hashing import Hashes
 
 
+# Of the last separators in ids, so many are looked for in all rows of a table at once.
+_MOST_SEPARATORS = 8
+
+
 class Joiner:
     """Finds the judged documents of the ground truth in batches of a run.
 
@@ -97,21 +101,47 @@ class Joiner:
             )
         rows, golds = self._finder.find(batch, batch.hashes(), positions)
         all_rows, all_golds = [rows], [golds]
-        separator = self._match.folded_separator if isinstance(self._match, Prefix) else None
-        if separator:
-            # A prefix longer than every gold id cannot match, and an id may have any number of separators.
-            longest = max(map(len, self._truth.docs), default=0)
-            batch = replace(batch, docs=arrays.truncate(batch.docs, longest + len(separator)))
-        while separator and len(left):
+        if not isinstance(self._match, Prefix):
+            return rows, golds
+        separator = self._match.folded_separator
+        # A prefix longer than every gold id cannot match, and an id may have any number of separators.
+        batch = replace(batch, docs=arrays.truncate(batch.docs, self._longest_id + len(separator)))
+        ids = batch.docs
+        for _ in range(_MOST_SEPARATORS):
             has_one = arrays.contains_text(batch.docs, separator)
             batch, left = batch.where(has_one), left[has_one]
+            if not len(left):
+                break
             batch = replace(batch, docs=arrays.text_before_last(batch.docs, separator))
             rows, golds = self._finder.find(batch, batch.hashes(), positions)
             all_rows.append(left[rows])
             all_golds.append(golds)
             # The next separator may overlap with this one, as in a:::b.
             batch = replace(batch, docs=arrays.append_text(batch.docs, separator[:-1]))
-        return np.concatenate(all_rows), np.concatenate(all_golds)
+        rows, golds = np.concatenate(all_rows), np.concatenate(all_golds)
+        if not len(left):
+            return rows, golds
+        # All rows are read again for each separator, so ids with many of them are looked up one by one.
+        others = ~np.isin(rows, left)
+        of_rows = zip(left.tolist(), positions[batch.segments(np.arange(len(left)))].tolist(), strict=True)
+        docs = ids.take(arrays.row_indices(left)).to_pylist()
+        found = [
+            (row, gold)
+            for (row, query), doc in zip(of_rows, docs, strict=True)
+            if query >= 0
+            for gold in self._owners(doc, separator, self._truth.index(query))
+        ]
+        more = np.asarray(found, np.int64).reshape(-1, 2)
+        return np.concatenate((rows[others], more[:, 0])), np.concatenate((golds[others], more[:, 1]))
+
+    @cached_property
+    def _longest_id(self) -> int:
+        return max(map(len, self._truth.docs), default=0)
+
+    @staticmethod
+    def _owners(doc: str | None, separator: str, index: dict[str, int]) -> Iterator[int]:
+        """The judged documents that an id belongs to."""
+        return (index[name] for name in _possible_owners(doc, separator, index) if name in index)
 
     def _folded(self, lists: Sequence[list[str]]) -> Sequence[Sequence[str | None]]:
         key = self._match.key
@@ -143,7 +173,7 @@ class Joiner:
             return
         separator = self._match.folded_separator
         for at, doc in enumerate(docs):
-            yield from ((at, index[name]) for name in _possible_owners(doc, separator, index) if name in index)
+            yield from ((at, gold) for gold in self._owners(doc, separator, index))
 
     def _by_pairs(self, query: int, docs: Sequence[Any], comparer: Comparer) -> Iterator[tuple[int, int]]:
         golds = self._truth.golds(query)
