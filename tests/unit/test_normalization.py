@@ -186,3 +186,13 @@ def test_a_difference_is_ignored_only_if_its_step_is_requested(fold: str, one: s
     for folds in SUBSETS:
         match = f"content(normalize={format_folds(folds)})"
         assert evaluate([[one]], [[other]], "R", match=match)["R"] == (fold in folds)
+
+
+@given(st.text("a\u0301\u0323\u0344\u0f73\u0591\u20d0é…", min_size=40, max_size=100))
+def test_many_combining_marks_are_normalized_to_the_form_that_unicode_defines(text: str) -> None:
+    assert normalized(text, ("unicode",)) == slow_definition(text, ("unicode",))
+
+
+def test_a_letter_with_thousands_of_combining_marks_is_normalized() -> None:
+    text = "e" + 100_000 * "\u0301\u0323"
+    assert normalized(text, ("unicode",)) == "\u1eb9" + 99_999 * "\u0323" + 100_000 * "\u0301"

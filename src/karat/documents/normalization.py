@@ -7,6 +7,7 @@ import string
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import chain, groupby
 
 from karat.arguments import is_list_like
 from karat.errors import KaratError, did_you_mean, shown
@@ -94,8 +95,22 @@ def _is_punctuation(character: str) -> bool:
     return unicodedata.category(character).startswith("P")
 
 
+# Python sorts the marks of a letter in quadratic time if they are not in order.
+_MANY_SIGNS = re.compile(r"[^\w\s\x00-\x7f]{32,}")
+
+
+def _in_one_form(text: str) -> str:
+    return unicodedata.normalize("NFKC", _MANY_SIGNS.sub(_with_marks_in_order, text))
+
+
+def _with_marks_in_order(found: re.Match[str]) -> str:
+    """The same signs with combining marks in canonical order, which is the same text to Unicode."""
+    runs = groupby(found[0], lambda sign: unicodedata.combining(sign) > 0)
+    return "".join(chain.from_iterable(sorted(run, key=unicodedata.combining) if marks else run for marks, run in runs))
+
+
 _STEPS: dict[str, Callable[[str], str]] = {
-    "unicode": lambda text: unicodedata.normalize("NFKC", text),
+    "unicode": _in_one_form,
     "case": str.casefold,
     "punctuation": _without_punctuation,
     "space": lambda text: " ".join(text.split()),
