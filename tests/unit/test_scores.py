@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +135,18 @@ def test_intervals_of_more_than_10_000_queries_are_computed_without_resampling_u
     assert one["RR"] != other["RR"]
     fewer = scores.take(range(10_000))
     assert fewer.interval("AP", resamples=20, seed=1) != fewer.interval("AP", resamples=20, seed=2)
+
+
+def test_intervals_show_how_many_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[int, int]] = []
+    bar = nullcontext(lambda *done: shown.append(done))
+    monkeypatch.setattr("karat.scores.intervals.progress_bar", lambda _: bar)
+    values = np.random.default_rng(1).random((4, 30))
+    values[3, 5] = np.nan  # which is resampled alone
+    Scores(tuple(map(str, range(30))), dict(zip("abcd", values, strict=True))).intervals(resamples=50)
+    assert shown == sorted(shown)
+    assert {total for _, total in shown} == {4}
+    assert {done for done, _ in shown} == {1, 2, 3}
 
 
 def test_the_interval_of_a_single_query_has_zero_width() -> None:

@@ -74,18 +74,28 @@ def intervals(statistics: Sequence[Statistic], level: float, resamples: int, see
     for at, statistic in enumerate(statistics):
         same_rows.setdefault(statistic.rows.tobytes(), []).append(at)
     found: list[Interval | None] = [None] * len(statistics)
-    with progress_bar("resamples") as progress:
+    done = 0
+    with progress_bar("intervals") as progress:
+
+        def show(part: int, total: int) -> None:
+            """Show how much of the work for the statistics over the same queries is done."""
+            if progress is not None:
+                progress(done + len(places) * part // total, len(statistics))
+
         for places in same_rows.values():
             rows = statistics[places[0]].rows
+            resampled = places
             if rows.sum() > MAX_RESAMPLED:
                 for at in places:
                     found[at] = statistics[at].limit(level)
-                places = [at for at in places if found[at] is None]
-            if not places or not rows.any():
-                continue
-            columns = {id(column): column for at in places for column in statistics[at].columns}
-            values = np.column_stack([column[rows] for column in columns.values()])
-            means = dict(zip(columns, bootstrap_means(values, resamples, seed, progress).T, strict=True))
-            for at in places:
-                found[at] = statistics[at].interval([means[id(column)] for column in statistics[at].columns], level)
+                resampled = [at for at in places if found[at] is None]
+            if resampled and rows.any():
+                columns = {id(column): column for at in resampled for column in statistics[at].columns}
+                values = np.column_stack([column[rows] for column in columns.values()])
+                drawn = bootstrap_means(values, resamples, seed, lambda part, total: show(part, 2 * total))
+                means = dict(zip(columns, drawn.T, strict=True))
+                for count, at in enumerate(resampled):
+                    found[at] = statistics[at].interval([means[id(column)] for column in statistics[at].columns], level)
+                    show(len(resampled) + count, 2 * len(resampled))
+            done += len(places)
     return found
