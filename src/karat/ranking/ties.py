@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.judged import Floats, Ints
+from karat.judged import Floats, Ints, distinct
 from karat.options import Ties
 from karat.sources.containers import ScoredMappings, ScoredRows
 
@@ -159,7 +159,10 @@ def _tied_before(
     bounds = np.concatenate(([0], np.cumsum(equal[one_hit])))
     tie = np.repeat(np.arange(len(one_hit)), equal[one_hit])
     rows = np.arange(len(tie)) + (first[hit_bounds[:-1]] - bounds[:-1])[tie]
-    tied = names(_rows_by_score(batch, np.intersect1d(segment[hits], unsorted))[rows])
+    is_unsorted = np.zeros(len(batch.offsets) - 1, bool)
+    is_unsorted[unsorted] = True
+    with_ties = distinct(segment[hits])
+    tied = names(_rows_by_score(batch, with_ties[is_unsorted[with_ties]])[rows])
 
     where: list[int] = []
     # A query with many ties is divided, so that each dict fits into the processor's cache.
