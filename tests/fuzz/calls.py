@@ -6,6 +6,7 @@ import ast
 import json
 import math
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -81,6 +82,8 @@ def _may_raise(code: str, error: Exception) -> bool:
     """Whether this is what a function is for: the error of a test that fails, or of a key that a mapping lacks."""
     if isinstance(error, AssertionError):
         return code.startswith("assert_scores(")
+    if ".slices(" in code and "given(query)" in str(traceback.extract_tb(error.__traceback__)[-1].line):
+        return True  # an error of the function that was passed
     is_mapping = re.match(r"\w+(\.per_query)?(\[|\.get\()", code)
     return isinstance(error, KeyError | TypeError) and bool(is_mapping)
 

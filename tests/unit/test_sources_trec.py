@@ -682,3 +682,17 @@ def test_progress_increases_up_to_the_size_of_the_file(data: bytes, write: Write
         karat.evaluate(TRUTH_MAPPING, write(data), "AP", progress=lambda done, total: reports.append((done, total)))
     assert reports[-1] == (len(data), len(data))
     assert reports == sorted(reports)
+
+
+def test_reading_a_short_gzip_file_allocates_little(tmp_path: Path) -> None:
+    import gzip
+    import tracemalloc
+
+    path = tmp_path / "gold.json.gz"
+    path.write_bytes(gzip.compress(b"{}"))
+    tracemalloc.start()
+    try:
+        assert TextFile(str(path)).read_all() == b"{}"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 25
+    finally:
+        tracemalloc.stop()

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from typing import Any, Self
 
+from karat.arguments import check_names
 from karat.components.component import registered, type_name
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 
@@ -52,7 +53,7 @@ def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> 
     """
     if isinstance(allowed, str):
         raise KaratError(f"allowed_env_vars={shown(allowed)} is a string", hint=f"Pass a list: [{shown(allowed)}].")
-    permitted = {*allowed, *getattr(cls, "env_vars", ())}
+    permitted = {*check_names("allowed_env_vars", allowed, "['NAME']"), *getattr(cls, "env_vars", ())}
     refused = [name for name in dict.fromkeys(_env_vars(description)) if name not in permitted]
     if refused:
         names = enumeration([shown(name) for name in refused], "and")

@@ -124,8 +124,12 @@ class TextFile:
 
     def read_all(self) -> bytes:
         """The whole content, without a byte order mark."""
+        blocks: list[bytes] = []
         with self._opened() as (stream, _, _):
-            content = stream.read(LARGEST_DOCUMENT + 1)
+            # In blocks: reading at most so many bytes would allocate as many, however short the file is.
+            while sum(map(len, blocks)) <= LARGEST_DOCUMENT and (block := stream.read(BLOCK_SIZE)):
+                blocks.append(block)
+        content = b"".join(blocks)
         if len(content) > LARGEST_DOCUMENT:
             raise KaratError(
                 f"the file is larger than {_size(LARGEST_DOCUMENT)}, too large to be read as a whole",
