@@ -65,8 +65,16 @@ class Joiner:
         scores = np.fromiter(chain.from_iterable(found), np.float64, sizes.sum())
         hits = np.flatnonzero(~np.isnan(scores))
         golds = (np.arange(len(scores)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes))[hits]
-        names = list(map(self._truth.docs.__getitem__, golds.tolist()))
-        return np.repeat(segments, sizes)[hits], names, golds, scores[hits]
+        return np.repeat(segments, sizes)[hits], self._keys(golds), golds, scores[hits]
+
+    def _keys(self, golds: Ints) -> list[str]:
+        """The keys of judged documents, read from a column all at once."""
+        docs = self._truth.docs
+        if isinstance(docs, list):
+            return list(map(docs.__getitem__, golds.tolist()))
+        from karat.sources import arrays
+
+        return list(arrays.text_column(docs).take(arrays.row_indices(golds)).to_pylist())
 
     def find_in_table(self, batch: ScoredRows, hashes: Hashes, positions: Ints) -> tuple[Ints, list[str], Ints]:
         """The hits: row, id of the retrieved document, and judged document; `hashes` has one hash per row."""
