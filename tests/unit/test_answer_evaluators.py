@@ -303,8 +303,8 @@ def test_a_generator_is_rejected_with_a_hint_and_not_consumed(evaluator: Any) ->
         ("EM@3", "EM takes no cut-off"),
         ("EM,TokenF1", "'EM,TokenF1' stands for 2 measures, but one is needed. Name one of them, such as EM"),
         ("", "'' is not a valid measure name"),
-        (5, "5 is a number, not a measure"),
-        (None, "unknown measure"),
+        (5, "5 is not the name of a measure"),
+        (None, "None is not the name of a measure"),
     ],
 )
 def test_a_measure_that_is_not_of_answers_is_rejected(measure: Any, match: str) -> None:
