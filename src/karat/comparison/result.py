@@ -84,7 +84,12 @@ class Comparison(ComparisonExports):
         """The row of a system and a baseline; both may be left out if there is only one comparison."""
         name = self._measure(measure)
         pair = self._pair(system, baseline)
-        return next(row for row in self.rows if (row.measure, row.system, row.baseline) == (name, *pair))
+        return self.rows_by_names[(name, *pair)]
+
+    @cached_property
+    def rows_by_names(self) -> dict[tuple[str, str, str | None], ComparisonRow]:
+        """The rows by their measure, system and baseline."""
+        return {(row.measure, row.system, row.baseline): row for row in self.rows}
 
     def significant(self, row: ComparisonRow) -> bool:
         """Whether a difference is significant.

@@ -203,7 +203,7 @@ def _power(comparison: Comparison, row: ComparisonRow) -> Power:
 
 def _same(comparison: Comparison, pair: ComparisonRow) -> ComparisonRow:
     """The row of the same measure and systems in another comparison."""
-    return comparison.row(pair.measure, pair.system, pair.baseline)
+    return comparison.rows_by_names[pair.measure, pair.system, pair.baseline]
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 
 from karat.comparison.method import Method
@@ -170,8 +170,18 @@ def latex(comparison: Comparison, digits: int = DIGITS) -> str:
     letters = {name: _letter(at) for at, name in enumerate(comparison.systems)}
     legend = "superscripts: significantly better than the systems with these letters; subscripts: significantly worse"
     body = []
+    means: dict[str, dict[str, float | None]] = {}
+    for row in comparison.rows:
+        means.setdefault(row.measure, {})[row.system] = row.mean
+    different: dict[tuple[str, str], list[ComparisonRow]] = {}
+    for row in filter(comparison.significant, comparison.rows):
+        for name in (row.system, row.baseline or ""):
+            different.setdefault((row.measure, name), []).append(row)
     for name in comparison.systems:
-        cells = [_latex_mean(comparison, name, measure, letters, digits) for measure in comparison.measures]
+        cells = [
+            _latex_mean(comparison, name, measure, means[measure], different.get((measure, name), []), letters, digits)
+            for measure in comparison.measures
+        ]
         body.append(" & ".join([letters[name], latex_text(name), *cells]) + r" \\")
     lines = [
         *(f"% {printable(note)}" for note in (legend, *_notes(comparison), *_sentences(comparison))),
@@ -186,20 +196,26 @@ def latex(comparison: Comparison, digits: int = DIGITS) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _latex_mean(comparison: Comparison, name: str, measure: str, letters: dict[str, str], digits: int) -> str:
+def _latex_mean(
+    comparison: Comparison,
+    name: str,
+    measure: str,
+    means: Mapping[str, float | None],
+    different: Sequence[ComparisonRow],
+    letters: Mapping[str, str],
+    digits: int,
+) -> str:
     """The mean of a system on a measure, with the letters of the systems that differ significantly."""
-    means = {row.system: row.mean for row in comparison.rows if row.measure == measure}
     known = [mean for mean in means.values() if mean is not None]
     best = (max if comparison.systems[name].higher_is_better(measure) else min)(known, default=None)
     text = latex_text(cell_text(means[name], measure, digits))
     text = rf"\textbf{{{text}}}" if len(set(known)) > 1 and means[name] == best else text
     better: list[str] = []
     worse: list[str] = []
-    for row in comparison.rows:
-        if row.measure == measure and comparison.significant(row) and name in (row.system, row.baseline):
-            wins = row.is_improvement == (row.system == name)
-            other = row.baseline if row.system == name else row.system
-            (better if wins else worse).append(letters[other or ""])
+    for row in different:
+        wins = row.is_improvement == (row.system == name)
+        other = row.baseline if row.system == name else row.system
+        (better if wins else worse).append(letters[other or ""])
     marks = (f"^{{{','.join(sorted(better))}}}" if better else "") + (
         f"_{{{','.join(sorted(worse))}}}" if worse else ""
     )
