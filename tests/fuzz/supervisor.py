@@ -56,11 +56,11 @@ class Worker:
         *lines, self.unfinished = (self.unfinished + received).split(b"\n")
         return list(map(json.loads, lines))
 
-    def end(self) -> int:
-        """Its exit status. It never ends by itself, so it is killed unless it has crashed."""
+    def end(self) -> None:
+        """End it, which it never does by itself."""
         self.process.kill()
         with self.process:
-            return self.process.wait()
+            self.process.wait()
 
 
 def supervise(
@@ -110,7 +110,8 @@ def _started(seed: int, first: int, step: int, folder: str) -> subprocess.Popen[
 
 def _crash(worker: Worker) -> Failure:
     """Why a worker ended, which it never does by itself."""
-    status = worker.end()
+    with worker.process:
+        status = worker.process.wait()
     if status in (-signal.SIGPROF, -signal.SIGALRM):
         return Failure(f"slow {kind_of(worker.number)}", f"took more than {CPU_SECONDS} seconds")
     return Failure(f"crash with status {status}", f"the process ended with status {status}")
