@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from karat.registry import registry
 
 # Otherwise Haystack writes a configuration into the home directory and sends telemetry.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+
+# A shell starts background jobs with Ctrl-C ignored, and the commands that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("karat", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("karat"), derandomize=True)

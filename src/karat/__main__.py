@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -20,6 +19,8 @@ def main() -> NoReturn:
     status: object = 2
     try:
         _handle_signals()
+        import gc
+
         # Imports make many objects that stay; looking for garbage among them would take a tenth of the time.
         gc.set_threshold(100_000)
         from karat.cli import main as run

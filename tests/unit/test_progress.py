@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from karat import Scores, compare
 from karat.answers import Answers
 from karat.answers.models import TextPairs
 from karat.answers.similarity import similarity
 from karat.judged import Floats
 from karat.output import progress
+from karat.stats.bootstrap import PERMUTATIONS
 
 
 class Terminal(io.StringIO):
@@ -71,3 +75,45 @@ def test_only_one_bar_is_shown_at_a_time_and_the_next_one_after_it(monkeypatch: 
     assert "answers" not in screen.getvalue()
     similarity(MANY, far, batch_size=1)
     assert "answers" in screen.getvalue()
+
+
+def test_the_first_bar_shows_what_is_done_and_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_DELAY", -1)
+    screen = terminal(monkeypatch)
+    with progress.progress_bar("queries") as bar:
+        assert bar is not None
+        bar(3.5, 7)
+    assert "3/7" in screen.getvalue()
+    assert "/100" not in screen.getvalue()
+
+
+def recorded(module: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
+    """How much is done, and how much there is to do, at each call of the bars that a module shows."""
+    seen: list[tuple[float, int]] = []
+
+    @contextmanager
+    def bar(unit: str) -> Iterator[Callable[[float, int], None]]:
+        yield lambda done, total: seen.append((done, total))
+
+    monkeypatch.setattr(f"{module}.progress_bar", bar)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("test", "total"), [("randomization", 6), ("t", 6), ("wilcoxon", 6), ("bootstrap", 6), ("tukey", 2 * PERMUTATIONS)]
+)
+def test_a_bar_counts_the_work_for_all_measures_and_never_goes_back(
+    test: str, total: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = recorded("karat.comparison.differences", monkeypatch)
+    random = np.random.default_rng(0)
+    queries = tuple(map(str, range(50)))
+    # Of the differences in P, few are not 0, so that their tests are exact.
+    systems = {
+        name: Scores(queries, {"AP": random.random(50), "P": np.where(np.arange(50) < 9, random.random(50), 0.0)})
+        for name in "abc"
+    }
+    compare(systems, test=test)
+    assert {of for _, of in seen} == {total}
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (total, total)

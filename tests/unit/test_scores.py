@@ -137,16 +137,17 @@ def test_intervals_of_more_than_10_000_queries_are_computed_without_resampling_u
     assert fewer.interval("AP", resamples=20, seed=1) != fewer.interval("AP", resamples=20, seed=2)
 
 
-def test_intervals_show_how_many_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[tuple[int, int]] = []
+@pytest.mark.parametrize(("queries", "steps"), [(30, {1.5, 2, 2.5, 3.5}), (10_002, {1, 2, 3, 4})])
+def test_intervals_show_how_many_are_done(queries: int, steps: set[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[float, int]] = []
     bar = nullcontext(lambda *done: shown.append(done))
     monkeypatch.setattr("karat.scores.intervals.progress_bar", lambda _: bar)
-    values = np.random.default_rng(1).random((4, 30))
+    values = np.random.default_rng(1).random((4, queries))
     values[3, 5] = np.nan  # which is resampled alone
-    Scores(tuple(map(str, range(30))), dict(zip("abcd", values, strict=True))).intervals(resamples=50)
+    Scores(tuple(map(str, range(queries))), dict(zip("abcd", values, strict=True))).intervals(resamples=50)
     assert shown == sorted(shown)
     assert {total for _, total in shown} == {4}
-    assert {done for done, _ in shown} == {1, 2, 3}
+    assert {done for done, _ in shown} == steps
 
 
 def test_the_interval_of_a_single_query_has_zero_width() -> None:

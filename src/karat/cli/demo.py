@@ -59,7 +59,7 @@ def command() -> None:
     from karat.cli.terminal import print_table, print_text
     from karat.comparison import compare
     from karat.evaluation import evaluate_results, evaluate_runs
-    from karat.scores.summary import by_measure, by_system
+    from karat.scores.summary import summary
 
     questions = {question["query"]: question["text"] for question in demo.questions()}
     print_text(INTRODUCTION.format(questions=len(questions), passages=len(demo.corpus())))
@@ -72,13 +72,13 @@ def command() -> None:
     print_table(compare(two, "bm25", measures=["nDCG@10", "RR"]).table())
     print_text(CHUNKS)
     scores = {match: evaluate_results(demo.RESULTS, MEASURES, match=match) for match in MATCHES}
-    table = by_system(scores)
+    table = summary(scores)
     # The rows are not ranked: no way of matching is better than another; they answer different questions.
     rows = tuple(tuple(replace(cell, mark=None) for cell in row) for row in table.rows)
     print_table(replace(table, header=("match", *table.header[1:]), rows=rows, notes=table.notes[:1]))
     print_text(ANSWERED)
     answers = evaluate_results(demo.RESULTS, ANSWERS)
-    print_table(by_measure({"": answers}, 0.95))
+    print_table(summary({"": answers}, 0.95))
     print_text(EXPLANATION.format(question=questions[EXPLAINED]))
     (ranks,) = scores["chunk"].explain(EXPLAINED, 6).tables()
     (golds,) = answers.explain(EXPLAINED).tables()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -18,7 +17,7 @@ from karat.output.tables import Table
 from karat.scores import Scores, SystemScores
 from karat.scores.exports import mean_rows, query_rows
 from karat.scores.names import with_names
-from karat.scores.summary import DIGITS, by_measure, by_query, check_digits, notes, summary
+from karat.scores.summary import DIGITS, by_query, check_digits, layouts, notes, summary
 
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -106,8 +105,10 @@ def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
         return
     scores = {name: with_names(of_run, output.names) for name, of_run in scores.items()}
     if output.file is None and output.format == "table":
-        narrower = None if output.per_query else partial(by_measure, scores, output.level, output.decimals)
-        print_table(_table(scores, output), narrower)
+        if output.per_query:
+            print_table(_table(scores, output))
+        else:
+            print_table(*layouts(scores, output.level, output.decimals))
     elif output.file is not None and output.format == "parquet":
         (next(iter(scores.values())) if len(scores) == 1 else SystemScores(scores)).to_parquet(output.file)
     else:

@@ -6,7 +6,6 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from karat.errors import UNPRINTABLE, KaratError, for_log
@@ -91,14 +90,14 @@ def _in_log(text: str, stream: TextIO) -> str:
     return text if is_file else for_log(text)
 
 
-def print_table(table: Table, narrower: Callable[[], Table] | None = None) -> None:
+def print_table(table: Table, narrower: Table | None = None) -> None:
     """Print a table. If the terminal is too narrow: the narrower table, or groups of columns below each other."""
     console = None if len(table.rows) > _MAX_ROWS else colour_console()
     if console is None:
         print_text(table.with_encoding(sys.stdout.encoding).text())
         return
     if narrower is not None and not table.fits(console):
-        table = narrower()
+        table = narrower
     table = table.with_encoding(sys.stdout.encoding)
     with console.capture() as page:
         console.print(table.rich() if narrower is not None or table.fits(console) else table.stacked(console))

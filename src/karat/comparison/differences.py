@@ -207,13 +207,24 @@ def p_values(pairs: Sequence[Pair], method: Method) -> list[PValue]:
         with progress_bar("comparisons") as progress:
             return [PValue(p) for p in bootstrap_tests(columns, method.resamples, method.seed, progress)]
     paired_test = t_test if method.test == "t" else wilcoxon
-    return [PValue(paired_test(pair.differences) if pair.n else None) for pair in pairs]
+    found: list[PValue] = []
+    with progress_bar("comparisons") as progress:
+        for pair in pairs:
+            found.append(PValue(paired_test(pair.differences) if pair.n else None))
+            if progress is not None:
+                progress(len(found), len(pairs))
+    return found
 
 
 def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
     """The randomization test. All pairs share the random signs; a query without a value counts as a difference of 0."""
     found: list[PValue] = []
     with progress_bar("comparisons") as progress:
+
+        def show(done: float, _: int) -> None:
+            if progress is not None:
+                progress(len(found) + done, len(pairs))
+
         for values in dict.fromkeys(pair.values for pair in pairs):
             tested = [pair for pair in pairs if pair.values is values]
             systems = SystemPairs(
@@ -225,7 +236,7 @@ def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
                 method.seed,
                 # Of few pairs, it is faster to add up their differences than the values of both systems.
                 systems=systems if len(tested) > len(values.columns) else None,
-                progress=progress,
+                progress=show,
             )
             of_pairs = zip(tested, tests.p.tolist(), tests.exact.tolist(), strict=True)
             found += [PValue(p if pair.n else None, exact) for pair, p, exact in of_pairs]
@@ -235,11 +246,17 @@ def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
 def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
     """Tukey's randomized HSD: all systems are tested together, on the queries with a value in all of them."""
     found: dict[str, Floats] = {}
+    measures = dict.fromkeys(pair.values for pair in pairs)
     with progress_bar("permutations") as progress:
-        for values in dict.fromkeys(pair.values for pair in pairs):
+
+        def show(done: float, of_measure: int) -> None:
+            if progress is not None:
+                progress(len(found) * of_measure + done, len(measures) * of_measure)
+
+        for values in measures:
             if values.complete.any():
                 columns = np.column_stack(values.columns)[values.complete]
-                found[values.measure] = tukey(columns, method.permutations, method.seed, progress)
+                found[values.measure] = tukey(columns, method.permutations, method.seed, show)
     matrices = [found.get(pair.values.measure) for pair in pairs]
     return [
         None if matrix is None else float(matrix[pair.system, pair.baseline])

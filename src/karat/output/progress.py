@@ -18,7 +18,7 @@ _SHOWN = threading.Lock()  # held by the one bar on the terminal
 
 
 @contextmanager
-def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
     """A function to call with the number of units done and their total; None if standard error is not a terminal.
 
     `unit` is a noun in the plural, such as "queries"; "bytes" are shown in MB. Within work that shows a bar, further
@@ -30,11 +30,11 @@ def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
     start = time.monotonic()
     bar: Progress | None = None
 
-    def progress(done: int, total: int) -> None:
+    def progress(done: float, total: int) -> None:
         nonlocal bar
         if bar is None and done < total and time.monotonic() - start > _DELAY and _SHOWN.acquire(blocking=False):
-            bar = _bar(unit)
-        if bar is not None:
+            bar = _bar(unit, done, total)
+        elif bar is not None:
             bar.update(bar.task_ids[0], completed=done, total=total)
 
     try:
@@ -51,12 +51,12 @@ def remove_bar() -> None:
         os.write(2, b"\r\x1b[2K\x1b[?25h")
 
 
-def _bar(unit: str) -> Progress:
+def _bar(unit: str, completed: float, total: int) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    done = [DownloadColumn()] if unit == "bytes" else [MofNCompleteColumn(), TextColumn(unit)]
-    bar = Progress(BarColumn(), *done, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    bar.add_task("")
+    counts = [DownloadColumn()] if unit == "bytes" else [MofNCompleteColumn(), TextColumn(unit)]
+    bar = Progress(BarColumn(), *counts, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    bar.update(bar.add_task(""), completed=completed, total=total)
     bar.start()
     return bar

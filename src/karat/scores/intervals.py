@@ -77,18 +77,23 @@ def intervals(statistics: Sequence[Statistic], level: float, resamples: int, see
     done = 0
     with progress_bar("intervals") as progress:
 
-        def show(part: int, total: int) -> None:
-            """Show how much of the work for the statistics over the same queries is done."""
+        def show(part: float, total: int) -> None:
+            """Show how much of the resampling of the statistics over the same queries is done."""
             if progress is not None:
-                progress(done + len(places) * part // total, len(statistics))
+                progress(done + len(resampled) * part / total, len(statistics))
 
         for places in same_rows.values():
             rows = statistics[places[0]].rows
             resampled = places
             if rows.sum() > MAX_RESAMPLED:
+                resampled = []
                 for at in places:
                     found[at] = statistics[at].limit(level)
-                resampled = [at for at in places if found[at] is None]
+                    if found[at] is None:
+                        resampled.append(at)
+                    else:
+                        done += 1
+                        show(0, 1)
             if resampled and rows.any():
                 columns = {id(column): column for at in resampled for column in statistics[at].columns}
                 values = np.column_stack([column[rows] for column in columns.values()])
@@ -97,5 +102,5 @@ def intervals(statistics: Sequence[Statistic], level: float, resamples: int, see
                 for count, at in enumerate(resampled):
                     found[at] = statistics[at].interval([means[id(column)] for column in statistics[at].columns], level)
                     show(len(resampled) + count, 2 * len(resampled))
-            done += len(places)
+            done += len(resampled)
     return found

@@ -21,29 +21,27 @@ _MAX_DIGITS = 15
 
 def summary(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
     """For one system a row per measure; for several a row per system, with the best of each column marked."""
-    return by_measure(runs, level, digits) if len(runs) == 1 else by_system(runs, level, digits)
+    return layouts(runs, level, digits)[0]
 
 
-def by_system(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
-    """A row per system and a column per measure."""
-    columns = _columns(runs, level, digits)
-    rows = tuple((Cell(system), *(column[system] for column in columns.values())) for system in runs)
-    return Table(("run", *columns), rows, _footer(runs, level))
+def layouts(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> tuple[Table, Table]:
+    """The table of `summary`, and one for narrow terminals, with a row per measure and system.
 
-
-def by_measure(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
-    """A row per measure and system, for one system and for narrow terminals."""
-    columns = _columns(runs, level, digits)
+    Both have the same cells, because intervals take long to compute.
+    """
+    columns, footer = _columns(runs, level, digits), _footer(runs, level)
     if len(runs) == 1:
         (system,) = runs
         rows = tuple((Cell(name), column[system]) for name, column in columns.items())
-        return Table(("measure", system or "score"), rows, _footer(runs, level))
-    several = tuple(
+        table = Table(("measure", system or "score"), rows, footer)
+        return table, table
+    by_system = tuple((Cell(system), *(column[system] for column in columns.values())) for system in runs)
+    by_measure = tuple(
         (Cell(name if at == 0 else ""), Cell(system), column[system])
         for name, column in columns.items()
         for at, system in enumerate(runs)
     )
-    return Table(("measure", "run", "score"), several, _footer(runs, level), labels=2)
+    return Table(("run", *columns), by_system, footer), Table(("measure", "run", "score"), by_measure, footer, labels=2)
 
 
 def by_query(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:

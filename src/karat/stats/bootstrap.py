@@ -24,7 +24,7 @@ MAX_ACCELERATION = 0.02
 # Resampled values at a time, so that they stay in the cache of the processor.
 _CELLS_AT_ONCE = 1 << 17
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float, int], None]
 """a function that is called with how much is done, and how much there is to do"""
 
 

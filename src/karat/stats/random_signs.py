@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,6 +63,11 @@ def randomization(
     >>> randomization([np.array([0.1, 0.2, 0.3, 0.0])]).p
     array([0.25])
     """
+
+    def show(done: float) -> None:
+        if progress is not None:
+            progress(done, len(differences))
+
     p, exact = np.empty(len(differences)), np.zeros(len(differences), np.bool_)
     changed = [column[column != 0] for column in differences]
     multiples = {at: _multiples(each) for at, each in enumerate(changed) if _MAX_CHEAP < len(each) <= MAX_EXACT}
@@ -73,18 +78,17 @@ def randomization(
             p[at], exact[at] = _exact_of_multiples(units), True
         elif len(each) <= limit:
             p[at], exact[at] = _exact(each), True
-        if progress is not None:
-            progress(at + 1, len(differences))
-    random = _RandomSigns(permutations, seed, progress)
+        show(int(exact.sum()))
+    random = _RandomSigns(permutations, seed, show)
     by_system = np.zeros(len(p), np.bool_)
     if systems is not None:
         for at in np.flatnonzero(~exact).tolist():
             by_system[at] = _is_difference(differences[at], systems, systems.pairs[at])
         of_pairs = np.flatnonzero(by_system).tolist()
         some = SystemPairs(systems.values, [systems.pairs[at] for at in of_pairs])
-        p[of_pairs] = random.pairs(some, [differences[at] for at in of_pairs])
+        p[of_pairs] = random.pairs(some, [differences[at] for at in of_pairs], int(exact.sum()))
     direct = np.flatnonzero(~exact & ~by_system).tolist()
-    p[direct] = random.columns([differences[at] for at in direct])
+    p[direct] = random.columns([differences[at] for at in direct], len(p) - len(direct))
     p[~exact] = (p[~exact] + 1) / (permutations + 1)
     return Randomized(p, exact)
 
@@ -177,20 +181,20 @@ class _RandomSigns:
 
     permutations: int
     seed: int
-    progress: Progress | None
+    show: Callable[[float], None]
+    """called with the number of tests that are done"""
 
-    def columns(self, columns: Sequence[Floats]) -> Ints:
-        """For each column, how many patterns reach its observed |sum|."""
+    def columns(self, columns: Sequence[Floats], done: int) -> Ints:
+        """For each column, how many patterns reach its observed |sum|; `done` tests precede these."""
         reached = [np.empty(0, np.int64)]
         for start in range(0, len(columns), _COLUMNS):
             some = columns[start : start + _COLUMNS]
-            reached.append(self._reached(some, [(at, None) for at in range(len(some))], some, start, len(columns)))
+            reached.append(self._reached(some, [(at, None) for at in range(len(some))], some, done + start))
         return np.concatenate(reached)
 
-    def pairs(self, systems: SystemPairs, differences: Sequence[Floats]) -> Ints:
+    def pairs(self, systems: SystemPairs, differences: Sequence[Floats], done: int) -> Ints:
         """For each pair of systems, how many patterns reach the observed |sum| of its differences."""
         reached = np.empty(len(differences), np.int64)
-        done = 0
         # The systems are divided, because the random sums of all of them may need too much memory.
         by_parts: dict[frozenset[int], list[int]] = {}
         for at, pair in enumerate(systems.pairs):
@@ -201,7 +205,7 @@ class _RandomSigns:
             pairs = [(place[one], place[other]) for one, other in (systems.pairs[at] for at in tests)]
             observed = [differences[at] for at in tests]
             columns = [systems.values[:, system] for system in place]
-            reached[tests] = self._reached(columns, pairs, observed, done, len(differences))
+            reached[tests] = self._reached(columns, pairs, observed, done)
             done += len(tests)
         return reached
 
@@ -211,7 +215,6 @@ class _RandomSigns:
         tests: Sequence[tuple[int, int | None]],
         observed: Sequence[Floats],
         done: int,
-        total: int,
     ) -> Ints:
         """How many patterns reach the observed |sum|, for each test of a column or of the difference of two columns.
 
@@ -236,8 +239,7 @@ class _RandomSigns:
             for at, (one, other) in enumerate(tests):
                 total_sum = sums[one] if other is None else np.subtract(sums[one], sums[other], out=part)
                 reached[at] += np.count_nonzero(np.abs(total_sum, out=part) >= least[at])
-            if self.progress is not None:
-                self.progress(done + len(tests) * (start + count) // self.permutations, total)
+            self.show(done + len(tests) * (start + count) / self.permutations)
         return reached
 
 
