@@ -263,6 +263,9 @@ def test_only_commas_outside_of_quotes_and_braces_separate_parameters(values: li
     assert parse_name(f"AP({inside})").parameters == expected
     assert parse_name("AP(gains={1:2,3:4}, rel={5,6})").parameters == {"gains": "{1:2,3:4}", "rel": "{5,6}"}
     assert parse_name("AP(gains={1, rel=2}, k=}3)").parameters == {"gains": "{1, rel=2}", "k": "}3"}
+    # A brace in quotes is text, and no character is left out.
+    assert parse_name("AP(gains={'1':2,'3':4}, rel='{')").parameters == {"gains": "{'1':2,'3':4}", "rel": "{"}
+    assert parse_name("""AP(gains={"},k=1")""").parameters == {"gains": """{"},k=1\""""}
 
 
 @pytest.mark.parametrize(

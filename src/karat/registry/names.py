@@ -15,14 +15,15 @@ Value = str | int | float | bool | Pairs | None
 LONGEST_NAME = 1_000
 """The most characters that a name may have, parameters included."""
 
+_QUOTED = r"""'[^']*+'|"[^"]*+\""""
 # Quantifiers that never give back (`++`) keep the time proportional to the length.
 _SHAPE = re.compile(
     r"\s*+(?P<name>[^\s()@,=]++)\s*+"
-    r"""(?:\((?P<parameters>(?:[^()'"]++|'[^']*+'|"[^"]*+")*+)\))?+\s*+"""
+    rf"""(?:\((?P<parameters>(?:[^()'"]++|{_QUOTED})*+)\))?+\s*+"""
     r"(?:@\s*+(?P<cutoff>[^\s()@,=]++))?+\s*+"
 )
 # What is between commas outside of quotes and braces.
-_PARAMETER = re.compile(r"""(?:^|,)((?:[^,'"{}]++|'[^']*+'|"[^"]*+"|\{[^{}]*+\}|[{}])*+)""")
+_PARAMETER = re.compile(rf"""(?:^|,)((?:[^,'"{{}}]++|{_QUOTED}|\{{(?:[^'"{{}}]++|{_QUOTED})*+\}}|[{{}}])*+)""")
 _NAME = re.compile(
     r"""[^\s,(@]+(?:\s*\((?:[^)'"]|'[^']*'|"[^"]*"|['"])*\)?)?"""
     r"(?:\s*@\s*[^\s,]*)?[^\s,]*|[^\s,]+"
