@@ -75,7 +75,8 @@ def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], grade: Fl
     above, equal = _count_in_sorted(scores, offsets, rows, segment)
     rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
     # The score may rise from the last row of a query to the first row of the next one.
-    unsorted = np.unique(table.segments(rises[~np.isin(rises, offsets)]))
+    rising = table.segments(rises[~np.isin(rises, offsets)])
+    unsorted = rising[stretches(rising)[:-1]]
     if len(unsorted):
         hits = np.flatnonzero(np.isin(segment, unsorted))
         above[hits], equal[hits] = _count(scores, offsets, segment[hits], score[hits])

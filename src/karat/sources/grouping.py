@@ -17,6 +17,7 @@ from karat.sources.containers import ScoredRows
 
 # As many rows as a block of a file usually has.
 _ROWS_PER_BATCH = 1 << 18
+_PEEK = 1 << 10  # rows
 
 Locate = Callable[[str, str], str]
 
@@ -47,6 +48,10 @@ def group_by_query(query: Column, doc: Column, number: Floats, locate: Locate) -
 
 def number_queries(query: Column, doc: Column, number: Floats) -> NumberedRows:
     """Replace the query of each row by a number. Strings are made only of distinct queries."""
+    if len(pc.run_end_encode(query.slice(0, _PEEK)).values) > _PEEK // 2:
+        # The rows are not grouped by query, so stretches would be as many as rows.
+        distinct = pc.dictionary_encode(query)
+        return NumberedRows(distinct.dictionary.to_pylist(), to_numpy(distinct.indices, np.int32), doc, number)
     stretches = pc.run_end_encode(query)
     sizes = np.diff(to_numpy(stretches.run_ends, np.int32), prepend=0)
     distinct = pc.dictionary_encode(stretches.values)
@@ -88,6 +93,9 @@ def _grouped(rows: NumberedRows) -> tuple[Ints, Ints | None]:
     offsets = np.concatenate(([0], np.cumsum(np.bincount(numbers, minlength=len(rows.queries)))))
     if (numbers[1:] >= numbers[:-1]).all():
         return offsets, None
+    if len(rows.queries) <= 1 << 16:
+        # NumPy sorts numbers of 16 bits in linear time.
+        return offsets, np.argsort(numbers.astype(np.uint16), kind="stable")
     # Sorting numbers that contain the row is stable, and several times as fast as a stable argsort.
     keys = numbers.astype(np.int64) << 32
     keys |= np.arange(len(keys))
