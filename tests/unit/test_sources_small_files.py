@@ -126,6 +126,12 @@ def test_arrow_reads_what_is_large_or_repeats_a_document_and_everything_once_it_
     assert batch_type(write(once)) is ScoredRows
 
 
+def test_a_large_file_with_a_byte_order_mark_is_read_to_its_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trec, "_SMALL", 10)  # the byte order mark and the first line are 11 bytes
+    with small_files():
+        assert list(read_truth(write("\ufeffq 0 a 1\nq 0 b 1\n")).docs) == ["a", "b"]
+
+
 def test_the_progress_of_a_small_file_ends_at_its_size(write: Write) -> None:
     calls: list[tuple[int, int]] = []
     text = "q Q0 d 1 1 t\n"

@@ -120,7 +120,7 @@ class TextFile:
     def start(self, size: int = PEEK) -> bytes:
         """The first bytes, without a byte order mark."""
         with self._opened() as (stream, _, _):
-            return stream.read(size).removeprefix(BOM)
+            return stream.read(size + len(BOM)).removeprefix(BOM)[:size]
 
     def read_all(self) -> bytes:
         """The whole content, without a byte order mark."""
