@@ -169,4 +169,6 @@ def _described(value: object) -> str:
 def _shortened(part: str | None) -> str:
     """A part of a message: names in it come from data, and may be of any length."""
     part = part if isinstance(part, str) else "" if part is None else shown(part)
-    return part if len(part) <= _MAX_LENGTH else f"{part[: _MAX_LENGTH - 1]}…"
+    # The end usually says what is wrong with the name before it.
+    half = _MAX_LENGTH // 2
+    return part if len(part) <= _MAX_LENGTH else f"{part[: half - 1]}…{part[-half:]}"

@@ -280,6 +280,7 @@ def test_a_byte_stream_is_read_from_texts_and_files_and_written_to_them(tmp_path
 def test_a_sparse_embedding_has_a_value_for_each_index() -> None:
     with pytest.raises(ValueError, match=r"Length of indices \(2\) and values \(1\) must be the same"):
         SparseEmbedding([1, 2], [0.5])
+    assert SparseEmbedding(np.array([1, 2]), np.array([0.5, 1])).to_dict().keys() == {"indices", "values"}  # type: ignore[arg-type]
 
 
 def test_metadata_named_like_a_field_of_another_framework_stays_metadata() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, Self
 
+from karat.arguments import is_list_like
 from karat.errors import KaratError, require, shown
 
 
@@ -19,7 +20,7 @@ class SparseEmbedding:
     def __post_init__(self) -> None:
         for name in ("indices", "values"):
             given = getattr(self, name)
-            is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+            is_list = isinstance(given, Sized) and is_list_like(given)
             require(is_list, f"the {name} of a SparseEmbedding must be a list, not {shown(given)}")
         indices, values = len(self.indices), len(self.values)
         require(indices == values, f"Length of indices ({indices}) and values ({values}) must be the same")
