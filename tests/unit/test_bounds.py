@@ -251,6 +251,20 @@ def test_a_registered_measure_has_bounds_only_if_it_declares_the_effect_of_unjud
     assert bounds(scores, register(name="Declared", unjudged=lambda _: "monotone")(first)).mean == (0.0, 1.0)
 
 
+def test_a_wrong_effect_of_unjudged_documents_is_refused() -> None:
+    def first(judged: Judged) -> Floats:
+        return (judged.found(1, 1) > 0).astype(float)
+
+    scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR")
+    declare: Any = register
+    typo = declare(name="Typo", unjudged=lambda _: "monoton")(first)
+    with pytest.raises(KaratError, match=r"Typo: unjudged='monoton' is not one of monotone, .* Did you mean monotone"):
+        bounds(scores, typo)
+    for option in ("unjudged", "conflict", "estimate"):
+        with pytest.raises(KaratError, match=rf"{option}='monotone' is not a function\. Pass a function"):
+            declare(name="Text", **{option: "monotone"})(first)
+
+
 def test_queries_where_a_measure_is_null_are_left_out_of_the_mean() -> None:
     def known(judged: Judged) -> Floats:
         return np.where(judged.relevant(1) > 0, judged.found(None, 1), np.nan)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from karat import KaratError, Scores, compare
+from karat.comparison.differences import MeasureValues, Pair
 from karat.comparison.sentences import p_text
 from karat.gating import Rule, gate
 from karat.output.tables import Cell, Table
@@ -326,3 +327,15 @@ def test_comparing_each_pair_of_many_systems_gives_the_same_p_as_comparing_two()
     for one, other in (("1", "0"), ("2", "1"), ("5", "3")):
         alone = compare({other: systems[other], one: systems[one]}, resamples=9, permutations=500, correction="none")
         assert together.row("AP", one, other) == alone.row("AP", one, other)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
+def test_the_interval_of_two_geometric_means_that_move_together_is_resampled(noise: float) -> None:
+    random = np.random.default_rng(1)
+    logarithms = random.normal(0, 0.1, 10_001)
+    logarithms -= logarithms.mean()
+    # The difference of the geometric means is the same, to first order, whatever queries are drawn: its bias is
+    # larger than its standard error.
+    theirs = math.e * logarithms - 2 + noise * random.normal(size=len(logarithms))
+    pair = Pair(MeasureValues("GMAP", (logarithms - 1, theirs), higher_is_better=True), 0, 1)
+    assert pair.limit(0.95) is None

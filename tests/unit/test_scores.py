@@ -163,6 +163,14 @@ def test_intervals_of_a_geometric_mean_and_of_a_sum_are_on_the_scale_of_the_comb
     assert 0 < low <= gmap["GMAP"] <= high <= 1
 
 
+def test_the_interval_of_the_largest_level_below_1_is_defined() -> None:
+    low, high = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)
+    for n in (3, 10_001):
+        scores = Scores(tuple(map(str, range(n))), {"m": np.linspace(0, 1, n)})
+        assert scores.interval("m", high, resamples=20)[0] < 0.5 < scores.interval("m", high, resamples=20)[1]
+        assert scores.interval("m", low, resamples=20) == pytest.approx((0.5, 0.5), abs=0.2)
+
+
 @pytest.mark.parametrize("level", [0, 1, 95, -1, float("nan")])
 def test_a_level_that_is_not_between_0_and_1_is_an_error(scores: Scores, level: float) -> None:
     with pytest.raises(KaratError, match="level"):

@@ -448,6 +448,14 @@ def test_the_p_of_a_weak_group_of_very_many_queries_is_that_of_permutations(
     assert found[1] == pytest.approx(expected[1], abs=0.1)
 
 
+def test_a_small_group_of_very_many_queries_is_compared_with_permutations() -> None:
+    alternating = np.tile([0.0, 1.0], 5500)
+    # 2 of 32 groups of five are as far from the mean. By the normal distribution, it would be 2 of 79.
+    found = weak_group([np.zeros(5), alternating])
+    assert found is not None
+    assert found[1] == pytest.approx(2 / 32, abs=0.02)
+
+
 def test_the_weak_group_is_the_most_significant_one_and_not_the_largest() -> None:
     spread = np.array([-0.1, 0.1])
     large, small, rest = np.tile(spread - 0.02, 25), np.tile(spread - 0.09, 5), np.tile(spread + 0.0475, 20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from karat.arguments import as_number
 from karat.errors import KaratError, plural, require, safe_line, shown
 from karat.judged import Floats, Ints, Judged
 from karat.measures import definitions, parse
+from karat.options import check_choice
 from karat.output.progress import progress_bar
 from karat.output.tables import Cell, Table, Tabular
-from karat.registry import Measure
+from karat.registry import Effect, Measure
 from karat.registry.names import format_value
 from karat.scores import Scores
 from karat.scores.summary import DIGITS, cell_text
@@ -127,7 +128,9 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
 def _check_effect(measure: Measure) -> None:
     """Reject a measure whose definition does not say how unjudged documents affect it."""
     definition = measure.definition
-    if measure.unjudged is not None:
+    effect: object = measure.unjudged
+    if effect is not None:
+        check_choice(f"{measure}: unjudged", effect, get_args(Effect))
         return
     if "rel" in definition.parameters and measure(rel=1).unjudged:
         raise KaratError(

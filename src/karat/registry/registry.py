@@ -93,6 +93,10 @@ def register(
         if complete.get("takes", "judged") == "judged":
             parameters = {**parameters, JUDGED_ONLY.name: parameters.get(JUDGED_ONLY.name, JUDGED_ONLY)}
         complete.setdefault("name", function.__name__)
+        for option in ("conflict", "unjudged", "estimate"):
+            if option in complete and not callable(complete[option]):
+                hint = 'Pass a function, for example unjudged=lambda measure: "monotone".'
+                raise KaratError(f"{option}={shown(complete[option])} is not a function", hint=hint)
         if "k" in parameters:
             complete.setdefault("at", "k")
         definition = Definition(function=function, parameters=parameters, **complete)

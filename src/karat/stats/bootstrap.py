@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,9 +19,10 @@ RESAMPLES = 10_000
 PERMUTATIONS = 100_000
 # The rounding tolerance: values that differ by at most this share of their size are equal.
 ROUNDING = 1e-12
-# The intervals of more values are computed without resampling, unless their acceleration is larger than this.
+# The intervals of more values are computed without resampling, unless their acceleration or bias is larger than this.
 MAX_RESAMPLED = 10_000
 MAX_ACCELERATION = 0.02
+_MAX_BIAS = 0.1
 # Resampled values at a time, so that they stay in the cache of the processor.
 _CELLS_AT_ONCE = 1 << 17
 
@@ -71,7 +73,7 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
     acceleration = acceleration_of(deviations / largest)
     ends = []
-    for tail in ((1 - level) / 2, (1 + level) / 2):
+    for tail in _tails(level):
         z = bias + normal.inv_cdf(tail)
         bend = 1 - acceleration * z
         # Past the pole of the correction no quantile is defined: the interval ends at the most extreme resample.
@@ -87,17 +89,18 @@ def abc_interval(
 
     `influence` is the influence of each value on the statistic, `value` the statistic if its values are shifted by a
     number of standard errors in the direction of their influence, and `bias` the part of its bias, in standard errors,
-    that does not come from skewness: 0 for a mean. None if the influence is so skewed that the limit is not reached.
+    that does not come from skewness: 0 for a mean. None if the influence is so skewed, or the bias so large, that the
+    limit is not reached.
     """
     largest = np.abs(influence).max()
     if largest == 0:
         return value(0.0), value(0.0)
     acceleration = acceleration_of(influence / largest)
-    if not abs(acceleration) <= MAX_ACCELERATION:
+    if not (abs(acceleration) <= MAX_ACCELERATION and abs(bias) <= _MAX_BIAS):
         return None
     normal = _normal()
     z0 = normal.inv_cdf(2 * normal.cdf(acceleration) * normal.cdf(-bias))
-    ws = [z0 + normal.inv_cdf(tail) for tail in ((1 - level) / 2, (1 + level) / 2)]
+    ws = [z0 + normal.inv_cdf(tail) for tail in _tails(level)]
     if not all(acceleration * w < 1 for w in ws):
         return None
     low, high = (value(w / (1 - acceleration * w) ** 2) for w in ws)
@@ -116,6 +119,11 @@ def standard_error(influence: Floats) -> float:
     """The standard error of a statistic, from the influence of each value; scaled, so that squares do not underflow."""
     largest = float(np.abs(influence).max())
     return largest * float(np.sqrt(((influence / largest) ** 2).sum())) / len(influence) if largest else 0.0
+
+
+def _tails(level: float) -> tuple[float, float]:
+    """The probabilities below the two ends of an interval. Rounding must not make the second one 1."""
+    return (1 - level) / 2, min((1 + level) / 2, math.nextafter(1.0, 0.0))
 
 
 def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:

@@ -10,6 +10,8 @@ from karat.judged import Floats
 from karat.stats.bootstrap import MAX_ACCELERATION, MAX_RESAMPLED, SEED, acceleration_of
 
 _PERMUTATIONS = 999
+# The sum of fewer values may be far from normal even if they are not skewed: most measures have few different values.
+_LEAST_NORMAL = 1_000
 
 
 def weak_group(columns: Sequence[Floats], least: int = 5, seed: int = SEED) -> tuple[int, float] | None:
@@ -18,8 +20,8 @@ def weak_group(columns: Sequence[Floats], least: int = 5, seed: int = SEED) -> t
     The test statistic is the largest distance, in standard errors, of any group below the mean of the others. The
     values are permuted at random over groups of the same sizes; p is the share of permutations that reach the observed
     statistic, which corrects it for the number of groups. Groups of fewer than `least` values are not tested. Of more
-    than 10,000 values, the sums of permuted groups are drawn from their limit, the normal distribution, unless the
-    values are too skewed for the smallest group. None if there is nothing to compare.
+    than 10,000 values, the sums of permuted groups are drawn from their limit, the normal distribution, unless a group
+    has fewer than 1,000 values or they are too skewed for it. None if there is nothing to compare.
     """
     sizes = np.array([len(column) for column in columns], np.int64)
     n = int(sizes.sum())
@@ -39,8 +41,9 @@ def weak_group(columns: Sequence[Floats], least: int = 5, seed: int = SEED) -> t
     # Sums of the same values in another order may differ in the last digits.
     reached = below(values)[at] - 1e-9 * np.abs(values).max()
     random = np.random.default_rng(seed)
-    skewness = abs(acceleration_of(values / np.abs(values).max())) * np.sqrt(n / sizes[tested].min())
-    if n > MAX_RESAMPLED and skewness <= MAX_ACCELERATION:
+    smallest = sizes[tested].min()
+    skewness = abs(acceleration_of(values / np.abs(values).max())) * np.sqrt(n / smallest)
+    if n > MAX_RESAMPLED and smallest >= _LEAST_NORMAL and skewness <= MAX_ACCELERATION:
         drawn = random.normal(size=(_PERMUTATIONS, len(sizes))) * np.sqrt(sizes)
         sums = drawn - drawn.sum(axis=1, keepdims=True) * sizes / n  # the sum over all groups is always 0
         as_low = int(np.count_nonzero((-sums[:, tested] * values.std(ddof=1) * scale).max(axis=1) >= reached))
