@@ -12,9 +12,9 @@ few gradings that can give the lowest or the highest value:
   highest value of all gradings with m relevant documents, and the m lowest documents the lowest. Documents below the
   cut-off can only lower the value: none of them is relevant at the highest value, and all of them are at the lowest.
 
-The measure itself computes the value of each of these gradings, as a query of a hypothetical Judged. For `normalized`
-measures they are many, and u documents each. If the measure has an `estimate`, which computes all of them at once but
-for rounding, only those are computed whose estimate is the lowest or the highest.
+The measure itself computes the value of each of these gradings, as a query of a hypothetical Judged. A `normalized`
+measure has about 2u of them, with up to u relevant documents each. If it has an `estimate`, which computes the values
+of all of them at once, up to rounding, only the gradings with the lowest and the highest estimates are computed.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ from karat.judged import Bools, Floats, Ints, Judged, ranges
 from karat.measures.unjudged import Gradings
 from karat.registry import Measure
 from karat.registry.measure import Function
+from karat.stats import Progress
 
 # Ranks, over all gradings, that are computed at a time.
 _ROWS = 1 << 18
-# Gradings of a query that are computed if the estimates of many are the same but for rounding.
+# The most gradings of a query that are computed if their estimates differ only by rounding.
 _MOST = 4
-
-Progress = Callable[[int, int], None]
 
 
 def lowest_and_highest(

@@ -176,7 +176,7 @@ class Scores(Exports):
     ) -> tuple[float, float]:
         """The confidence interval of the value over all queries, by the BCa bootstrap.
 
-        Of more than 10,000 queries, the limit of this interval is computed without resampling.
+        For more than 10,000 queries, the limit of this interval is computed without resampling.
         """
         name = self.column_name(measure)
         interval = self.intervals(level, resamples=resamples, seed=seed, measures=[name])[name]

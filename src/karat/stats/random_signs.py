@@ -18,7 +18,7 @@ MAX_EXACT = 38
 _MAX_CHEAP = 20
 _MAX_UNITS = 1 << 16
 # The sums of all other exact tests together: those of 64 tests of 38 differences, about 3 seconds. If there are more,
-# the tests of the most differences are not exact.
+# the tests with the most differences are not exact.
 _MAX_SUMS = 1 << 25
 # Permutations at a time. The random numbers depend on this, so it must not depend on the data.
 _BLOCK = 1 << 16
