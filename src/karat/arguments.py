@@ -55,9 +55,9 @@ def check_text(name: str, value: object) -> str:
 
 
 def check_switch(name: str, value: Any) -> bool:
-    """An argument that must be True or False."""
+    """An argument that must be True or False, which may also be written 1 or 0."""
     switch = _scalar(value)
-    require(isinstance(switch, bool), f"{name}={shown(value)} is neither True nor False")
+    require(isinstance(switch, int) and switch in (0, 1), f"{name}={shown(value)} is neither True nor False")
     return bool(switch)
 
 
@@ -90,7 +90,7 @@ def check_path(value: object, name: str = "path") -> str:
     except UnicodeEncodeError:  # a lone surrogate
         valid = False
     require(valid, f"{shown(text)} is not the name of a file")
-    return str(text)
+    return str.__str__(text)
 
 
 def _scalar(value: Any) -> Any:

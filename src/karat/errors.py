@@ -52,9 +52,9 @@ def require(condition: object, what: str, hint: str | None = None, *, where: str
         raise KaratError(what, where=where, hint=hint)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`Did you mean a, b or c?`, or an empty string if no known name is similar."""
-    close = nearest(name, known)
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """`Did you mean a, b or c?`, or an empty string if no known name is similar, or if the name is not a text."""
+    close = nearest(name, known) if isinstance(name, str) else []
     return f"Did you mean {enumeration(close, 'or')}?" if close else ""
 
 

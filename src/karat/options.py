@@ -125,7 +125,7 @@ def check_choice(option: str, value: object, choices: tuple[str, ...]) -> str:
     """The choice that a value stands for; a value that stands for none is refused."""
     found = find_choice(option, value, choices)
     if found is None:
-        hint = did_you_mean(value, choices) if isinstance(value, str) else None
+        hint = did_you_mean(value, choices)
         raise KaratError(f"{option}={shown(value)} is not one of {', '.join(choices)}", hint=hint)
     return found
 

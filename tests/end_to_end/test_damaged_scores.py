@@ -67,6 +67,7 @@ def damaged_csv() -> Iterator[bytes]:
     for old, new in (
         (b"0.25", DIGITS.encode()), (b"0.25", b"1e400"), (b"0.25", b"1e308"), (b"0.25", b"\0"), (b"0.25", b'"'),
         (b"0.25", b"0.25,1"), (b",0.25", b""), (b"AP", b"query"), (b"AP", b"\xff"),
+        (b"AP", b"map" + b"-l1" * 20_000), (b"AP", b'"AP(' + b"," * 20_000 + b')"'),
         (b"q2", b"q1"), (b"q2", b"q" * 200_000), (b"query", b""), (b"\n", b"\r"),
     ):  # fmt: skip
         yield lines.replace(old, new)

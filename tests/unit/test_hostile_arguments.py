@@ -16,7 +16,8 @@ import pytest
 
 import karat
 from karat import Document, KaratError, Scores
-from karat.components.evaluators import DocumentMRREvaluator
+from karat.components.evaluators import DocumentMRREvaluator, SASEvaluator
+from karat.components.preprocessors import DocumentCleaner
 from karat.dataclasses import ByteStream, SparseEmbedding
 from karat.errors import shown
 from karat.gating import Rule, gate
@@ -44,6 +45,20 @@ class Unprintable:
 
     __str__ = __repr__
     __hash__ = None  # type: ignore[assignment]  # it cannot be hashed
+
+
+def pipeline() -> karat.Pipeline:
+    pipeline = karat.Pipeline()
+    pipeline.add_component("clean", DocumentCleaner())
+    return pipeline
+
+
+def document_with(**fields: Any) -> Document:
+    """A document whose fields were replaced after it was made, when they are not checked."""
+    document = Document("a")
+    for name, value in fields.items():
+        setattr(document, name, value)
+    return document
 
 
 def containing_itself() -> list[Any]:
@@ -124,6 +139,17 @@ CALLS: dict[str, Call] = {
     "kind": lambda x: Rule(x, "AP", 0.5),
     "significant": lambda x: gate(SCORES, [Rule("max-drop", "AP", 0.5)], SCORES, significant=x),
     "min": lambda x: assert_scores(SCORES, min=x),
+    "config": lambda x: assert_scores(SCORES, config=x),
+    "a component": lambda x: pipeline().get_component(x),
+    "the inputs of a component": lambda x: pipeline().run({"clean": x}),
+    "the inputs of a pipeline": lambda x: pipeline().run(x),
+    "the file of a saved pipeline": karat.Pipeline.load,
+    "the file to save a pipeline in": lambda x: pipeline().dump(x),
+    "the class of a component": lambda x: karat.default_from_dict(x, {}),
+    "the content of a document to clean": lambda x: DocumentCleaner().run([document_with(content=x)]),
+    "unicode_normalization": lambda x: DocumentCleaner(unicode_normalization=x),
+    "min_content_length": lambda x: DocumentCleaner(min_content_length=x if x is not WRONG["5,000 digits"] else -1),
+    "batch_size": lambda x: SASEvaluator(batch_size=x if x is not WRONG["5,000 digits"] else -1),
     "content": Document,
     "data of a ByteStream": lambda x: ByteStream(x if not isinstance(x, bytes) else "text"),  # type: ignore[arg-type]
     "encoding": lambda x: ByteStream.from_string("a", x),
@@ -175,9 +201,12 @@ def test_whole_numbers_of_numpy_are_counts() -> None:
         assert str(COMPARISON.diff("AP", two)) == str(COMPARISON.diff("AP", 2))
 
 
-def test_switches_are_booleans_also_those_of_numpy() -> None:
-    false: Any = np.bool_(False)
-    assert karat.evaluate(TRUTH, RUN, "AP", ignore_identical_ids=false).means == {"AP": SCORES["AP"]}
+def test_switches_are_booleans_also_those_of_numpy_and_0_and_1() -> None:
+    run: Any = {"q": ["q", "a"], "r": ["c"]}
+    no: list[Any] = [False, 0, np.bool_(False), np.array(False), np.int64(0)]
+    yes: list[Any] = [True, 1, np.bool_(True), np.array(True), np.int64(1)]
+    assert {karat.evaluate(TRUTH, run, "RR", ignore_identical_ids=each)["RR"] for each in no} == {0.75}
+    assert {karat.evaluate(TRUTH, run, "RR", ignore_identical_ids=each)["RR"] for each in yes} == {1.0}
     with pytest.raises(KaratError, match="ignore_identical_ids='no' is neither True nor False"):
         karat.evaluate(TRUTH, RUN, "AP", ignore_identical_ids="no")  # type: ignore[arg-type]
 
@@ -210,6 +239,17 @@ def test_documents_with_arrays_and_data_frames_in_their_metadata_are_compared() 
     assert document(1) == document(1)
     assert document(1) != document(2)
     assert document(1) != Document("a", meta={"array": np.array([1])})
+
+
+@pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
+def test_a_document_can_be_shown_whatever_its_fields_are(value: Any) -> None:
+    for field in ("meta", "score"):
+        assert repr(document_with(**{field: value})).startswith(f"Document(content='a', {field}=")
+
+
+def test_a_document_whose_metadata_cannot_be_copied_is_not_cleaned() -> None:
+    with pytest.raises(KaratError, match=r"documents\[0\]: the text of a Document cannot be replaced"):
+        DocumentCleaner().run([document_with(meta={"a": nested()})])
 
 
 def test_documents_with_arrays_in_their_metadata_are_evaluated() -> None:

@@ -138,7 +138,7 @@ def check_system(systems: Iterable[str], name: str, role: str) -> str:
     """The name of a system, after checking that there is a system of that name."""
     names = list(systems)
     if not isinstance(name, str) or name not in names:
-        near = did_you_mean(name, names) if isinstance(name, str) else ""
+        near = did_you_mean(name, names)
         hint = f"{near} The systems are {', '.join(names)}.".strip()
         raise KaratError(f"{role} {shown(name)} is not one of the systems", hint=hint)
     return name

@@ -55,11 +55,11 @@ class Graph:
 
     def get(self, name: str) -> Any:
         """The component with this name."""
-        if name not in self.components:
+        if not isinstance(name, str) or name not in self.components:
             names = f"The components are {', '.join(self.components)}." if self.components else "The pipeline is empty."
             raise KaratError(
                 f"no component is named {shown(name)}",
-                hint=f"{did_you_mean(str(name), self.components)} {names}".strip(),
+                hint=f"{did_you_mean(name, self.components)} {names}".strip(),
             )
         return self.components[name]
 

@@ -25,7 +25,7 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
             if each in sockets:
                 check_input(value, sockets[each], each, name)
             elif not accepts_any_input(instance):
-                hint = f"{did_you_mean(str(each), sockets)} The inputs are {', '.join(sockets) or 'none'}.".strip()
+                hint = f"{did_you_mean(each, sockets)} The inputs are {', '.join(sockets) or 'none'}.".strip()
                 raise KaratError(f"there is no input {shown(each)}", where=where, hint=hint)
         for each, socket in sockets.items():
             if socket.mandatory and each not in given and each not in connected:
@@ -61,7 +61,7 @@ def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[st
 
 def _unknown_name(name: str, graph: Graph) -> KaratError:
     sockets = {socket for each in graph.components for socket in graph.open_inputs(each)}
-    near = did_you_mean(str(name), [*graph.components, *sockets])
+    near = did_you_mean(name, [*graph.components, *sockets])
     return KaratError(
         f"{shown(name)} is neither a component nor an input",
         hint=f"{near} The components are {', '.join(graph.components) or 'none'}.".strip(),

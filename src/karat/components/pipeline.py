@@ -184,11 +184,13 @@ class Pipeline:
 
     def dump(self, file: TextIO) -> None:
         """Write the pipeline to an open file as JSON."""
+        _check_file(file, "write")
         file.write(self.dumps())
 
     @classmethod
     def load(cls, file: TextIO, *, allowed_env_vars: Collection[str] = ()) -> Pipeline:
         """Read a pipeline from an open file that `dump` wrote. What it can do is limited as in `from_dict`."""
+        _check_file(file, "read")
         return cls.loads(file.read(), allowed_env_vars=allowed_env_vars)
 
     def __eq__(self, other: object) -> bool:
@@ -272,7 +274,13 @@ def _copied_lists(value: Any) -> Any:
     return [list(each) if type(each) is list else each for each in value]
 
 
+def _check_file(file: object, method: str) -> None:
+    hint = "Pass what open(path) returns."
+    require(callable(getattr(file, method, None)), f"{shown(file)} is not an open file", hint)
+
+
 def _with_component(error: KaratError, name: str) -> KaratError:
     """The same error, with the component in its place."""
-    error.where = f"component {name}" + (f", {error.where}" if error.where else "")
+    component = name if isinstance(name, str) else shown(name)
+    error.where = f"component {component}" + (f", {error.where}" if error.where else "")
     return error

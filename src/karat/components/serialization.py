@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from karat.arguments import check_names
 from karat.components.component import registered, type_name
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 
 
 def component_class(name: str) -> type:
@@ -84,6 +84,7 @@ def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:
 
 def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     """A component from the dictionary that `default_to_dict` returned."""
+    require(isinstance(cls, type), f"{shown(cls)} is not the class of a component")
     name = type_name(cls)
     if not isinstance(data, Mapping):
         hint = 'Pass {"type": ..., "init_parameters": {...}}.'
@@ -98,7 +99,7 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     known = inspect.signature(cls).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         for unknown in (parameter for parameter in parameters if parameter not in known):
-            near = did_you_mean(unknown, known) if isinstance(unknown, str) else ""
+            near = did_you_mean(unknown, known)
             hint = f"{near} The parameters are {', '.join(known) or 'none'}.".strip()
             raise KaratError(f"{cls.__name__} has no parameter {shown(unknown)}", hint=hint)
     for required in known.values():

@@ -23,7 +23,7 @@ def with_content(document: Any, text: str, *, keep_id: bool, where: str) -> Any:
     """
     try:
         return _with_content(document, text, keep_id)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
         kind = type(document).__name__
         raise KaratError(
             f"the text of a {kind} cannot be replaced: {error}", where=where, hint="Convert it to a karat.Document."

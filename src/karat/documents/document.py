@@ -150,8 +150,12 @@ class Document:
     def __repr__(self) -> str:
         given = {"content": self.content, "id": self.given_id, "meta": self.meta, "score": self.score}
         given |= {name: getattr(self, name) for name in self.attachments()}
-        inside = (f"{name}={shown(value, 100)}" for name, value in given.items() if value not in (None, "", {}))
+        inside = (f"{name}={shown(value, 100)}" for name, value in given.items() if not _is_empty(value))
         return f"{type(self).__name__}({', '.join(inside)})"
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or (isinstance(value, str | dict) and not value)
 
 
 def _check(content: object, given_id: object, meta: object, score: object) -> None:

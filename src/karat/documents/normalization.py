@@ -38,7 +38,7 @@ def parse_folds(given: str | bool | Iterable[str] | None) -> Folds:
         names = list(given) if is_list_like(given) else [given]
     for name in names:
         if not isinstance(name, str) or name not in FOLDS:
-            near = did_you_mean(name, FOLDS) if isinstance(name, str) else ""
+            near = did_you_mean(name, FOLDS)
             hint = f"{near} Use any of {'+'.join(FOLDS)}, or all, or none."
             raise KaratError(f"normalize={shown(given)}: {shown(name)} is not a normalization", hint=hint.strip())
     return tuple(fold for fold in FOLDS if fold in names)

@@ -62,7 +62,7 @@ def check_columns(columns: Iterable[str], known: Collection[str], option: str) -
     names = tuple(columns)
     for name in names:
         if not isinstance(name, str) or name not in known:
-            near = did_you_mean(name, known) if isinstance(name, str) else ""
+            near = did_you_mean(name, known)
             hint = f"{near} Choose from {', '.join(known)}.".strip()
             raise KaratError(f"{option}: unknown input column {shown(name)}", hint=hint)
     return names

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from karat.arguments import as_number, check_path
 from karat.comparison import choose_method
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.file_kinds import PEEK, check_is_text
@@ -72,7 +73,8 @@ def find_config(folder: str | os.PathLike[str] = ".") -> Config | None:
 
 def read_config(path: str | os.PathLike[str]) -> Config:
     """The config in a file; an error names the file and the key."""
-    return _config(os.fspath(path), *_table(os.fspath(path)))
+    file = check_path(path, "config")
+    return _config(file, *_table(file))
 
 
 def _table(path: str) -> tuple[tuple[str, ...], object]:
@@ -118,7 +120,8 @@ def _parse(path: str) -> dict[str, Any]:
         where = f"{path}:{line_number[1]}" if line_number else path
         # tomllib's message for a name that needs quotes begins with one of these words.
         needs_quotes = problem.startswith(("Expected", "Invalid"))
-        what = f"this is not valid TOML: {problem}"
+        too_long = problem.startswith("Exceeds the limit")  # Python's message for an integer of thousands of digits
+        what = "a number has thousands of digits" if too_long else f"this is not valid TOML: {problem}"
         raise KaratError(what, where=where, hint=_QUOTES_HINT if needs_quotes else None) from None
 
 
@@ -178,19 +181,19 @@ def _check_option(name: str, value: object, where: str) -> None:
     """Check the value of an option."""
     if name in _CHOICES:
         known = _CHOICES[name]
-        near = did_you_mean(value, known) if isinstance(value, str) else ""
+        near = did_you_mean(value, known)
         is_known = find_choice(name, value, known) is not None
         require(is_known, f"{shown(value)} is not one of {', '.join(known)}", near, where=where)
     elif name in _SWITCHES:
         hint = "Write true or false, without quotes."
         require(isinstance(value, bool), f"{shown(value)} is neither true nor false", hint, where=where)
     elif name in _NUMBERS:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        number = as_number(value)
+        if number is None:
             raise KaratError(f"{shown(value)} is not a number", where=where)
         if name == "level":
-            require(0 < value < 1, f"{shown(value)} is not between 0 and 1", "For 95%, write 0.95.", where=where)
-        infinite = isinstance(value, float) and not math.isfinite(value)
-        require(not infinite, f"{shown(value)} is not a finite number", where=where)
+            require(0 < number < 1, f"{shown(value)} is not between 0 and 1", "For 95%, write 0.95.", where=where)
+        require(math.isfinite(number), f"{shown(value)} is not a finite number", where=where)
     else:
         if not isinstance(value, str):
             raise KaratError(f"{shown(value)} is not a string", where=where, hint="Write it in quotes.")

@@ -16,7 +16,7 @@ def checked_columns(queries: Any, values: Any) -> dict[str, Floats]:
     hint = "Pass the ids of the queries, and {measure: one number per query}."
     is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
     if not is_list or not all(issubclass(kind, str) for kind in {*map(type, queries)}):
-        raise KaratError(f"queries={shown(queries)} is not a tuple of ids", hint=hint)
+        raise KaratError(f"queries={shown(queries)} is not a list of ids", hint=hint)
     if not isinstance(values, Mapping):
         raise KaratError(f"values={shown(values)} is not a mapping of measures to columns", hint=hint)
     columns = {}

@@ -54,7 +54,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
     def __getitem__(self, name: str) -> Scores:
         """The scores of the system with this name."""
         if not isinstance(name, str) or name not in self.systems:
-            near = did_you_mean(name, self.systems) if isinstance(name, str) else ""
+            near = did_you_mean(name, self.systems)
             raise KeyError(f"no system {shown(name)}. {near} The systems are {', '.join(self.systems)}.")
         return self.systems[name]
 

@@ -41,7 +41,7 @@ def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
         raise KaratError(f"fields={shown(fields)} is not a mapping", hint='For example {"query": "id"}.')
     for field, name in (fields or {}).items():
         if not isinstance(field, str) or field not in FIELDS:
-            near = did_you_mean(field, FIELDS) if isinstance(field, str) else ""
+            near = did_you_mean(field, FIELDS)
             hint = f"{near} The fields are {', '.join(FIELDS)}.".strip()
             raise KaratError(f"{shown(field)} is not a field of results", hint=hint)
         if not isinstance(name, str) or not name:

@@ -46,7 +46,7 @@ class DocumentMAPEvaluator(DocumentMeasureEvaluator):
     ) -> None:
         conventions = get_args(Convention)
         if convention is not None and (not isinstance(convention, str) or convention not in conventions):
-            hint = did_you_mean(convention, conventions) if isinstance(convention, str) else None
+            hint = did_you_mean(convention, conventions)
             what = f"convention={shown(convention)} is not one of {', '.join(conventions)}"
             raise KaratError(what, hint=hint)
         self.convention: Convention = convention or self.default_convention

@@ -28,7 +28,7 @@ class RecallMode(Enum):
             if isinstance(string, str) and mode.value == string:
                 return mode
         names = [mode.value for mode in RecallMode]
-        near = did_you_mean(string, names) if isinstance(string, str) else ""
+        near = did_you_mean(string, names)
         hint = f"{near} The modes are {', '.join(names)}.".strip()
         raise KaratError(f"{shown(string)} is not a recall mode", hint=hint)
 

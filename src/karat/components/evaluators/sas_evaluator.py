@@ -8,6 +8,7 @@ from typing import Any
 
 from karat.answers.models import Model, load_model
 from karat.answers.similarity import BATCH, DEFAULT_MODEL, similarity
+from karat.arguments import as_count
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
 from karat.components.serialization import SerializableComponent
@@ -47,10 +48,11 @@ class SASEvaluator(SerializableComponent):
             model = os.fspath(model)
         if not isinstance(model, str) or not model.strip():
             raise KaratError(f"model={shown(model)} is not the name of a model", hint="Pass its name or its folder.")
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        size = as_count(batch_size, 1)
+        if size is None:
             raise KaratError(f"batch_size={shown(batch_size)} is not a positive whole number", hint="Use 1 or more.")
         self.model = model
-        self.batch_size = batch_size
+        self.batch_size = size
         self.device = _device_name(device)
         self.token = _token_description(token)
         if self.token is not None and not isinstance(self.token, str):

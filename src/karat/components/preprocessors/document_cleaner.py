@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 from unicodedata import normalize
 
-from karat.arguments import check_switch
+from karat.arguments import as_count, check_switch
 from karat.components.component import component
 from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import SerializableComponent
@@ -64,7 +64,6 @@ class DocumentCleaner(SerializableComponent):
         _check_regex("" if remove_regex is None else remove_regex, "", "remove_regex")
         _check_form(unicode_normalization)
         _check_replacements(replace_regexes)
-        _check_length(min_content_length)
         self.remove_empty_lines = check_switch("remove_empty_lines", remove_empty_lines)
         self.remove_extra_whitespaces = check_switch("remove_extra_whitespaces", remove_extra_whitespaces)
         self.remove_repeated_substrings = check_switch("remove_repeated_substrings", remove_repeated_substrings)
@@ -75,7 +74,7 @@ class DocumentCleaner(SerializableComponent):
         self.ascii_only = check_switch("ascii_only", ascii_only)
         self.strip_whitespaces = check_switch("strip_whitespaces", strip_whitespaces)
         self.replace_regexes = replace_regexes and dict(replace_regexes)
-        self.min_content_length = min_content_length
+        self.min_content_length = _length(min_content_length)
 
     @component.output_types(documents=list[DocumentLike] | list[list[DocumentLike]])
     def run(self, documents: Sequence[DocumentLike] | Sequence[Sequence[DocumentLike]]) -> dict[str, list[Any]]:
@@ -131,6 +130,10 @@ class DocumentCleaner(SerializableComponent):
         if text is None:
             without_content.append(_id(document, where))
             return given
+        if not isinstance(text, str):
+            raise KaratError(
+                f"the content is {shown(text)}, which is not text", where=where, hint="Convert it to text."
+            )
         for step in steps:
             text = step(text)
         if len(text.strip()) < self.min_content_length:
@@ -212,14 +215,16 @@ def _check_substrings(given: Any) -> None:
 
 def _check_form(given: object) -> None:
     forms = get_args(UnicodeForm)
-    hint = f"{did_you_mean(str(given), forms)} The forms are {', '.join(forms)}.".strip()
+    hint = f"{did_you_mean(given, forms)} The forms are {', '.join(forms)}.".strip()
     what = f"{shown(given)} is not a Unicode normalization form"
-    _check(given is None or given in forms, "unicode_normalization", what, hint)
+    _check(given is None or (isinstance(given, str) and given in forms), "unicode_normalization", what, hint)
 
 
-def _check_length(given: object) -> None:
-    valid = isinstance(given, int) and not isinstance(given, bool) and given >= 0
-    _check(valid, "min_content_length", f"{shown(given)} is not a length", "Use an integer; 0 drops no documents.")
+def _length(given: object) -> int:
+    length = as_count(given)
+    hint = "Use an integer; 0 drops no documents."
+    _check(length is not None, "min_content_length", f"{shown(given)} is not a length", hint)
+    return length or 0
 
 
 def _check_replacements(given: Any) -> None:
