@@ -122,3 +122,12 @@ def test_damaged_scores_are_read_or_refused_with_status_2(tmp_path: Path, suffix
         assert done.returncode == 0 or done.stderr.startswith("karat: "), done
         refused += done.returncode == 2
     assert refused > 10
+
+
+def test_a_long_name_in_a_file_of_groups_is_an_error_at_once(tmp_path: Path) -> None:
+    SCORES["one"].save(tmp_path / "whole.json")
+    (tmp_path / "groups.json").write_text(json.dumps([{"query": "q1", "x" * 200_000: 1}]))
+    done = run_here(tmp_path, "compare", "whole.json", "whole.json", "--by", "groups.json:language")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr) < 4000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -105,7 +104,8 @@ def _read_column(text: str, option: str) -> dict[str, Any]:
                 raise KaratError(what, where=place, hint="Give each query one value.")
     except KaratError as error:
         # Hints end with advice on --field, which does not apply here, and these records are not answers.
-        hint = re.sub(r"[^.]*--field.*", "", (error.hint or "").replace(HINT["answer"], _COLUMN_HINT))
+        hint, found, _ = (error.hint or "").replace(HINT["answer"], _COLUMN_HINT).partition("--field")
+        hint = hint[: hint.rfind(".") + 1] if found else hint
         raise KaratError(error.what, where=error.where, hint=hint or None) from None
     require(values, "the file contains no queries", _COLUMN_HINT, where=file)
     if any(isinstance(value, Mapping) and name in value for value in values.values()):  # {query: {column: value}}
