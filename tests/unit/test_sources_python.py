@@ -71,6 +71,12 @@ def test_numbers_of_any_type_are_accepted(number: Callable[[float], object]) -> 
     assert per_query(of(TRUTH), of(RUN)) == EXPECTED
 
 
+def test_one_score_that_is_a_text_does_not_change_how_others_are_read() -> None:
+    *_, (query, docs) = RUN.items()
+    *_, (doc, score) = docs.items()
+    assert per_query(TRUTH, {**RUN, query: {**docs, doc: str(score)}}) == EXPECTED
+
+
 def test_a_boolean_grade_means_relevant_or_not_relevant() -> None:
     assert per_query({"q": {"a": True, "b": False}}, {"q": ["b", "a"]})["q"]["AP"] == 0.5
 

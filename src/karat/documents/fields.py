@@ -78,12 +78,14 @@ def document_key(document: DocumentLike, field: str, where: str) -> str | None:
 
 def document_scores(documents: Collection[DocumentLike], where: str) -> list[float | None]:
     """The score of each document; None for a document without a score."""
-    if set(map(type, documents)) <= _STRINGS:
-        return [None] * len(documents)
     try:
         found = [document.score for document in documents]
     except AttributeError:
+        if set(map(type, documents)) <= _STRINGS:
+            return [None] * len(documents)
         found = [document_field(document, "score") for document in documents]
+    if found.count(None) == len(found):
+        return found
     for score in found:
         if score is not None and not isinstance(score, Real):
             raise KaratError(f"score {shown(score)} is not a number", where=where)

@@ -112,13 +112,17 @@ def _count(scores: Floats, offsets: Ints, segment: Ints, score: Floats) -> tuple
         if len(hits):
             above[hits], equal[hits] = _count_at_once(scores, offsets[segment[hits]], size[hits], score[hits])
     many = np.flatnonzero(size * hits_of_segment >= _FEW_STEPS)
-    for start, stop in pairwise(stretches(segment[many]).tolist()):
-        hits = many[start:stop]
-        at = segment[hits[0]]
-        ascending = np.sort(scores[offsets[at] : offsets[at + 1]])
-        not_above = np.searchsorted(ascending, score[hits], side="right")
-        above[hits] = len(ascending) - not_above
-        equal[hits] = not_above - np.searchsorted(ascending, score[hits], side="left")
+    bounds = stretches(segment[many])
+    queries, wanted = segment[many[bounds[:-1]]], score[many]
+    # How many scores of its query are at most the wanted one, and how many are below it.
+    up_to, below = np.empty(len(many), np.int64), np.empty(len(many), np.int64)
+    rows = zip(offsets[queries].tolist(), offsets[queries + 1].tolist(), strict=True)
+    for (first, beyond), (start, stop) in zip(rows, pairwise(bounds.tolist()), strict=True):
+        ascending = scores[first:beyond].copy()
+        ascending.sort()
+        up_to[start:stop] = ascending.searchsorted(wanted[start:stop], "right")
+        below[start:stop] = ascending.searchsorted(wanted[start:stop], "left")
+    above[many], equal[many] = size[many] - up_to, up_to - below
     return above, equal
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+import struct
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, Literal
 
@@ -166,13 +167,23 @@ def _flat(
     sizes = np.fromiter(map(len, by_query.values()), np.int64, len(by_query))
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     try:
-        values = chain.from_iterable(docs.values() for docs in by_query.values())
-        numbers = np.fromiter(values, np.float64, int(offsets[-1]))
+        numbers = _read_numbers(by_query.values(), offsets)
     except (TypeError, ValueError, OverflowError):
         raise _invalid_number_error(by_query, valid, what, name) from None
     if not valid(numbers).all():
         raise _invalid_number_error(by_query, valid, what, name)
     return offsets, numbers
+
+
+def _read_numbers(mappings: Collection[dict[str, float]], offsets: Ints) -> Floats:
+    """The values of all mappings as floats; numbers may be of any type, and also texts that contain a number."""
+    numbers = np.empty(offsets[-1], np.float64)
+    try:
+        for docs, start in zip(mappings, (offsets[:-1] * numbers.itemsize).tolist(), strict=True):
+            struct.pack_into(f"{len(docs)}d", numbers.data, start, *docs.values())
+    except struct.error:  # NumPy reads more than numbers, but more slowly
+        return np.fromiter(chain.from_iterable(map(dict.values, mappings)), np.float64, len(numbers))
+    return numbers
 
 
 def _is_not_nan(numbers: Floats) -> Bools:
