@@ -299,7 +299,7 @@ def test_a_model_whose_extra_is_not_installed_is_an_error_that_names_the_extra(f
 
 
 def test_control_characters_in_the_name_of_a_model_are_harmless(folder: Path) -> None:
-    words = ("answers", "gold.json", "good.json", "-m", f"SAS(model=\x1b[31m{'x' * 3000})")
+    words = ("answers", "gold.json", "good.json", "-m", f"SAS(model=\x1b[31m{'x' * 900})")
     message = mistake(folder, *words, run=without(folder, "sentence_transformers"))
     assert r"'\x1b[31mxxx" in message
     assert len(message) < 700

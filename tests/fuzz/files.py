@@ -84,7 +84,7 @@ def _problem(
         broken["an error is long"] = len(done.stderr) > 3100
         broken["a failed command wrote a file"] = bool(created)
         broken["a failed command printed something"] = bool(done.stdout)
-    elif "json" in words and not {"csv", "jsonl", "latex", "markdown", "tsv"} & {*words}:
+    elif "json" in words and not {"--help", "csv", "jsonl", "latex", "markdown", "tsv"} & {*words}:
         broken["the output is not JSON"] = not _is_json(done.stdout) and not created
     if name in ("damaged.qrels", "damaged.trec") and not created:
         for reader, condition in READERS.items():
