@@ -11,6 +11,7 @@ import random
 import resource
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -46,6 +47,11 @@ def peak_mb() -> float:
 def karat() -> Any:
     """karat, with its lazy imports done."""
     module = importlib.import_module("karat")
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "warm.trec"
+        run.write_text("q Q0 d 1 1.0 run\n")
+        importlib.import_module("pyarrow.compute")  # karat reads small files without it, and large ones with it
+        module.evaluate({"q": {"d": 1}}, str(run), ["AP"])
     scores = module.evaluate({"q": {"d": 1}, "r": {"d": 1}}, {"q": {"d": 1.0, "e": 0.5}, "r": {"e": 1.0}}, ["AP"])
     scores.interval("AP")
     return module

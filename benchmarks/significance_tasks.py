@@ -70,7 +70,7 @@ def karat() -> Test:
     randomization: Any = importlib.import_module("karat.stats").randomization
 
     def test(control: Scores, treatment: Scores, permutations: int) -> float:
-        return float(randomization((treatment - control)[:, None], permutations)[0])
+        return float(randomization([treatment - control], permutations).p[0])
 
     return test
 

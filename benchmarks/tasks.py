@@ -74,6 +74,7 @@ def evaluate_files(evaluate: Evaluate, size: Size, warm: bool) -> tuple[float, M
         while file.read(1 << 20):
             pass
     if warm:
+        importlib.import_module("pyarrow")  # karat reads small files without it, and large ones with it
         with tempfile.TemporaryDirectory() as folder:
             truth, run = Path(folder) / "warm.qrels", Path(folder) / "warm.trec"
             # Ids as long as the longest ids of the data: ranx compiles again for every length.
