@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from karat import EvaluationRunResult, KaratError, Pipeline, evaluate
+from karat import EvaluationRunResult, KaratError, Pipeline, evaluate, evaluate_answers
 from karat.components.preprocessors import DocumentCleaner
 from karat.matching import chunk, fuzzy, prefix
 
@@ -36,6 +36,8 @@ RESULT = EvaluationRunResult("run", {"question": ["a"]}, {"em": {"score": 1.0, "
         (lambda: RESULT.detailed_report(FRAME), "unknown output_format"),  # type: ignore[arg-type]
         (lambda: RESULT.detailed_report("csv", csv_file=np.array(["a", "b"])), "is not a path"),  # type: ignore[arg-type]
         (lambda: evaluate(pd.DataFrame({len: ["a"]}), {"q": ["a"]}, "AP"), "cannot be read as a table"),
+        (lambda: evaluate({"q": [FRAME.rename(columns={"a": "score"}), "d"]}, {"q": ["d"]}, "nDCG"), "is not a number"),
+        (lambda: evaluate_answers([{"query": "q", 10**5000: "a"}], ["b"], "F1"), "a number with thousands of digits"),
     ],
 )
 def test_a_wrong_argument_is_an_error_with_a_sentence(call: Callable[[], object], message: str) -> None:

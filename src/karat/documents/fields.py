@@ -17,6 +17,7 @@ DocumentLike = Annotated[Any, "Document"]
 ALIASES = {"content": ("page_content", "text"), "id": ("id_", "doc_id"), "meta": ("metadata",), "score": ()}
 FIELD_NAMES = frozenset(ALIASES) | {name for names in ALIASES.values() for name in names}
 
+_NOTHING = {type(None)}
 _STRINGS = {str}
 
 
@@ -84,7 +85,7 @@ def document_scores(documents: Collection[DocumentLike], where: str) -> list[flo
         if set(map(type, documents)) <= _STRINGS:
             return [None] * len(documents)
         found = [document_field(document, "score") for document in documents]
-    if found.count(None) == len(found):
+    if set(map(type, found)) <= _NOTHING:
         return found
     for score in found:
         if score is not None and not isinstance(score, Real):

@@ -159,7 +159,7 @@ def _used_name(records: Sequence[tuple[str, Record]], field: str, names: Sequenc
     where, record = records[0]
     if any(name in record for name in names):
         return next(name for name in names if name in record)
-    fields = ", ".join(map(str, list(record)[:_MAX_LISTED])) or "none"
+    fields = ", ".join(name if isinstance(name, str) else shown(name) for name in list(record)[:_MAX_LISTED]) or "none"
     what = f"no field {shown(names[0])}" if len(names) == 1 else f"no field for the {field}"
     raise KaratError(
         what, where=where, hint=f"The fields are {fields}. If it has another name, use {rename_hint(field, '...')}"
