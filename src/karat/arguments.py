@@ -12,7 +12,7 @@ from karat.errors import KaratError, require, shown
 
 
 def as_number(value: Any) -> float | None:
-    """A number of any type, also of NumPy, as a float: infinite if it is too large for one; None if it is no number.
+    """A number of any type, including those of NumPy, as a float; ±inf if it is too large, None if it is not a number.
 
     >>> from fractions import Fraction
     >>> as_number(Fraction(1, 2)), as_number(10**400), as_number(True), as_number("1")

@@ -77,7 +77,7 @@ def read_block(block: Block, layout: Layout) -> Columns:
 
 
 def _single_separator(data: memoryview) -> str | None:
-    """The separator, if all separators and line ends are single characters and there is no other white space."""
+    """The separator, if each separator and line end is one character and there is no other white space; else None."""
     text = np.frombuffer(data, np.uint8)
     blank = text <= ord(" ")
     if blank[0] or (blank[-1] and text[-1] != ord("\n")) or (blank[1:] & blank[:-1]).any():

@@ -18,7 +18,7 @@ _MAX_EXACT_WITH_TIES = 13
 def wilcoxon(differences: Floats) -> float | None:
     """The p-value of Wilcoxon's signed-rank test; zeros are left out.
 
-    1 if all differences are zero, None if there are no differences. Sizes that differ only by rounding share a rank.
+    It is 1 if all differences are zero, and None if there are none. Sizes that are equal up to rounding share a rank.
     """
     if not len(differences):
         return None
