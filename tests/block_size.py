@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from karat.sources import text_file
+from karat.sources import input_file
 
 
 @contextmanager
 def block_size(size: int) -> Iterator[None]:
     """Read every file in blocks of about this many bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_file, "BLOCK_SIZE", size)
+        patch.setattr(input_file, "BLOCK_SIZE", size)
         yield

@@ -234,7 +234,7 @@ def commands() -> list[tuple[str, click.Command]]:
 
 
 def test_every_parameter_that_takes_text_says_whether_it_names_a_file() -> None:
-    """Inputs are protected only if they are declared: with `type=InputFile()`, `InputColumn()` or `OutputFile()`."""
+    """Inputs are protected only if they are declared: with `type=FileToRead()`, `ColumnToRead()` or `FileToWrite()`."""
     undeclared = set()
     for command, parameter in ((name, each) for name, of in commands() for each in of.params):
         name = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.metavar)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.gating.config import read_config
-from karat.sources import text_file, trec_blocks
-from karat.sources.text_file import Block, TextFile
+from karat.sources import compression, input_file, trec_blocks
+from karat.sources.input_file import Block, InputFile
 from karat.sources.trec_lines import RUN, parse_lines
 from tests.block_size import block_size
 
@@ -47,7 +47,7 @@ READERS: dict[str, Read] = {
 def test_gzip_data_that_expands_too_much_is_an_error(
     reader: str, line: bytes, write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_file, "_EXPANSION_CHECKED_FROM", MB)
+    monkeypatch.setattr(compression, "_EXPANSION_CHECKED_FROM", MB)
     path = write(gzip.compress(line * (3 * MB // len(line))))
     with pytest.raises(KaratError, match=r"file: the gzip data expands to more than 200 times its size\."):
         READERS[reader](path)
@@ -62,7 +62,7 @@ def test_gzip_data_that_expands_much_is_read_if_it_is_small(write: Callable[[byt
 def test_blank_lines_and_comments_are_skipped_without_being_kept(line: str, write: Callable[[bytes], str]) -> None:
     path = write((line * 1000).encode() + b"q Q0 a 1 1 t\n" + (line * 1000).encode())
     with block_size(100):
-        assert max(len(block.data) for block in TextFile(path).blocks()) < 1000
+        assert max(len(block.data) for block in InputFile(path).blocks()) < 1000
         assert karat.evaluate(TRUTH, path, "RR")["RR"] == 1
 
 
@@ -70,7 +70,7 @@ def test_the_lines_of_a_query_have_a_largest_size(
     write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(b"# first\n" + b"".join(b"q Q0 d%d 1 1 t\n" % at for at in range(150_000)))
-    monkeypatch.setattr(text_file, "LARGEST_QUERY", MB)
+    monkeypatch.setattr(input_file, "LARGEST_QUERY", MB)
     with block_size(1000), pytest.raises(KaratError, match=r"file:2: the lines of one query take more than 1 MB\."):
         karat.evaluate(TRUTH, path)
 
@@ -91,7 +91,7 @@ def test_the_lines_that_are_kept_in_memory_have_a_largest_number(
 
 def test_a_line_of_results_has_a_largest_length(write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(b'{"query": "q", "truth": ["a"], "retrieved": ["a"]}\n{"query": "' + b"r" * 2 * MB)
-    monkeypatch.setattr(text_file, "LONGEST_RECORD", MB)
+    monkeypatch.setattr(input_file, "LONGEST_RECORD", MB)
     with pytest.raises(KaratError, match=r"file:2: the line is longer than 1 MB\. JSON lines have one object per"):
         karat.evaluate_results(path)
 
@@ -100,13 +100,13 @@ def test_a_line_of_results_has_a_largest_length(write: Callable[[bytes], str], m
 def test_a_file_that_is_read_as_a_whole_has_a_largest_size(
     start: bytes, write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_file, "LARGEST_DOCUMENT", MB)
+    monkeypatch.setattr(input_file, "LARGEST_DOCUMENT", MB)
     with pytest.raises(KaratError, match="file: the file is larger than 1 MB, too large to be read as a whole"):
         karat.evaluate_answers({"q": "a"}, write(start + b"a" * 2 * MB))
 
 
 def test_a_pipe_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_file, "LARGEST_PIPE", MB)
+    monkeypatch.setattr(input_file, "LARGEST_PIPE", MB)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q Q0 a 1 1 t\n" * 100_000)))
     with pytest.raises(KaratError, match="standard input: more than 1 MB from a pipe, which is read into memory"):
         karat.evaluate(TRUTH, "-")
@@ -131,6 +131,6 @@ text_lines = st.lists(
 @given(text_lines, st.sampled_from(["\n", "\r\n", "\r"]))
 def test_lines_are_read_in_blocks_as_they_are_one_by_one(lines: list[str], line_end: str) -> None:
     data = line_end.join(["q Q0 first 1 9 t", *lines]).encode()
-    block = Block(memoryview(data), TextFile("file"), 0)
+    block = Block(memoryview(data), InputFile("file"), 0)
     columns = trec_blocks.read_block(block, RUN)
     assert (columns.query.to_pylist(), columns.doc.to_pylist(), columns.number.tolist()) == parse_lines(block, RUN)

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
 from karat.sources.answers import GoldAnswers, PredictedAnswers, read_gold_answers, read_predicted_answers
-from karat.sources.text_file import TextFile
+from karat.sources.input_file import InputFile
 
 Write = Callable[..., str]
 
@@ -373,9 +373,9 @@ def test_predictions_are_the_same_from_every_file_format(form: str, how: str, wr
     assert evaluate_answers(GOLD, path, MEASURES).per_query == scored
 
 
-def test_paths_may_be_strings_path_objects_or_text_files(write: Write) -> None:
+def test_paths_may_be_strings_path_objects_or_input_files(write: Write) -> None:
     path = write(json.dumps(GOLD))
-    assert read_gold_answers(path) == read_gold_answers(Path(path)) == read_gold_answers(TextFile(path)) == GOLD
+    assert read_gold_answers(path) == read_gold_answers(Path(path)) == read_gold_answers(InputFile(path)) == GOLD
 
 
 def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, demo
+from karat.sources.input_file import LONGEST_LINE, InputFile
 from karat.sources.records import FIELDS
 from karat.sources.results import Results, is_results, read_results
-from karat.sources.text_file import LONGEST_LINE, TextFile
 
 Write = Callable[..., str]
 Json = dict[str, Any]
@@ -91,12 +91,12 @@ FORMATTED: dict[str, Callable[[str], str | bytes]] = {
 def test_differently_formatted_files_give_the_same_results(name: str, write: Write) -> None:
     path = write(FORMATTED[name](lines(RECORDS)))
     assert both(read_results(path)) == EXPECTED
-    assert is_results(TextFile(path))
+    assert is_results(InputFile(path))
 
 
-def test_paths_text_files_and_lists_of_records_give_the_same_results(write: Write) -> None:
+def test_paths_input_files_and_lists_of_records_give_the_same_results(write: Write) -> None:
     path = write(RECORDS)
-    sources: list[Any] = [path, Path(path), TextFile(path), RECORDS, tuple(RECORDS)]
+    sources: list[Any] = [path, Path(path), InputFile(path), RECORDS, tuple(RECORDS)]
     assert [both(read_results(source)) for source in sources] == [EXPECTED] * 5
     assert [read_results(source).name for source in sources] == [path] * 3 + ["the results"] * 2
 
@@ -134,7 +134,7 @@ def test_any_bytes_are_read_as_results_or_raise_a_karat_error(
     for data in (junk, GOOD.encode() + junk, b'{"query": ' + junk + b"}"):
         path.write_bytes(data)
         with suppress(KaratError):
-            is_results(TextFile(str(path)))
+            is_results(InputFile(str(path)))
             read_results(path)
 
 
@@ -439,7 +439,7 @@ def test_a_file_with_a_single_list_is_an_error_that_shows_how_to_convert_it_to_l
         f"{path}:{before.count(chr(10)) + 1}: this is one list, not one object per line. "
         "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
     )
-    assert not is_results(TextFile(path))
+    assert not is_results(InputFile(path))
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_a_utf_16_file_is_an_error_that_says_so(encoding: str, write: Write) -> 
 def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
     path = write(data)
     assert str(error_of(path)).startswith(f"{path}: no results found. Each line is one object: ")
-    assert not is_results(TextFile(path))
+    assert not is_results(InputFile(path))
 
 
 def test_a_source_that_is_not_a_path_or_a_list_is_an_error() -> None:
@@ -499,7 +499,7 @@ def test_files_that_cannot_be_read_are_reported_as_for_every_format(write: Write
         assert (error.where, error.what.startswith(what)) == (path, True)
     write(RECORDS, "results.jsonl")
     with pytest.raises(KaratError, match=r"Did you mean results\.jsonl\?"):
-        is_results(TextFile(str(tmp_path / "result.jsonl")))
+        is_results(InputFile(str(tmp_path / "result.jsonl")))
 
 
 # Long lines, pipes, and detecting the format of a file.
@@ -518,8 +518,8 @@ def test_a_line_may_have_megabytes(packed: bool, write: Write) -> None:
 
 
 PRINT_SIZES = (
-    "import sys; from karat.sources.results import *; from karat.sources.text_file import TextFile\n"
-    "source = TextFile(sys.argv[1])\n"
+    "import sys; from karat.sources.results import *; from karat.sources.input_file import InputFile\n"
+    "source = InputFile(sys.argv[1])\n"
     "print(is_results(source), [len(docs[0]) for docs in read_results(source).run.values()])"
 )
 
@@ -556,7 +556,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=(lines(RECORDS), "utf-8"), daemon=True)
     writer.start()
-    source = TextFile(str(path))
+    source = InputFile(str(path))
     assert is_results(source)
     assert both(read_results(source)) == EXPECTED
     writer.join()
@@ -578,21 +578,21 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_begins_with_a_brace_is_a_results_file(data: bytes, expected: bool, write: Write) -> None:
-    assert is_results(TextFile(write(data))) is expected
-    assert is_results(TextFile(write(gzip.compress(data)))) is expected
+    assert is_results(InputFile(write(data))) is expected
+    assert is_results(InputFile(write(gzip.compress(data)))) is expected
 
 
 def test_only_the_beginning_of_a_file_is_read_to_detect_its_format(write: Write) -> None:
     # The end of the file is damaged, but is not read.
     path = write(gzip.compress(lines(INCOMPRESSIBLE).encode())[:50_000], "results.gz")
-    assert is_results(TextFile(path))
+    assert is_results(InputFile(path))
     assert "damaged or cut short" in error_of(path).what
 
 
 def test_lines_are_numbered_from_one_and_stripped_of_line_ends(write: Write) -> None:
-    source = TextFile(write(b"\xef\xbb\xbf a\r\n\n\xef\xbb\xbfb \t\n\rc\rd"))
+    source = InputFile(write(b"\xef\xbb\xbf a\r\n\n\xef\xbb\xbfb \t\n\rc\rd"))
     assert list(source.lines()) == [(1, b" a"), (2, b""), (3, b"\xef\xbb\xbfb"), (4, b"\rc\rd")]
-    assert list(TextFile(write(b"")).lines()) == []
+    assert list(InputFile(write(b"")).lines()) == []
 
 
 # The results of the demo.

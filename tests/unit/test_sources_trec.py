@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.options import Ties
-from karat.sources import read_truth, text_file, trec, trec_blocks, trec_lines
-from karat.sources.text_file import Block, TextFile
+from karat.sources import input_file, read_truth, trec, trec_blocks, trec_lines
+from karat.sources.input_file import Block, InputFile
 from tests.block_size import block_size
 
 Grades = dict[str, dict[str, float]]
@@ -199,7 +199,7 @@ def test_only_one_byte_order_mark_is_removed_from_the_start_of_a_file(size: int,
 )  # fmt: skip
 @pytest.mark.parametrize("comment", ["", "# slow way\n"])
 def test_a_score_is_a_double_in_any_decimal_notation(text: str, number: float, comment: str, write: Write) -> None:
-    run = trec.TrecRun(TextFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")))
+    run = trec.TrecRun(InputFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")))
     (batch,) = run.grouped_batches()
     assert batch().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # this batch is a ScoredRows
 
@@ -312,7 +312,7 @@ def rows_of(columns: trec_blocks.Columns) -> list[tuple[str, str, float]]:
 @example(b"\xef\xbb\xbfa Q0 b 1 1 t\n")
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
 def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes) -> None:
-    block = Block(memoryview(data), TextFile("file"), 0)
+    block = Block(memoryview(data), InputFile("file"), 0)
     expected_rows = list(zip(*trec_lines.parse_lines(block, trec_lines.RUN), strict=True))
     separator = trec_blocks._single_separator(block.data)
     as_is = trec_blocks._parse_with_arrow(block.data, separator, trec_lines.RUN) if separator else None
@@ -327,7 +327,7 @@ def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes) 
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_blocks_of_a_file_add_up_to_the_file(size: int, end: str, packed: bool, write: Write) -> None:
     text = "".join(f"q{query} Q0 d{doc} 1 1 t{end}" for query in range(9) for doc in range(query * 3)).encode()
-    source = TextFile(write(gzip.compress(text) if packed else text))
+    source = InputFile(write(gzip.compress(text) if packed else text))
     with block_size(size):
         parts = list(source.blocks())
     assert b"".join(bytes(part.data) for part in parts) == text
@@ -467,10 +467,10 @@ def test_the_line_number_is_right_near_the_end_of_a_file(
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_line_number_is_right_in_the_third_block_of_the_default_size(packed: bool, write: Write) -> None:
     line = b"q%07d Q0 document 1 1.5 t\r\n"
-    lines = [line % at for at in range(2 * text_file.BLOCK_SIZE // len(line % 0) + 1000)]
+    lines = [line % at for at in range(2 * input_file.BLOCK_SIZE // len(line % 0) + 1000)]
     data = b"".join(lines)
     # Shift the text until a line end straddles the boundary at which lines are counted.
-    shift = (text_file.BLOCK_SIZE - 1 - data.rfind(b"\r", 0, text_file.BLOCK_SIZE)) % len(lines[0])
+    shift = (input_file.BLOCK_SIZE - 1 - data.rfind(b"\r", 0, input_file.BLOCK_SIZE)) % len(lines[0])
     data = b"#" * (shift - 2) + b"\r\n" + data if shift >= 2 else data
     expected = data.count(b"\n") + 1
     path = write((gzip.compress(data + b"oops\r\n", 1)) if packed else data + b"oops\r\n")
@@ -692,7 +692,7 @@ def test_reading_a_short_gzip_file_allocates_little(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"{}"))
     tracemalloc.start()
     try:
-        assert TextFile(str(path)).read_all() == b"{}"
+        assert InputFile(str(path)).read_all() == b"{}"
         assert tracemalloc.get_traced_memory()[1] < 1 << 25
     finally:
         tracemalloc.stop()

@@ -8,8 +8,8 @@ from pathlib import PurePath
 
 from karat.cli.files import split_system
 from karat.errors import require
+from karat.sources.input_file import InputFile
 from karat.sources.records import ALIASES
-from karat.sources.text_file import TextFile
 
 _DOCUMENT_COLUMNS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id"}
 _DOCUMENT_KEY = re.compile(rf'"(?:{"|".join(_DOCUMENT_COLUMNS)})"\s*:'.encode())
@@ -24,7 +24,7 @@ def is_saved_scores(path: str) -> bool:
         return False
     if suffix == ".csv" or contains_scores(path) or is_table_of_scores(path):
         return True
-    start = TextFile(path).start() if suffix == ".json" else b"-"
+    start = InputFile(path).start() if suffix == ".json" else b"-"
     # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
     return start.lstrip()[:1] in (b"", b"[") and not _DOCUMENT_KEY.search(start)
 
@@ -33,7 +33,7 @@ def lists_documents(path: str) -> bool:
     """Whether a file is a table with a column of documents, or JSON that karat did not write, and not saved scores."""
     suffix = PurePath(path).suffix.lower()
     if suffix == ".json":
-        return not any(key in TextFile(path).start() for key in (b'"means"', b'"queries"', b'"runs"'))
+        return not any(key in InputFile(path).start() for key in (b'"means"', b'"queries"', b'"runs"'))
     if suffix != ".parquet":
         return bool(_DOCUMENT_COLUMNS.intersection(_header(path)))
     from pyarrow.parquet import read_schema
@@ -90,4 +90,4 @@ def contains_scores(path: str) -> bool:
 
 
 def _first_line(path: str) -> bytes:
-    return next((line for _, line in TextFile(path).lines() if line), b"")
+    return next((line for _, line in InputFile(path).lines() if line), b"")

@@ -28,18 +28,18 @@ class FileType(StringParamType):
         return complete_file(ctx, param, incomplete)
 
 
-class InputFile(FileType):
+class FileToRead(FileType):
     """A parameter that names a file to read, or a system in it, as in `runs.json:bm25`; `-` is standard input."""
 
     def paths(self, value: str) -> list[str]:
         return [split_system(value)[0]]
 
 
-class OutputFile(FileType):
+class FileToWrite(FileType):
     """A parameter that names a file to write."""
 
 
-class InputColumn(InputFile):
+class ColumnToRead(FileToRead):
     """A parameter that names a file to read and one of its columns, as in `queries.csv:language`."""
 
     def paths(self, value: str) -> list[str]:
@@ -77,11 +77,11 @@ def check_files(
     Every command calls this with the files that its parameters declare. Files that are named elsewhere, such as in a
     configuration file or, by the name of the variable, in the environment, are checked in addition.
     """
-    inputs = [*(path for _, path in _named(context, InputFile)), *(split_system(path)[0] for path in also_read)]
+    inputs = [*(path for _, path in _named(context, FileToRead)), *(split_system(path)[0] for path in also_read)]
     require(inputs.count("-") <= 1, "standard input can be read only once", "Use - for one of the files.")
     read = {_identity(0 if path == "-" else path): path for path in reversed(inputs)}
     written: dict[object, str] = {}
-    for name, path in (*_named(context, OutputFile), *also_written.items()):
+    for name, path in (*_named(context, FileToWrite), *also_written.items()):
         require(path != "-", f"{name} takes a file, not standard output", "Write to a file.")
         identity = _identity(path)
         if identity is not None and identity in read:

@@ -12,7 +12,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
-from karat.cli.files import InputFile, OutputFile, check_files, split_system
+from karat.cli.files import FileToRead, FileToWrite, check_files, split_system
 from karat.cli.parser import Command
 from karat.options import EVALUATION_OPTIONS, GateOptions
 
@@ -47,7 +47,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")
 @opt.file_option(
     "--baseline",
-    kind=InputFile(),
+    kind=FileToRead(),
     help="The system to compare with: a run for the same TRUTH, results, or saved scores.",
 )
 @click.option(
@@ -70,11 +70,11 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.lower_is_better
 @opt.file_option(
     "--config",
-    kind=InputFile(),
+    kind=FileToRead(),
     help="Read rules and options from [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml. By default,"
     " those of the current folder are read. Options on the command line take precedence.",
 )
-@opt.file_option("--junit", kind=OutputFile(), help="Also write JUnit XML with a test case per rule.")
+@opt.file_option("--junit", kind=FileToWrite(), help="Also write JUnit XML with a test case per rule.")
 @opt.output_options(_FORMATS, ".txt, .json or .md")
 @opt.fields
 @opt.evaluation_options

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
-from karat.cli.files import FileType, InputColumn, InputFile, OutputFile
+from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
 from karat.cli.parser import Argument
 from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option, Queries, Test, check_choice
 
@@ -24,7 +24,7 @@ def file_argument(
     return click.argument(
         name,
         cls=Argument,
-        type=InputFile(),
+        type=FileToRead(),
         metavar=metavar,
         description=description,
         nargs=-1 if several else 1,
@@ -101,7 +101,7 @@ def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function]
             "-o",
             "--output",
             "file",
-            kind=OutputFile(),
+            kind=FileToWrite(),
             help=f"Write to a file instead of standard output: {suffixes}.",
             callback=lambda context, parameter, value: None if value in ("-", "/dev/stdout") else value,  # noqa: ARG005
         )(function)
@@ -134,7 +134,7 @@ fields = click.option(
 
 by = click.option(
     "--by",
-    type=InputColumn(),
+    type=ColumnToRead(),
     metavar="GROUP",
     help="Show groups of queries: by length, by relevant (the number of relevant documents), or by a column of a file,"
     " such as queries.csv:language.",
@@ -142,7 +142,7 @@ by = click.option(
 )
 texts = click.option(
     "--texts",
-    type=InputColumn(),
+    type=ColumnToRead(),
     metavar="FILE:COLUMN",
     help="The query texts for --by length, such as queries.jsonl:text.",
 )

@@ -11,7 +11,7 @@ from karat.cli.files import split_column
 from karat.cli.output import Output, print_report
 from karat.errors import KaratError, require, shown
 from karat.scores import Scores
-from karat.sources.text_file import TextFile
+from karat.sources.input_file import InputFile
 
 if TYPE_CHECKING:
     from karat.comparison import Comparison
@@ -98,7 +98,7 @@ def _read_column(text: str, option: str) -> dict[str, Any]:
         raise KaratError(f"{option} {shown(text)} is not of the form FILE:COLUMN", hint=hint)
     try:
         values: dict[str, Any] = {}
-        for place, query, value in read_answer_rows(TextFile(file), "answer", {"answer": name}, file):
+        for place, query, value in read_answer_rows(InputFile(file), "answer", {"answer": name}, file):
             if values.setdefault(query, value) != value:
                 what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
                 raise KaratError(what, where=place, hint="Give each query one value.")

@@ -22,8 +22,8 @@ from karat.scores import Finding, Scores
 from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import SUFFIXES, read_scores
 from karat.sources import read_truth
+from karat.sources.input_file import InputFile
 from karat.sources.results import is_results
-from karat.sources.text_file import TextFile
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SystemFiles:
         if not (evaluation.accepts_saved and any(PurePath(path).suffix.lower() in SUFFIXES for path in paths)):
             for name in evaluation.names():
                 meanings(name) or parse(name)  # an unknown measure is an error before anything is read
-        self.first = TextFile(split_system(paths[0])[0])
+        self.first = InputFile(split_system(paths[0])[0])
         if not evaluation.accepts_saved:
             _reject_saved_scores(paths)
         saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
@@ -124,7 +124,7 @@ class SystemFiles:
         new = {system.name: system.path for system in self.systems if system.saved is None}
         if self.without_truth:
             for name, path in new.items():
-                results = self.first if path == self.first.path else TextFile(path)
+                results = self.first if path == self.first.path else InputFile(path)
                 scores[name] = _evaluate_results(results, names, fields=self.fields, name=name, **self.options)
             scores = with_findings(scores, findings)
         else:
@@ -223,7 +223,7 @@ def _reject_unused_options(evaluation: Evaluation) -> None:
         raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
 
 
-def _evaluate_results(results: TextFile, names: Sequence[str], **options: Any) -> Scores:
+def _evaluate_results(results: InputFile, names: Sequence[str], **options: Any) -> Scores:
     hint = "Name the ground truth before the runs."
     what = "this file contains neither results nor saved scores, and a run needs ground truth"
     require(is_results(results), what, hint, where=results.name)

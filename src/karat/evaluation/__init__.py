@@ -32,8 +32,8 @@ from karat.scores import Finding, Scores, SystemScores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
+from karat.sources.input_file import Progress
 from karat.sources.results import PARTS, Results, read_results
-from karat.sources.text_file import Progress
 from karat.spans import Spans
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, plural, require, shown
 from karat.sources.containers import InMemoryRun, Run, ScoredRows, Truth
+from karat.sources.input_file import InputFile, Progress
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
-from karat.sources.text_file import Progress, TextFile
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
 
@@ -33,11 +33,11 @@ def read_truth(
     if isinstance(source, Truth):
         return source
     _check_columns(source, columns, "truth_columns")
-    if isinstance(source, str | os.PathLike | TextFile):
+    if isinstance(source, str | os.PathLike | InputFile):
         from karat.sources.trec import read_qrels, read_small
         from karat.sources.trec_lines import QRELS
 
-        file = source if isinstance(source, TextFile) else TextFile(os.fspath(source))
+        file = source if isinstance(source, InputFile) else InputFile(os.fspath(source))
         check_matched_by_id(key, "a TREC file", file.name, gold=True)
         if small := read_small(file, QRELS):
             truth = truth_from_mapping(small, key, file.name)
@@ -82,7 +82,7 @@ def read_run(
         from karat.sources.trec import TrecRun
 
         check_matched_by_id(key, "a TREC file", os.fspath(source))
-        return TrecRun(TextFile(os.fspath(source)), progress)
+        return TrecRun(InputFile(os.fspath(source)), progress)
     if isinstance(source, Mapping):
         return run_from_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):

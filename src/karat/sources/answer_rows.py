@@ -13,6 +13,7 @@ from typing import Any
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
+from karat.sources.input_file import InputFile
 from karat.sources.records import (
     ALIASES,
     Record,
@@ -24,7 +25,6 @@ from karat.sources.records import (
     records_from_list,
     rename_hint,
 )
-from karat.sources.text_file import TextFile
 
 AnswerRows = Iterator[tuple[str, str, Any]]
 """For each answer: its location (for errors), the id of its question, and the answer as given."""
@@ -48,8 +48,8 @@ _Names = Mapping[str, Sequence[str]]
 def source_name(source: Any, name: str) -> str:
     """The name of a source in messages: the path of a file, otherwise `name`."""
     if isinstance(source, str | os.PathLike):
-        source = TextFile(os.fspath(source))
-    return source.name if isinstance(source, TextFile) else name
+        source = InputFile(os.fspath(source))
+    return source.name if isinstance(source, InputFile) else name
 
 
 def read_answer_rows(
@@ -61,8 +61,8 @@ def read_answer_rows(
         each: (given[each],) if fields and each in fields else _DEFAULT_NAMES[each] for each in ("query", field)
     }
     if isinstance(source, str | os.PathLike):
-        source = TextFile(os.fspath(source))
-    if isinstance(source, TextFile):
+        source = InputFile(os.fspath(source))
+    if isinstance(source, InputFile):
         return _from_file(source, field, names, queries)
     if isinstance(source, Mapping):
         return _from_object(source, field, name)
@@ -169,7 +169,7 @@ def _used_name(records: Sequence[tuple[str, Record]], field: str, names: Sequenc
 # Files.
 
 
-def _from_file(source: TextFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
+def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
     start = source.first_byte()
     if start in (b"{", b"["):
         data = source.read_all()
@@ -197,7 +197,7 @@ def _has(record: Record, name: str) -> bool:
     return name in record or field_value(record, name) is not None
 
 
-def _records_from_table(source: TextFile, field: str) -> Iterator[tuple[str, Record]]:
+def _records_from_table(source: InputFile, field: str) -> Iterator[tuple[str, Record]]:
     """The rows of a CSV or TSV file with a header line."""
     try:
         text = source.read_all().decode()

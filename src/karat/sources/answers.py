@@ -10,8 +10,8 @@ from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.errors import KaratError, shown
 from karat.sources.answer_rows import HINT, read_answer_rows, source_name
+from karat.sources.input_file import InputFile
 from karat.sources.records import field_names
-from karat.sources.text_file import TextFile
 
 GoldAnswers = dict[str, tuple[str, ...] | None]
 """The gold answers of each question; None if they are unknown."""
@@ -61,7 +61,7 @@ def read_predicted_answers(
             if query in predicted:
                 raise _repeated_question(query, where, read_answer_rows(source, "answer", fields, name, tuple(golds)))
             predicted[query] = None if value is None else as_predicted_answer(value, where)
-    if not predicted and isinstance(source, TextFile | str | os.PathLike):
+    if not predicted and isinstance(source, InputFile | str | os.PathLike):
         raise KaratError("no predicted answers found", where=name, hint=HINT["answer"])
     reject_lone_surrogates(predicted, name)
     return predicted

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.errors import KaratError, did_you_mean, shown
-from karat.sources.text_file import TextFile
+from karat.sources.input_file import InputFile
 
 Record = Mapping[str, Any]
 
@@ -74,7 +74,7 @@ def records_from_list(records: Sequence[Record], name: str) -> Iterator[tuple[st
         yield where, record
 
 
-def records_from_json_lines(source: TextFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
+def records_from_json_lines(source: InputFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
     """Each object of a JSON lines file with its place; `read` lists the fields that will be read.
 
     A field that appears twice in an object is an error.

@@ -12,6 +12,7 @@ from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, nearest, plural, shown
 from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
+from karat.sources.input_file import InputFile
 from karat.sources.records import (
     ALIASES,
     Record,
@@ -21,7 +22,6 @@ from karat.sources.records import (
     records_from_list,
     rename_hint,
 )
-from karat.sources.text_file import TextFile
 
 __all__ = ["Results", "is_results", "read_results"]
 
@@ -66,7 +66,7 @@ class Results:
 
 
 def read_results(
-    source: str | os.PathLike[str] | TextFile | Sequence[Record],
+    source: str | os.PathLike[str] | InputFile | Sequence[Record],
     fields: Mapping[str, str] | None = None,
     required: Collection[Part] = (),
     optional: Collection[Part] = tuple(PARTS),
@@ -83,9 +83,9 @@ def read_results(
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
     if isinstance(source, str | os.PathLike):
-        return read_results(TextFile(os.fspath(source)), fields, required, optional)
+        return read_results(InputFile(os.fspath(source)), fields, required, optional)
     names = field_names(fields)
-    if isinstance(source, TextFile):
+    if isinstance(source, InputFile):
         try:
             records = records_from_json_lines(source, (names[field] for field in ALIASES), _HINT)
             return _results(source.name, records, names, required, optional)
@@ -97,7 +97,7 @@ def read_results(
     raise KaratError(f"results cannot be read from {shown(source)}", hint="Pass a path or a list of dictionaries.")
 
 
-def is_results(source: TextFile) -> bool:
+def is_results(source: InputFile) -> bool:
     """Whether this is a results file: its first line that is not blank begins with `{`."""
     return source.first_byte() == b"{"
 

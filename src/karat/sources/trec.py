@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from karat.documents.key import Key
 from karat.errors import KaratError
 from karat.sources.containers import Batch, ScoredRows
+from karat.sources.input_file import Block, InputFile, Progress
 from karat.sources.mappings import run_from_mapping
-from karat.sources.text_file import Block, Progress, TextFile
 from karat.sources.trec_lines import QRELS, RUN, Layout, empty_error, parse_lines
 
 # Plain Python reads a file of this many bytes in less time than it takes to load Arrow.
@@ -21,7 +21,7 @@ _SMALL = 1 << 19
 class TrecRun:
     """A run in a file, or on standard input."""
 
-    source: TextFile
+    source: InputFile
     progress: Progress | None = None
 
     @property
@@ -61,7 +61,7 @@ class TrecRun:
         return _locate(self.source, query, doc)
 
 
-def read_qrels(source: TextFile) -> ScoredRows:
+def read_qrels(source: InputFile) -> ScoredRows:
     """Read the judgments of a qrels file, grouped by query."""
     from karat.sources.grouping import as_table
     from karat.sources.trec_blocks import read_all
@@ -70,7 +70,7 @@ def read_qrels(source: TextFile) -> ScoredRows:
 
 
 def read_small(
-    source: TextFile, layout: Layout, progress: Progress | None = None
+    source: InputFile, layout: Layout, progress: Progress | None = None
 ) -> dict[str, dict[str, float]] | None:
     """The number of each document of each query in a small file, if that takes less time than to load Arrow.
 
@@ -90,7 +90,7 @@ def read_small(
     return by_query
 
 
-def _locate(source: TextFile, query: str, doc: str) -> str:
+def _locate(source: InputFile, query: str, doc: str) -> str:
     """The first two lines with this query and document: `run.trec:3 and 7`."""
     wanted = query.encode(), doc.encode()
     lines: list[int] = []

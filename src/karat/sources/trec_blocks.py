@@ -20,7 +20,7 @@ from karat.errors import KaratError
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
 from karat.sources.grouping import NumberedRows, join_rows, number_queries
-from karat.sources.text_file import BOM, Block, Progress, TextFile
+from karat.sources.input_file import BOM, Block, InputFile, Progress
 from karat.sources.threads import in_threads
 from karat.sources.trec_lines import RUN, Layout, empty_error, parse_lines
 
@@ -36,7 +36,7 @@ class Columns(NamedTuple):
     number: Floats
 
 
-def read_all(source: TextFile, layout: Layout, progress: Progress | None = None) -> NumberedRows:
+def read_all(source: InputFile, layout: Layout, progress: Progress | None = None) -> NumberedRows:
     """The rows of a whole file."""
     blocks = source.blocks(progress, whole_queries=False)
     rows = join_rows(_limited(in_threads(partial(_read_rows, block, layout) for block in blocks), source, layout))
@@ -45,7 +45,7 @@ def read_all(source: TextFile, layout: Layout, progress: Progress | None = None)
     return rows
 
 
-def _limited(parts: Iterator[NumberedRows], source: TextFile, layout: Layout) -> Iterator[NumberedRows]:
+def _limited(parts: Iterator[NumberedRows], source: InputFile, layout: Layout) -> Iterator[NumberedRows]:
     """The same parts; an error if they have too many rows."""
     rows = 0
     for part in parts:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from karat.errors import KaratError, plural, shown
 from karat.file_kinds import not_trec
-from karat.sources.text_file import Block, TextFile
+from karat.sources.input_file import Block, InputFile
 
 
 class Layout(NamedTuple):
@@ -107,6 +107,6 @@ def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> Kara
     return KaratError(f"the line has {plural(count, 'column')}", where=where, hint=hint)
 
 
-def empty_error(source: TextFile, layout: Layout) -> KaratError:
+def empty_error(source: InputFile, layout: Layout) -> KaratError:
     """The error for a file without data lines."""
     return KaratError(f"the {layout.kind} is empty", where=source.name, hint=layout.hint)

@@ -8,37 +8,28 @@ Limits keep memory bounded, whatever a file contains: a small gzip file can expa
 
 from __future__ import annotations
 
-import gzip
 import os
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from io import BufferedReader, BytesIO, RawIOBase
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from karat.errors import KaratError, did_you_mean
 from karat.file_kinds import PEEK, check_is_text
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from karat.sources.compression import GB, MB, decompressed, is_compressed
 
 BLOCK_SIZE = 8 << 20
-MB, GB = 1 << 20, 1 << 30
 LONGEST_LINE = MB  # of a TREC file
 LONGEST_RECORD = 256 * MB  # a line of JSON lines
 LARGEST_QUERY = GB  # the lines of one query, which are in memory together
 LARGEST_DOCUMENT = GB  # a JSON or CSV file, which is in memory as a whole
 LARGEST_PIPE = 4 * GB
-# Text that was written for a purpose is compressed to a hundredth of its size at most.
-MOST_EXPANSION = 200
-_EXPANSION_CHECKED_FROM = 64 * MB
 BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
 
 Progress = Callable[[int, int], None]
 
@@ -48,7 +39,7 @@ class Block:
     """Some whole lines of a file, and the byte at which they begin."""
 
     data: memoryview
-    source: TextFile
+    source: InputFile
     offset: int
 
     def where(self, line: int) -> str:
@@ -58,7 +49,7 @@ class Block:
 
 
 @dataclass
-class TextFile:
+class InputFile:
     """A file, or standard input (`-`), that can be read more than once."""
 
     path: str
@@ -161,18 +152,10 @@ class TextFile:
             with self._file() as file:
                 total = file.seek(0, os.SEEK_END)
                 file.seek(0)
-                compressed = file.read(len(_GZIP)) == _GZIP
-                file.seek(0)
-                stream: BinaryIO = BufferedReader(_Decompressed(file, self.name)) if compressed else file
+                stream = decompressed(file, self.name)
                 check_is_text(stream.read(PEEK), self.name)
                 stream.seek(0)
                 yield stream, file, total
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise KaratError(
-                f"the gzip data is damaged or cut short ({error})",
-                where=self.name,
-                hint="Compress or download it again.",
-            ) from None
         except OSError as error:
             raise _cannot_read(self.path, error) from None
 
@@ -205,7 +188,7 @@ class TextFile:
                     where=self.name,
                     hint="Write it to a file, and name the file.",
                 )
-            if not blocks[0].startswith(_GZIP):
+            if not is_compressed(blocks[0]):
                 check_is_text(blocks[0][:PEEK], self.name)
             if _lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
                 self._content = b"".join(blocks)
@@ -227,34 +210,6 @@ class TextFile:
         )
 
 
-class _Decompressed(RawIOBase):
-    """The content of a gzip file; an error if it is suspiciously larger than the file."""
-
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        self._file, self._name = file, name
-        self._gzip = gzip.GzipFile(fileobj=file)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._gzip.seek(offset, whence)
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        size = self._gzip.readinto(buffer)
-        expanded = self._gzip.tell()
-        if expanded > _EXPANSION_CHECKED_FROM and expanded > MOST_EXPANSION * self._file.tell():
-            raise KaratError(
-                f"the gzip data expands to more than {MOST_EXPANSION} times its size",
-                where=self._name,
-                hint="The file is damaged, or made to fill the memory. If it is neither, decompress it first.",
-            )
-        return size
-
-
 def _size(limit: int) -> str:
     return f"{limit // GB} GB" if limit >= GB else f"{limit // MB} MB"
 
@@ -266,7 +221,7 @@ def _lacks_line_end(data: bytes | bytearray) -> bool:
 
 def _may_have_long_lines(start: bytes) -> bool:
     """Whether data with this start may have long lines: gzip, and JSON with whole documents in a line."""
-    return start.startswith(_GZIP) or start[:PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
+    return is_compressed(start) or start[:PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
 
 
 def _last_change(data: bytearray) -> int:
