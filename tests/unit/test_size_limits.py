@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.gating.config import read_config
-from karat.sources import compression, input_file, trec_blocks
+from karat.sources import compression, input_file, tables, trec_blocks
 from karat.sources.input_file import Block, InputFile
 from karat.sources.trec_lines import RUN, parse_lines
 from tests.block_size import block_size
@@ -81,10 +81,10 @@ def test_the_lines_that_are_kept_in_memory_have_a_largest_number(
 ) -> None:
     line = "%s Q0 d%d 1 1 t\n" if reader == "a run" else "%s 0 d%d 1\n"
     path = write("".join(line % ("qrs"[at % 3], at) for at in range(50)).encode())
-    monkeypatch.setattr(trec_blocks, "MOST_ROWS", 49)
-    with block_size(100), pytest.raises(KaratError, match=f"{reader.removeprefix('a ')} has more than 49 lines"):
+    monkeypatch.setattr(tables, "MOST_ROWS", 49)
+    with block_size(100), pytest.raises(KaratError, match=f"{reader.removeprefix('a ')} has more than 49 rows"):
         READERS[reader](path)
-    monkeypatch.setattr(trec_blocks, "MOST_ROWS", 50)
+    monkeypatch.setattr(tables, "MOST_ROWS", 50)
     with block_size(100):
         READERS[reader](path)
 

@@ -17,6 +17,7 @@ from karat import KaratError
 from karat.sources import read_truth, trec
 from karat.sources.containers import ScoredMappings, ScoredRows
 from karat.sources.input_file import InputFile
+from karat.sources.tables import TableRun
 from tests.block_size import block_size
 
 Write = Callable[[str | bytes], str]
@@ -113,7 +114,7 @@ def test_small_files_give_the_same_scores_findings_explanations_and_errors(
 
 
 def batch_type(path: str) -> type:
-    return type(next(trec.TrecRun(InputFile(path)).batches())())
+    return type(next(TableRun(trec.TrecTable(InputFile(path), "score")).batches())())
 
 
 def test_arrow_reads_what_is_large_or_repeats_a_document_and_everything_once_it_is_loaded(write: Write) -> None:

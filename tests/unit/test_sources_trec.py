@@ -22,6 +22,7 @@ from karat import KaratError
 from karat.options import Ties
 from karat.sources import input_file, read_truth, trec, trec_blocks, trec_lines
 from karat.sources.input_file import Block, InputFile
+from karat.sources.tables import Columns, TableRun
 from tests.block_size import block_size
 
 Grades = dict[str, dict[str, float]]
@@ -199,7 +200,7 @@ def test_only_one_byte_order_mark_is_removed_from_the_start_of_a_file(size: int,
 )  # fmt: skip
 @pytest.mark.parametrize("comment", ["", "# slow way\n"])
 def test_a_score_is_a_double_in_any_decimal_notation(text: str, number: float, comment: str, write: Write) -> None:
-    run = trec.TrecRun(InputFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")))
+    run = TableRun(trec.TrecTable(InputFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")), "score"))
     (batch,) = run.grouped_batches()
     assert batch().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # this batch is a ScoredRows
 
@@ -304,7 +305,7 @@ def run_lines(draw: st.DrawFn) -> bytes:
     return "".join(lines).encode()
 
 
-def rows_of(columns: trec_blocks.Columns) -> list[tuple[str, str, float]]:
+def rows_of(columns: Columns) -> list[tuple[str, str, float]]:
     return list(zip(columns.query.to_pylist(), columns.doc.to_pylist(), columns.number.tolist(), strict=True))
 
 

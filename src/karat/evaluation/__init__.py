@@ -149,7 +149,8 @@ def _evaluate(
         else:
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
 
-    found = findings(
+    notes = [Finding("reading", note, 0) for note in (*judgments.notes, *source.notes)]
+    found = notes + findings(
         judged, observations, list(measures), settings["missing"], matcher, only_relevant=judgments.only_relevant
     )
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, plural, require, shown
-from karat.sources.containers import InMemoryRun, Run, ScoredRows, Truth
+from karat.sources.containers import InMemoryRun, Run, Truth
+from karat.sources.files import Reading, open_file
 from karat.sources.input_file import InputFile, Progress
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
+from karat.sources.tables import TableRun, truth_from_rows, truth_from_table
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
 
@@ -27,36 +30,43 @@ _BY_ID = Key()
 
 
 def read_truth(
-    source: Any, *, columns: Mapping[str, str] | None = None, key: Key = _BY_ID, name: str = "the ground truth"
+    source: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002
+    key: Key = _BY_ID,
+    name: str = "the ground truth",
 ) -> Truth:
-    """Read the judged documents of each query. `columns` maps column names; `name` is used in errors."""
+    """Read the judged documents of each query.
+
+    `columns` maps column names, `format` is the format of a file if it is not to be detected, and `name` is used in
+    errors.
+    """
     if isinstance(source, Truth):
         return source
     _check_columns(source, columns, "truth_columns")
     if isinstance(source, str | os.PathLike | InputFile):
-        from karat.sources.trec import read_qrels, read_small
-        from karat.sources.trec_lines import QRELS
-
         file = source if isinstance(source, InputFile) else InputFile(os.fspath(source))
-        check_matched_by_id(key, "a TREC file", file.name, gold=True)
-        if small := read_small(file, QRELS):
-            truth = truth_from_mapping(small, key, file.name)
+        content = open_file(file, Reading("grade", columns, format))
+        if isinstance(content, Mapping):
+            truth = truth_from_mapping(content, key, file.name)
         else:
-            truth = _truth_from_rows(read_qrels(file)).normalized_by(key)
+            check_matched_by_id(key, "a table", file.name, gold=True)
+            truth = truth_from_table(content, key)
     elif isinstance(source, Mapping):
         truth = truth_from_mapping(source, key, name)
     elif hasattr(source, "__arrow_c_stream__"):
-        from karat.sources.frames import FrameColumns, read_frame
+        from karat.sources.frames import Frame
 
         check_matched_by_id(key, "a data frame", name, gold=True)
-        rows = read_frame(source, FrameColumns.of("grade", columns), name)
-        truth = _truth_from_rows(rows).normalized_by(key)
+        frame = Frame.of(source, "grade", columns, name)
+        truth = replace(truth_from_rows(frame.grouped()).normalized_by(key), notes=frame.notes)
     elif isinstance(source, Sequence):
         from karat.sources.tuples import rows_of_tuples
 
         if table := rows_of_tuples(source, "grade", name):
             check_matched_by_id(key, "a list of rows", name, gold=True)
-            truth = _truth_from_rows(table).normalized_by(key)
+            truth = truth_from_rows(table).normalized_by(key)
         else:
             # Queries without ids are numbered from 0.
             queries = [str(at) for at in range(len(source))]
@@ -72,24 +82,27 @@ def read_run(
     truth: Truth,
     *,
     columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002
     key: Key = _BY_ID,
     progress: Progress | None = None,
     name: str = "the run",
 ) -> Run:
     """Read a run. The lines of a file are read later, when the run is ranked."""
     _check_columns(source, columns, "run_columns")
-    if isinstance(source, str | os.PathLike):
-        from karat.sources.trec import TrecRun
-
-        check_matched_by_id(key, "a TREC file", os.fspath(source))
-        return TrecRun(InputFile(os.fspath(source)), progress)
+    if isinstance(source, str | os.PathLike | InputFile):
+        file = source if isinstance(source, InputFile) else InputFile(os.fspath(source))
+        content = open_file(file, Reading("score", columns, format))
+        if isinstance(content, Mapping):
+            return run_from_mapping(content, key, file.name)
+        check_matched_by_id(key, "a table", file.name)
+        return TableRun(content, progress)
     if isinstance(source, Mapping):
         return run_from_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):
-        from karat.sources.frames import FrameColumns, FrameRun
+        from karat.sources.frames import Frame, FrameRun
 
         check_matched_by_id(key, "a data frame", name)
-        return FrameRun.of(source, FrameColumns.of("score", columns), name)
+        return FrameRun.of(Frame.of(source, "score", columns, name))
     if isinstance(source, Sequence):
         from karat.sources.tuples import rows_of_tuples
 
@@ -107,28 +120,11 @@ def read_run(
 
 
 def _check_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
-    if columns and not hasattr(source, "__arrow_c_stream__"):
-        raise KaratError(f"{option} is for data frames only", hint="Leave it out.")
+    if columns and not (hasattr(source, "__arrow_c_stream__") or isinstance(source, str | os.PathLike | InputFile)):
+        raise KaratError(f"{option} is for files and data frames only", hint="Leave it out.")
 
 
 def _collect_hint(source: Any) -> str:
     if hasattr(source, "collect"):
         return "Call its collect() first. "
     return f"{hint} " if (hint := list_hint(source)) else ""
-
-
-def _truth_from_rows(table: ScoredRows) -> Truth:
-    from karat.sources.arrays import Texts
-    from karat.sources.hashing import repeats_among
-
-    truth = Truth(tuple(table.queries), table.offsets, Texts(table.docs), table.scores)
-    repeated = repeats_among(table, truth.row_index.possible_repeats())
-    if len(repeated):
-        segment = int(table.segments(repeated[:1])[0])
-        query, doc = table.queries[segment], truth.docs[int(repeated[0])]
-        raise KaratError(
-            f"document {doc} is judged twice for query {query}",
-            where=table.locate(query, doc),
-            hint="Keep one judgment per document.",
-        )
-    return truth

@@ -28,7 +28,8 @@ class Truth:
     `keyless` counts listed documents without a key, which can never match. `scores` contains the scores of documents
     that were listed with scores, as grades, and 1 for all others. It is an error if a score is not a valid grade, and
     None if there are no scores. `documents` contains the documents as they were given, or None if all are plain keys.
-    `only_relevant` means that documents were listed, not graded: nobody judged a document as not relevant.
+    `only_relevant` means that documents were listed, not graded: nobody judged a document as not relevant. `notes` say
+    what was guessed when the source was read.
     """
 
     queries: tuple[str, ...]
@@ -39,6 +40,7 @@ class Truth:
     scores: Floats | KaratError | None = None
     documents: Sequence[DocumentLike] | None = None
     only_relevant: bool = False
+    notes: tuple[str, ...] = ()
 
     def original_documents(self, golds: range) -> Sequence[DocumentLike]:
         """Judged documents as they were given, by their row numbers."""
@@ -163,6 +165,10 @@ class Run(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was guessed when the source was read, as sentences without a full stop."""
+
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """The run in its own order. If a query appears in two batches, use `grouped_batches` instead."""
 
@@ -182,6 +188,7 @@ class InMemoryRun:
 
     name: str
     parts: tuple[Batch, ...]
+    notes: tuple[str, ...] = ()
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         for part in self.parts:

@@ -4,51 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate
+from karat.sources.columns import columns_to_read
 from karat.sources.containers import Batch, ScoredRows
 from karat.sources.grouping import Locate, NumberedRows, as_batches, group_by_query, number_queries
+from karat.sources.tables import Number
 
 _HINT = "A data frame needs the columns query, doc and grade (ground truth) or score (run)."
 
 
 @dataclass(frozen=True)
-class FrameColumns:
-    """The names of the columns to read."""
+class Frame:
+    """The columns that are read from a data frame; `locate` finds the two rows of a duplicate, for an error."""
 
-    query: str
-    doc: str
-    number: str
+    name: str
+    query: Column
+    doc: Column
+    number: Floats
+    locate: Locate
+    notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, number: str, names: Mapping[str, str] | None) -> FrameColumns:
-        """The default names `query`, `doc` and `grade` or `score`, replaced by those in `names`."""
-        given = dict(names or {})
-        roles = ("query", "doc", number)
-        for role, name in given.items():
-            if not isinstance(name, str):
-                raise KaratError(
-                    f"{shown(name)} is not the name of a column",
-                    hint=f"Pass the name of the column for {role} as a string.",
-                )
-            if role not in roles:
-                raise KaratError(
-                    f"{shown(role)} is not one of the columns {', '.join(roles[:-1])} and {roles[-1]}",
-                    hint="Map them to the names of your columns, for example {'doc': 'docno'}.",
-                )
-        return cls(*(given.get(role, role) for role in roles))
+    def of(cls, source: Any, number: Number, names: Mapping[str, str] | None, name: str) -> Frame:
+        """Read a data frame; `names` are the names of its columns, by role."""
+        try:
+            table = pa.table(source)
+        except Exception as error:  # the library that made the frame may raise anything
+            raise KaratError(f"cannot be read as a table: {error}", where=name, hint=_HINT) from None
+        columns = columns_to_read(table.column_names, number, names, name)
+        query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
+        doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
+        values = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", number == "grade")
+        locate = partial(_locate, query, doc, name)
+        return cls(name, query, doc, -values if columns.by_rank else values, locate, columns.note(name))
 
-
-def read_frame(source: Any, columns: FrameColumns, name: str) -> ScoredRows:
-    """Read the grades of a data frame, grouped by query."""
-    return group_by_query(*_read_columns(source, columns, name, finite=True))
+    def grouped(self) -> ScoredRows:
+        """The rows, grouped by query."""
+        return group_by_query(self.query, self.doc, self.number, self.locate)
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ class FrameRun:
     name: str
     rows: NumberedRows
     locate: Locate
+    notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, source: Any, columns: FrameColumns, name: str) -> FrameRun:
-        query, doc, score, locate = _read_columns(source, columns, name, finite=False)
-        return cls(name, number_queries(query, doc, score), locate)
+    def of(cls, frame: Frame) -> FrameRun:
+        return cls(frame.name, number_queries(frame.query, frame.doc, frame.number), frame.locate, frame.notes)
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """The run in batches of complete queries."""
@@ -78,30 +79,9 @@ class FrameRun:
         return self
 
 
-def _read_columns(
-    source: Any, columns: FrameColumns, name: str, *, finite: bool
-) -> tuple[Column, Column, Floats, Locate]:
-    """Three columns of a data frame, and where a row is, for errors; with `finite`, infinite numbers are an error."""
-    try:
-        table = pa.table(source)
-    except Exception as error:  # the library that made the frame may raise anything
-        raise KaratError(f"cannot be read as a table: {error}", where=name, hint=_HINT) from None
-    query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
-    doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
-    number = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", finite)
-    return query, doc, number, lambda one_query, one_doc: _locate(query, doc, one_query, one_doc, name)
-
-
 def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
-    count = table.column_names.count(wanted)
-    if count != 1:
-        problem = "no column" if count == 0 else "more than one column"
-        raise KaratError(
-            f"{problem} {shown(wanted)}; the columns are {', '.join(map(shown, table.column_names)) or 'none'}",
-            where=name,
-            hint=f"{'' if count else did_you_mean(wanted, table.column_names)} If yours have other names, use "
-            "truth_columns= or run_columns=, for example {'doc': 'docno'}.".strip(),
-        )
+    if table.column_names.count(wanted) > 1:
+        raise KaratError(f"more than one column {shown(wanted)}", where=name, hint="Keep one of them.")
     return table[wanted]
 
 
@@ -159,7 +139,7 @@ def _reject_nulls(column: pa.ChunkedArray, where: str) -> None:
         raise KaratError("a value is missing", where=f"{where}, row {row}", hint="Every row needs all three columns.")
 
 
-def _locate(query: Column, doc: Column, one_query: str, one_doc: str, name: str) -> str:
+def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str) -> str:
     """The first two rows with this query and document."""
     rows = pc.indices_nonzero(pc.and_(pc.equal(query, one_query), pc.equal(doc, one_doc))).to_pylist()
     return f"{name}, rows {rows[0]} and {rows[1]}"

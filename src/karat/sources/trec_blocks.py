@@ -6,61 +6,18 @@ first. If both fail, each line is parsed in Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from typing import NamedTuple
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
-from karat.errors import KaratError
-from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
-from karat.sources.grouping import NumberedRows, join_rows, number_queries
-from karat.sources.input_file import BOM, Block, InputFile, Progress
-from karat.sources.threads import in_threads
-from karat.sources.trec_lines import RUN, Layout, empty_error, parse_lines
+from karat.sources.input_file import BOM, Block
+from karat.sources.tables import Columns
+from karat.sources.trec_lines import Layout, parse_lines
 
 _PEEK = 4096  # bytes
-MOST_ROWS = 1 << 28
-
-
-class Columns(NamedTuple):
-    """The columns that are read from some lines."""
-
-    query: Column
-    doc: Column
-    number: Floats
-
-
-def read_all(source: InputFile, layout: Layout, progress: Progress | None = None) -> NumberedRows:
-    """The rows of a whole file."""
-    blocks = source.blocks(progress, whole_queries=False)
-    rows = join_rows(_limited(in_threads(partial(_read_rows, block, layout) for block in blocks), source, layout))
-    if not rows.queries:
-        raise empty_error(source, layout)
-    return rows
-
-
-def _limited(parts: Iterator[NumberedRows], source: InputFile, layout: Layout) -> Iterator[NumberedRows]:
-    """The same parts; an error if they have too many rows."""
-    rows = 0
-    for part in parts:
-        rows += len(part.scores)
-        if rows > MOST_ROWS:
-            raise KaratError(
-                f"the {layout.kind} has more than {MOST_ROWS:,} lines, which are read into memory together",
-                where=source.name,
-                hint="Sort its lines by query." if layout is RUN else "Split it by query into several files.",
-            )
-        yield part
-
-
-def _read_rows(block: Block, layout: Layout) -> NumberedRows:
-    return number_queries(*read_block(block, layout))
 
 
 def read_block(block: Block, layout: Layout) -> Columns:

@@ -1,0 +1,43 @@
+"""Open a file of ground truth or a run: its format decides which reader is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from karat.errors import KaratError
+from karat.sources.formats import Format, check_format, detect
+from karat.sources.input_file import InputFile
+from karat.sources.tables import Number, PairTable
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a source is to be read: what its numbers are, and what the caller says about it."""
+
+    number: Number
+    columns: Mapping[str, str] | None = None
+    """the names of columns, by role: `{"doc": "docno"}`"""
+    format: str | None = None
+    """the format, if it is not to be detected"""
+
+
+Reader = Callable[[InputFile, Reading], PairTable | Mapping[str, Any]]
+
+
+def open_file(file: InputFile, reading: Reading) -> PairTable | Mapping[str, Any]:
+    """The content of a file: a table, or a mapping of queries to their documents."""
+    chosen = detect(file) if reading.format is None else check_format(reading.format)
+    return _READERS[chosen](file, reading)
+
+
+def _trec(file: InputFile, reading: Reading) -> PairTable:
+    from karat.sources.trec import TrecTable
+
+    if reading.columns:
+        raise KaratError("a TREC file has no names of columns", where=file.name, hint="Leave them out.")
+    return TrecTable(file, reading.number)
+
+
+_READERS: dict[Format, Reader] = {"trec": _trec}

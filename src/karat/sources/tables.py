@@ -1,0 +1,173 @@
+"""Tables: sources with a row per query and document, such as TREC files, read in parts; their ground truth and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from karat.documents.key import Key
+from karat.errors import KaratError
+from karat.judged import Floats
+from karat.sources.containers import Batch, ScoredRows, Truth
+from karat.sources.input_file import Progress
+from karat.sources.mappings import run_from_mapping, truth_from_mapping
+from karat.sources.threads import in_threads
+
+if TYPE_CHECKING:
+    from karat.sources.arrays import Column
+    from karat.sources.grouping import NumberedRows
+
+Number = Literal["grade", "score"]
+"""what the number of a row is: a grade in ground truth, a score in a run"""
+
+MOST_ROWS = 1 << 28  # in memory together
+
+
+class Columns(NamedTuple):
+    """Rows as columns: the query, the document and the number of each row."""
+
+    query: Column
+    doc: Column
+    number: Floats
+
+
+class PairTable(Protocol):
+    """A source with a row per pair of query and document. It can be read more than once."""
+
+    @property
+    def name(self) -> str:
+        """The name of the source in messages."""
+
+    @property
+    def number(self) -> Number:
+        """What the number of a row is."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was guessed about the source, as sentences without a full stop."""
+
+    def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
+        """The rows in parts, each read when its function is called, so that threads can share the work.
+
+        With `whole_queries`, parts end where the query changes, so that the rows of a query, if they are next to each
+        other, are in one part.
+        """
+
+    def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
+        """The number of each document of each query, if the source is so small that loading Arrow would take longer.
+
+        None otherwise, and if a document is listed twice for a query: what that means depends on options.
+        """
+
+    def locate(self, query: str, doc: str) -> str:
+        """The two places at which a document is listed for a query, for an error."""
+
+    def empty_error(self) -> KaratError:
+        """The error for a source without rows."""
+
+
+@dataclass(frozen=True)
+class TableRun:
+    """A run in a table."""
+
+    table: PairTable
+    progress: Progress | None = None
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.table.notes
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        """One batch per part of the table; the whole table if it is small."""
+        if small := self.table.small(self.progress):
+            yield from run_from_mapping(small, Key(), self.name).batches()
+            return
+        for part in self.table.parts(self.progress):
+            yield partial(_consecutive, self.table, part)
+
+    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
+        """All rows, in memory, for a table whose rows are not grouped by query."""
+        from karat.sources.grouping import as_batches
+
+        return as_batches(_read_all(self.table, self.progress), self.table.locate)
+
+    def empty_error(self) -> KaratError:
+        """The error for a table without rows."""
+        return self.table.empty_error()
+
+    def without_progress(self) -> TableRun:
+        """The same run, to be read again without reporting progress."""
+        return TableRun(self.table)
+
+
+def truth_from_table(table: PairTable, key: Key) -> Truth:
+    """The ground truth in a table."""
+    if small := table.small():
+        truth = truth_from_mapping(small, key, table.name)
+    else:
+        from karat.sources.grouping import as_table
+
+        truth = truth_from_rows(as_table(_read_all(table), table.locate)).normalized_by(key)
+    return replace(truth, notes=table.notes)
+
+
+def truth_from_rows(table: ScoredRows) -> Truth:
+    """The ground truth in rows that are grouped by query; a document that is judged twice is an error."""
+    from karat.sources.arrays import Texts
+    from karat.sources.hashing import repeats_among
+
+    truth = Truth(tuple(table.queries), table.offsets, Texts(table.docs), table.scores)
+    repeated = repeats_among(table, truth.row_index.possible_repeats())
+    if len(repeated):
+        segment = int(table.segments(repeated[:1])[0])
+        query, doc = table.queries[segment], truth.docs[int(repeated[0])]
+        raise KaratError(
+            f"document {doc} is judged twice for query {query}",
+            where=table.locate(query, doc),
+            hint="Keep one judgment per document.",
+        )
+    return truth
+
+
+def _consecutive(table: PairTable, part: Callable[[], Columns]) -> ScoredRows:
+    from karat.sources.grouping import group_consecutive
+
+    return group_consecutive(*part(), table.locate)
+
+
+def _read_all(table: PairTable, progress: Progress | None = None) -> NumberedRows:
+    """All rows of a table."""
+    from karat.sources.grouping import join_rows
+
+    parts = table.parts(progress, whole_queries=False)
+    rows = join_rows(_limited(in_threads(partial(_numbered, part) for part in parts), table))
+    if not rows.queries:
+        raise table.empty_error()
+    return rows
+
+
+def _numbered(part: Callable[[], Columns]) -> NumberedRows:
+    from karat.sources.grouping import number_queries
+
+    return number_queries(*part())
+
+
+def _limited(parts: Iterator[NumberedRows], table: PairTable) -> Iterator[NumberedRows]:
+    """The same parts; an error if they have too many rows."""
+    rows = 0
+    for part in parts:
+        rows += len(part.scores)
+        if rows > MOST_ROWS:
+            kind, hint = ("run", "Sort it by query.") if table.number == "score" else _TRUTH_TOO_LARGE
+            what = f"the {kind} has more than {MOST_ROWS:,} rows, which are read into memory together"
+            raise KaratError(what, where=table.name, hint=hint)
+        yield part
+
+
+_TRUTH_TOO_LARGE = "ground truth", "Split it by query into several files."
