@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping
 
 from karat.errors import KaratError
@@ -16,7 +17,10 @@ JSON_IN_PYTHON = "In Python, pass what json.load returns to evaluate."
 _IN_PYTHON = "In Python, read it with pandas or polars and pass the data frame."
 _SAVE_AS_TEXT = "Save it as text in UTF-8."
 _EXTRACT = "Extract the file from it first."
-_DECOMPRESS = "Decompress it, or compress it with gzip."
+_DECOMPRESS = "Decompress it, or compress it with gzip, bzip2, xz, zstd or lz4."
+
+TABLES = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
+"""the first bytes of binary files with tables"""
 
 # The first bytes of binary files, what such a file is, and what to do.
 _BINARY = (
@@ -31,12 +35,11 @@ _BINARY = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _EXTRACT),
     (b"Rar!\x1a\x07", "a RAR archive", _EXTRACT),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, such as Excel's .xls", "Save it as CSV."),
-    (b"BZh", "compressed with bzip2", _DECOMPRESS),
-    (b"\xfd7zXZ\0", "compressed with xz", _DECOMPRESS),
-    (b"\x28\xb5\x2f\xfd", "compressed with Zstandard", _DECOMPRESS),
-    (b"\x04\x22\x4d\x18", "compressed with LZ4", _DECOMPRESS),
     (b"\x1f\x9d", "compressed with compress (.Z)", _DECOMPRESS),
-    (b"\x1f\x8b", "compressed twice with gzip", "Decompress it once."),
+    (b"\x02\x21\x4c\x18", "compressed in the legacy format of lz4", _DECOMPRESS),
+    (b"\x5d\0\0", "compressed in the legacy format of xz (.lzma)", _DECOMPRESS),
+    (b"LZIP\x01", "compressed with lzip", _DECOMPRESS),
+    (b"\xff\x06\0\0sNaPpY", "compressed with Snappy", _DECOMPRESS),
     (b"%PDF-", "a PDF file", _SAVE_AS_TEXT),
     (b"\x89PNG", "an image", _SAVE_AS_TEXT),
     (b"\xff\xfe\0\0", "text in UTF-32", _SAVE_AS_TEXT),
@@ -44,11 +47,20 @@ _BINARY = (
     (b"\xff\xfe", "text in UTF-16", _SAVE_AS_TEXT),
     (b"\xfe\xff", "text in UTF-16", _SAVE_AS_TEXT),
 )
+# How compressed data begins. BZh and a digit could also begin a text. The frame without data with which pzstd begins
+# may also be the first frame of lz4 data.
+_COMPRESSED = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90|.{,5}\Z)", re.DOTALL),
+    "xz": re.compile(rb"\xfd7zXZ\0"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+    "lz4": re.compile(rb"\x04\x22\x4d\x18"),
+}
 _PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 _TAR_AT = 257
 
 
-def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read here, plain or gzipped") -> None:
+def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read here, plain or compressed") -> None:
     """Reject a binary file, or a text of the wrong kind, such as an HTML page, judging by its first bytes.
 
     `wanted` says what is read.
@@ -58,9 +70,16 @@ def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read
         raise KaratError(f"this file is {kind}; {wanted}", where=where, hint=hint)
 
 
+def compression_of(start: bytes) -> str | None:
+    """The compression of data that begins with these bytes, such as `gzip`; None if it is not compressed."""
+    return next((name for name, pattern in _COMPRESSED.items() if pattern.match(start)), None)
+
+
 def _recognized(start: bytes) -> tuple[str, str]:
     if start.startswith(b"PK\x03\x04") and (b"xl/" in start or b"[Content_Types].xml" in start):
         return "an Excel workbook or another Office file", "Save it as CSV."
+    if compression := compression_of(start):
+        return f"compressed with {compression}", "Decompress it first."
     for magic, kind, hint in _BINARY:
         if start.startswith(magic):
             return kind, hint

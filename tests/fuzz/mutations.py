@@ -1,8 +1,7 @@
-"""Damage to files: at the level of bytes, lines, and the words, numbers and brackets of a text; gzip and Parquet."""
+"""Damage to files at the level of bytes, lines, and the words, numbers and brackets of a text; compression, Parquet."""
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 from collections.abc import Callable
@@ -10,6 +9,8 @@ from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from tests.compressions import COMPRESS
 
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\w.+-]+|\s+|.', re.DOTALL)
 _HOSTILE = r"""
@@ -114,8 +115,8 @@ def change_tokens(content: bytes, random: Random) -> bytes:
 
 
 def _compressed(content: bytes, random: Random) -> bytes:
-    """gzip, sometimes cut off, with a wrong checksum, in two parts, or followed by something else."""
-    packed = gzip.compress(content, mtime=0)
+    """Compressed data, sometimes cut off, with a wrong checksum, in two parts, or followed by something else."""
+    packed = random.choice(list(COMPRESS.values()))(content)
     return random.choice(
         (
             packed,

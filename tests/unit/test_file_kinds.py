@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
@@ -51,10 +50,11 @@ BINARY: dict[str, bytes] = {
     "an Arrow file": written(FRAME.to_feather),
     "a ZIP archive": zipped("truth.qrels"),
     "an Excel workbook": zipped("xl/workbook.xml"),
-    "compressed with bzip2": bz2.compress(QRELS),
-    "compressed with xz": lzma.compress(QRELS),
-    "compressed with Zstandard": b"\x28\xb5\x2f\xfd" + bytes(20),
-    "compressed twice with gzip": gzip.compress(gzip.compress(QRELS)),
+    "compressed with compress": b"\x1f\x9d" + bytes(20),
+    "compressed in the legacy format of lz4": b"\x02\x21\x4c\x18" + bytes(20),
+    "compressed in the legacy format of xz": lzma.compress(QRELS, lzma.FORMAT_ALONE),
+    "compressed with lzip": b"LZIP\x01" + bytes(20),
+    "compressed with Snappy": b"\xff\x06\0\0sNaPpY" + bytes(20),
     "an SQLite database": database(),
     "a pickle": pickle.dumps({"q1": {"d1": 1}}),
     "a PDF file": b"%PDF-1.7\n",
@@ -140,6 +140,12 @@ def test_scores_say_what_a_binary_file_is(suffix: str, tmp_path: Path) -> None:
     path.write_bytes(b"PK\x03\x04" + bytes(100))
     with pytest.raises(KaratError, match="this file is a ZIP archive; scores in CSV, TSV or JSON are text in UTF-8"):
         Scores.load(path)
+
+
+def test_compressed_scores_are_an_error_that_names_the_compression(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_bytes(gzip.compress(b"query,RR\nq1,1\n"))
+    with pytest.raises(KaratError, match="this file is compressed with gzip; scores in CSV"):
+        Scores.load(tmp_path / "scores.csv")
 
 
 @pytest.mark.parametrize("indent", [None, 2])

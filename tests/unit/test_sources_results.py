@@ -458,7 +458,7 @@ def test_an_object_on_several_lines_is_an_error_that_shows_how_to_convert_it(tex
 def test_a_utf_16_file_is_an_error_that_says_so(encoding: str, write: Write) -> None:
     path = write(lines(RECORDS).encode(encoding))
     assert str(error_of(path)) == (
-        f"{path}: this file is text in {encoding[:6].upper()}; text in UTF-8 is read here, plain or gzipped."
+        f"{path}: this file is text in {encoding[:6].upper()}; text in UTF-8 is read here, plain or compressed."
         " Save it as text in UTF-8."
     )
 

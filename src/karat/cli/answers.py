@@ -17,7 +17,7 @@ from karat.options import Missing, Names
     "truth",
     "TRUTH",
     'Gold answers: JSON such as {"q1": "one", "q2": ["one", "or another"]}, a SQuAD data set, JSON lines, CSV or TSV.'
-    " Plain or gzip; - is standard input.",
+    " Plain or compressed; - is standard input.",
     required=True,
 )
 @opt.file_argument(

@@ -15,7 +15,7 @@ from karat.options import Names
 @opt.file_argument(
     "truth",
     "TRUTH",
-    "Ground truth: TREC qrels. Or RAG results, one JSON object per line, which need no RUN. Plain or gzip; - is"
+    "Ground truth: TREC qrels. Or RAG results, one JSON object per line, which need no RUN. Plain or compressed; - is"
     " standard input.",
     required=True,
 )

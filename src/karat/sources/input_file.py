@@ -1,9 +1,9 @@
-"""Read a text file in blocks of whole lines that end where the first column changes, so that memory stays flat.
+"""Read a file in blocks of whole lines that end where the first column changes, so that memory stays flat.
 
-Gzip is recognized by its first bytes and decompressed while reading. A pipe is read into memory:
-a run whose lines are not grouped by query is read twice, and a pipe can be read only once.
+Compressed data is recognized by its first bytes and decompressed while reading. A pipe is read into memory: a run whose
+lines are not grouped by query is read twice, and a pipe can be read only once.
 
-Limits keep memory bounded, whatever a file contains: a small gzip file can expand to any size.
+Limits keep memory bounded, whatever a file contains.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 from karat.errors import KaratError, did_you_mean
-from karat.file_kinds import PEEK, check_is_text
-from karat.sources.compression import GB, MB, decompressed, is_compressed
+from karat.file_kinds import PEEK, TABLES, check_is_text, compression_of
+from karat.sources.compression import GB, MB, decompressed
 
 BLOCK_SIZE = 8 << 20
 LONGEST_LINE = MB  # of a TREC file
@@ -70,7 +70,7 @@ class InputFile:
             while more:
                 buffer = bytearray(len(rest) + size)
                 buffer[: len(rest)] = rest
-                read = stream.readinto(memoryview(buffer)[len(rest) :])  # type: ignore[attr-defined]  # all three have it
+                read = stream.readinto(memoryview(buffer)[len(rest) :])
                 data = buffer[: len(rest) + read] if read < size else buffer
                 more = read > 0
                 if offset == 0 and not rest and data.startswith(BOM):
@@ -109,17 +109,26 @@ class InputFile:
             return block.lstrip()[:1]
 
     def start(self, size: int = PEEK) -> bytes:
-        """The first bytes, without a byte order mark."""
-        with self._opened() as (stream, _, _):
+        """The first decompressed bytes, of text or of binary data, without a byte order mark."""
+        with self._opened(text=False) as (stream, _, _):
             return stream.read(size + len(BOM)).removeprefix(BOM)[:size]
 
     def read_all(self) -> bytes:
-        """The whole content, without a byte order mark."""
-        blocks: list[bytes] = []
+        """The whole content of a text, without a byte order mark."""
         with self._opened() as (stream, _, _):
-            # In blocks: reading at most so many bytes would allocate as many, however short the file is.
-            while sum(map(len, blocks)) <= LARGEST_DOCUMENT and (block := stream.read(BLOCK_SIZE)):
-                blocks.append(block)
+            return self._read_to_end(stream).removeprefix(BOM)
+
+    @contextmanager
+    def seekable(self) -> Iterator[BinaryIO]:
+        """The decompressed content as a file in which any place can be read, for formats that are not text."""
+        with self._opened(text=False) as (stream, file, _):
+            yield file if stream is file else BytesIO(self._read_to_end(stream))
+
+    def _read_to_end(self, stream: BinaryIO) -> bytes:
+        blocks: list[bytes] = []
+        # In blocks: reading at most so many bytes would allocate as many, however short the file is.
+        while sum(map(len, blocks)) <= LARGEST_DOCUMENT and (block := stream.read(BLOCK_SIZE)):
+            blocks.append(block)
         content = b"".join(blocks)
         if len(content) > LARGEST_DOCUMENT:
             raise KaratError(
@@ -127,10 +136,10 @@ class InputFile:
                 where=self.name,
                 hint="Split it into several files.",
             )
-        return content.removeprefix(BOM)
+        return content
 
     def check(self) -> None:
-        """Raise an error if gzip data is damaged. Called when a line is invalid, which may be only a consequence."""
+        """Raise an error if compressed data is damaged. Called when a line is invalid: it may be only a consequence."""
         with self._opened() as (stream, file, _):
             while stream is not file and stream.read(BLOCK_SIZE):
                 pass
@@ -146,20 +155,20 @@ class InputFile:
         return lines
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[BinaryIO, BinaryIO, int]]:
-        """The decompressed stream, the underlying file, and its size."""
+    def _opened(self, *, text: bool = True) -> Iterator[tuple[BufferedReader, BufferedReader, int]]:
+        """The decompressed stream, the underlying file, and its size; an error if it is not text, as it should be."""
         try:
             with self._file() as file:
                 total = file.seek(0, os.SEEK_END)
                 file.seek(0)
-                stream = decompressed(file, self.name)
-                check_is_text(stream.read(PEEK), self.name)
-                stream.seek(0)
-                yield stream, file, total
+                with decompressed(file, self.name) as stream:
+                    if text:
+                        check_is_text(stream.peek(PEEK)[:PEEK], self.name)
+                    yield stream, file, total
         except OSError as error:
             raise _cannot_read(self.path, error) from None
 
-    def _file(self) -> BinaryIO:
+    def _file(self) -> BufferedReader:
         if self._content is None and self.path == "-":
             if sys.stdin is None:
                 raise KaratError("standard input is closed", hint="Name a file instead.")
@@ -173,7 +182,7 @@ class InputFile:
                 return file
             with file:
                 self._content = self._read_pipe(file)
-        return BytesIO(self._content)
+        return BufferedReader(BytesIO(self._content))
 
     def _read_pipe(self, pipe: BinaryIO) -> bytes:
         """The content of a pipe; stops with an error at a line that is too long for a TREC file."""
@@ -188,7 +197,7 @@ class InputFile:
                     where=self.name,
                     hint="Write it to a file, and name the file.",
                 )
-            if not is_compressed(blocks[0]):
+            if not compression_of(blocks[0]) and not blocks[0].startswith(TABLES):
                 check_is_text(blocks[0][:PEEK], self.name)
             if _lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
                 self._content = b"".join(blocks)
@@ -220,8 +229,9 @@ def _lacks_line_end(data: bytes | bytearray) -> bool:
 
 
 def _may_have_long_lines(start: bytes) -> bool:
-    """Whether data with this start may have long lines: gzip, and JSON with whole documents in a line."""
-    return is_compressed(start) or start[:PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
+    """Whether data with this start may have long lines: JSON with whole documents in a line, and what is not text."""
+    is_json = start[:PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
+    return is_json or start.startswith(TABLES) or compression_of(start) is not None
 
 
 def _last_change(data: bytearray) -> int:

@@ -1,10 +1,10 @@
-"""Call functions in threads."""
+"""Call functions, and compute the items of an iterator, in threads."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -37,3 +37,41 @@ def in_threads(calls: Iterator[Callable[[], Result]]) -> Iterator[Result]:
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def ahead(items: Generator[Result], most: int) -> Generator[Result]:
+    """Compute items in a thread before they are needed, but not more than so many, and yield them in order.
+
+    An exception is raised in its turn, after the items before it. The thread ends before the generator does.
+    """
+    from queue import SimpleQueue
+    from threading import Semaphore, Thread
+
+    ready: SimpleQueue[tuple[Result] | BaseException | None] = SimpleQueue()
+    room = Semaphore(most)
+    closed = False
+
+    def compute() -> None:
+        end: BaseException | None = None
+        try:
+            while room.acquire() and not closed:
+                ready.put((next(items),))
+        except StopIteration:
+            pass
+        except BaseException as error:  # it is raised where the items are used
+            end = error
+        items.close()
+        ready.put(end)
+
+    thread = Thread(target=compute, daemon=True)
+    thread.start()
+    try:
+        while isinstance(item := ready.get(), tuple):
+            room.release()
+            yield item[0]
+        if item:
+            raise item
+    finally:
+        closed = True
+        room.release()
+        thread.join()

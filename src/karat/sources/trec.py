@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from karat.errors import KaratError
+from karat.file_kinds import PEEK, check_is_text
 from karat.sources.input_file import Block, InputFile, Progress
 from karat.sources.tables import Columns, Number
 from karat.sources.trec_lines import QRELS, RUN, Layout, empty_error, parse_lines
@@ -41,6 +42,7 @@ class TrecTable:
         """The number of each document of each query in a small file; None if Arrow is loaded already."""
         if "pyarrow" in sys.modules or len(data := self.source.start(_SMALL + 1)) > _SMALL:
             return None
+        check_is_text(data[:PEEK], self.source.name)
         by_query: dict[str, dict[str, float]] = {}
         block = Block(memoryview(data), self.source, 0)
         for query, doc, number in zip(*parse_lines(block, self._layout), strict=True):
