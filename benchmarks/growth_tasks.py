@@ -165,10 +165,11 @@ def fuzzy_pair(characters: int) -> Work:
     """A chunk cut out of a gold document, a tenth replaced: just below the threshold. `characters` is the product."""
     module, source = karat(), random.Random(SEED)
     long = round((2 * characters) ** 0.5)
-    text = [source.choice("abcdefghijklmnopqrstuvwxyz      ") for _ in range(long)]
+    letters = "abcdefghijklmnopqrstuvwxyz      "
+    text = [source.choice(letters) for _ in range(long)]
     chunk = text[long // 4 : long // 4 + long // 2]
     for at in source.sample(range(len(chunk)), len(chunk) // 10):
-        chunk[at] = source.choice("0123456789")
+        chunk[at] = source.choice(letters)
     module.evaluate({"q": ["gold"]}, {"q": ["old"]}, "R", match="fuzzy")
     truth, run = {"q": ["".join(text)]}, {"q": ["".join(chunk)]}
     return lambda: module.evaluate(truth, run, "R", match="fuzzy(threshold=91)")
