@@ -607,7 +607,7 @@ INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "a line cut short": (GOOD + '{"query": "q", "ans', "not JSON: Unterminated string", ":2", "Gold answers are"),
     "a list among lines": (GOOD + '["a"]\n', r"\['a'\] is not an object", ":2", "Gold answers are"),
     "lists in lines": ('["a"]\n["b"]\n', "one list, not one object per line", ":1", "each object on a line of its own"),
-    "objects over lines": ('{\n"query": "q"}\n{\n"query": "r"}\n', "does not end on its line", ":1", "object per line"),
+    "objects over lines": ('{\n"query": "q"}\n{\n"query": "r"}\n', "does not end on its line", ":1", "each object on"),
     "a key twice": ('{"q": "a", "q": "b"}', "the key 'q' appears twice", "", "Keep one of them"),
     "a key twice in a line": (GOOD + '{"answer": "a", "answer": "b"}', "'answer' appears twice", ":2", "Keep one"),
     "nested lists": (DEEP, "nested too deeply", "", "Gold answers are"),

@@ -392,8 +392,8 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "Latin-1": (b'{"query": "caf\xe9"}', r"not UTF-8: b'\xe9' at column 15"),
     "a cut UTF-8 sequence": (b'{"query": "\xf0\x9f\x98"}', "not UTF-8: "),
     "an encoded surrogate": (b'{"query": "\xed\xa0\x80"}', "not UTF-8: "),
-    "a NUL byte": (b'{"query": "a\0b"}', "the line contains a NUL byte"),
-    "UTF-16": ('{"query": 1}'.encode("utf-16-le"), "the line contains a NUL byte"),
+    "a NUL byte": (b'{"query": "a\0b"}', "a NUL byte at column"),
+    "UTF-16": ('{"query": 1}'.encode("utf-16-le"), "a NUL byte at column"),
     "gzip in the middle": (gzip.compress(b"{}"), ""),
     "deep lists": (b'{"query": ' + b"[" * 200_000, "objects are nested too deeply"),
     "deep objects": (b'{"query": 1, "x": ' + b'{"a":' * 200_000, "objects are nested too deeply"),
@@ -449,8 +449,7 @@ def test_an_object_on_several_lines_is_an_error_that_shows_how_to_convert_it(tex
     path = write(text)
     assert str(error_of(path)) == (
         f"{path}:1: this object does not end on its line. "
-        "Results have one object per line: jq -c . results.json > results.jsonl. Ground truth or a run in JSON is"
-        " read in Python: evaluate(json.load(file), ...)."
+        "Put each object on a line of its own: jq -c . results.json > results.jsonl"
     )
 
 

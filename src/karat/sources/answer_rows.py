@@ -13,6 +13,7 @@ from typing import Any
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
+from karat.json_decoding import decode_json
 from karat.sources.input_file import InputFile
 from karat.sources.records import (
     ALIASES,
@@ -20,7 +21,6 @@ from karat.sources.records import (
     field_names,
     field_value,
     is_single_json_value,
-    parse_json,
     records_from_json_lines,
     records_from_list,
     rename_hint,
@@ -174,10 +174,10 @@ def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[s
     if start in (b"{", b"["):
         data = source.read_all()
         if is_single_json_value(data):
-            value = parse_json(data, source.name, HINT[field])
+            value = decode_json(data, source.name, HINT[field])
             yield from _from_json(value, field, names, source.name, queries)
             return
-        records = records_from_json_lines(source, [*names["query"], *names[field]], HINT[field])
+        records = records_from_json_lines(source, HINT[field])
         yield from _from_records(records, field, names)
     elif start:
         yield from _from_records(_records_from_table(source, field), field, names)

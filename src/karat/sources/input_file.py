@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -90,15 +89,35 @@ class InputFile:
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Each line with its number from 1 and without trailing white space."""
-        with self._opened() as (stream, _, _):
-            for number, line in enumerate(iter(partial(stream.readline, LONGEST_RECORD + 1), b""), 1):
-                if len(line) > LONGEST_RECORD:
+        for number, lines in self.lines_in_blocks():
+            yield from enumerate(map(bytes.rstrip, lines), number)
+
+    def lines_in_blocks(self, progress: Progress | None = None) -> Iterator[tuple[int, list[bytes]]]:
+        """Lists of consecutive lines without their line ends, each with the number of its first line, from 1."""
+        size = max(BLOCK_SIZE, len(BOM) + 1)
+        with self._opened() as (stream, file, total):
+            number, length = 1, 0
+            unfinished: list[bytes] = []  # the parts of a line that goes on in the next block
+            block = stream.read(size).removeprefix(BOM)
+            while block:
+                head, newline, tail = block.rpartition(b"\n")
+                if newline:
+                    lines = b"".join([*unfinished, head]).split(b"\n")
+                    yield number, lines
+                    number, length, unfinished = number + len(lines), 0, []
+                unfinished.append(tail)
+                length += len(tail)
+                if length > LONGEST_RECORD:
                     raise KaratError(
                         f"the line is longer than {_size(LONGEST_RECORD)}",
                         where=f"{self.name}:{number}",
                         hint="JSON lines have one object per line.",
                     )
-                yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip()
+                if progress:
+                    progress(file.tell(), total)
+                block = stream.read(size)
+            if length:
+                yield number, [b"".join(unfinished)]
 
     def first_byte(self) -> bytes:
         """The first byte that is not white space or a byte order mark; empty if there is none. Reads no further."""

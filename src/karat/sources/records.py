@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.errors import KaratError, did_you_mean, shown
-from karat.sources.input_file import InputFile
+from karat.json_decoding import InvalidJsonError, decode_json, decode_lines
+from karat.sources.input_file import InputFile, Progress
 
 Record = Mapping[str, Any]
 
@@ -74,35 +75,50 @@ def records_from_list(records: Sequence[Record], name: str) -> Iterator[tuple[st
         yield where, record
 
 
-def records_from_json_lines(source: InputFile, read: Iterable[str], hint: str) -> Iterator[tuple[str, Record]]:
-    """Each object of a JSON lines file with its place; `read` lists the fields that will be read.
+def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
+    """Each object of a JSON lines file with its place; a key that appears twice in an object is an error."""
+    for numbers, records in objects_from_json_lines(source, hint):
+        yield from zip((f"{source.name}:{number}" for number in numbers), records, strict=True)
 
-    A field that appears twice in an object is an error.
-    """
-    # Checking every key of every object would make parsing 50% slower. So a line is only checked if it contains the
-    # quoted name of a field twice. Quotation marks inside texts are escaped, so a text cannot contain a quoted name.
-    quoted = {name.partition(".")[0]: _quoted(name.rpartition(".")[2]) for name in read}
+
+def objects_from_json_lines(
+    source: InputFile, hint: str, progress: Progress | None = None
+) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
+    """The objects of a JSON lines file, in blocks: the number of each line, and its object. Skips blank lines."""
     first = True
-    for number, line in source.lines():
-        if not line:
-            continue
-        where = f"{source.name}:{number}"
-        record = _decode(line, _FAST_DECODER, where, first, hint)
-        if not isinstance(record, dict):
-            raise _not_an_object(line, f"{shown(record)} is not an object", where, first, hint)
-        if any(line.count(quoted[name]) > 1 for name in quoted.keys() & record.keys()):
-            record = _decode(line, _STRICT_DECODER, where, first, hint)
-        yield where, record
-        first = False
+    for start, lines in source.lines_in_blocks(progress):
+        numbers = [number for number, line in enumerate(lines, start) if line and not line.isspace()]
+        filled = lines if len(numbers) == len(lines) else [lines[number - start] for number in numbers]
+        objects = decode_lines(filled)
+        if objects is None or not set(map(type, objects)) <= {dict}:
+            objects = []
+            for number, line in zip(numbers, filled, strict=True):
+                try:
+                    objects.append(_object(line, f"{source.name}:{number}", first and not objects, hint))
+                except KaratError:
+                    yield numbers[: len(objects)], objects  # so that the first fault of a file is reported
+                    raise
+        if objects:
+            yield numbers, objects
+            first = False
 
 
-def _quoted(name: str) -> bytes:
-    return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def parse_json(data: bytes, where: str, hint: str) -> Any:
-    """The value of a JSON file; a key that appears twice in an object is an error."""
-    return _decode(data, _STRICT_DECODER, where, False, hint)
+def _object(line: bytes, where: str, first: bool, hint: str) -> dict[str, Any]:
+    """The object on a line. On the first line, JSON that is not in lines is recognized."""
+    try:
+        value = decode_json(line.rstrip(), where, hint)
+        what, unfinished = f"{shown(value)} is not an object", False
+    except InvalidJsonError as error:
+        value, what, unfinished = None, error.what, error.at_end
+    if isinstance(value, dict):
+        return value
+    if first and line.lstrip().startswith(b"["):
+        what = "this is one list, not one object per line"
+        hint = "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
+    elif first and unfinished and line.lstrip().startswith(b"{"):
+        what = "this object does not end on its line"
+        hint = "Put each object on a line of its own: jq -c . results.json > results.jsonl"
+    raise KaratError(what, where=where, hint=hint)
 
 
 def is_single_json_value(data: bytes) -> bool:
@@ -113,57 +129,3 @@ def is_single_json_value(data: bytes) -> bool:
     except (ValueError, RecursionError):
         return True
     return not text[end:].strip()
-
-
-def _decode(line: bytes, decoder: json.JSONDecoder, where: str, first: bool, hint: str) -> Any:
-    if b"\0" in line:
-        encoding = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError("the line contains a NUL byte", where=where, hint=encoding)
-    try:
-        text = line.decode()
-        return decoder.decode(text)
-    except UnicodeDecodeError as error:
-        bad = shown(line[error.start : error.start + 1])
-        what = f"not UTF-8: {bad} at column {error.start + 1}"
-        raise KaratError(what, where=where, hint="Save the file as UTF-8.") from None
-    except json.JSONDecodeError as error:
-        at = f"{'' if error.lineno == 1 else f'line {error.lineno}, '}column {error.colno}"
-        what = f"not JSON: {error.msg.removesuffix(' at')} at {at}"
-        raise _not_an_object(line, what, where, first, hint, cut=error.pos >= len(text)) from None
-    except RecursionError:
-        raise KaratError("objects are nested too deeply", where=where, hint=hint) from None
-    except KaratError as error:  # from the decoder's hooks, which do not know the line
-        raise KaratError(error.what, where=where, hint=error.hint) from None
-    except ValueError:
-        raise KaratError("a number has thousands of digits", where=where, hint="Write it as text.") from None
-
-
-def _not_an_object(line: bytes, what: str, where: str, first: bool, hint: str, cut: bool = False) -> KaratError:
-    """The error for a line that is not an object. On the first line, detects JSON that is not in lines."""
-    if first and line.lstrip().startswith(b"["):
-        what = "this is one list, not one object per line"
-        hint = "Put each object on a line of its own: jq -c '.[]' results.json > results.jsonl"
-    elif first and cut and line.lstrip().startswith(b"{"):
-        what = "this object does not end on its line"
-        hint = (
-            "Results have one object per line: jq -c . results.json > results.jsonl. Ground truth or a run in JSON is"
-            " read in Python: evaluate(json.load(file), ...)."
-        )
-    return KaratError(what, where=where, hint=hint)
-
-
-def _reject_constant(name: str) -> None:
-    raise KaratError(f"not JSON: {name} is not a JSON number", hint="Write null, or leave it out.")
-
-
-def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise KaratError(f"the key {shown(key)} appears twice in one object", hint="Keep one of them.")
-        found[key] = value
-    return found
-
-
-_FAST_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
-_STRICT_DECODER = json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_reject_repeated_keys)

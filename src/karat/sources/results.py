@@ -87,7 +87,7 @@ def read_results(
     names = field_names(fields)
     if isinstance(source, InputFile):
         try:
-            records = records_from_json_lines(source, (names[field] for field in ALIASES), _HINT)
+            records = records_from_json_lines(source, _HINT)
             return _results(source.name, records, names, required, optional)
         except KaratError:
             source.check()

@@ -1,0 +1,43 @@
+"""Tell a JSON file from JSON lines, judging by how it begins."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePath
+from typing import Literal
+
+from karat.sources.input_file import InputFile
+
+_START = 1 << 16  # bytes: the first line of JSON lines is rarely longer
+_LINES = {".jsonl", ".ndjson", ".jsonlines"}
+# The first key of an object, and the first character of its value.
+_FIRST_KEY = re.compile(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(.)')
+
+
+def json_or_jsonl(file: InputFile) -> Literal["json", "jsonl"]:
+    """The format of a file that begins with `{` or `[`: one JSON value, or a JSON object on each line."""
+    start = file.start(_START)
+    first, newline, rest = start.lstrip().partition(b"\n")
+    if not newline and len(start) == _START:
+        # In a long object, the first value of a record is a text or a number; that of a mapping is its documents.
+        found = _FIRST_KEY.match(first)
+        return "json" if not found or found[1] in b"{[" else "jsonl"
+    if not rest.strip():
+        suffixes = {suffix.lower() for suffix in PurePath(file.path).suffixes}
+        return "jsonl" if suffixes & _LINES else "json"
+    return "jsonl" if _is_complete(first) or (_is_line(first) and _is_line(rest.lstrip())) else "json"
+
+
+def _is_complete(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_line(text: bytes) -> bool:
+    """Whether this looks like an object on a line of its own, even if it is damaged."""
+    line = text.partition(b"\n")[0].strip()
+    return line.startswith(b'{"') and line.endswith((b"}", b'"', b"]"))
