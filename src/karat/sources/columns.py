@@ -7,24 +7,47 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Literal, NamedTuple, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 
 Role = Literal["query", "doc", "grade", "score", "rank"]
 
-# Ids come first: where a table has both `qid` and `query`, the latter is the text of the query.
-_SPELLINGS: dict[Role, tuple[str, ...]] = {
-    "query": ("qid", "query_id", "queryid", "q_id", "topic_id", "question_id", "query", "topic", "question", "_id"),
-    "doc": (
-        "docno", "doc_id", "docid", "document_id", "corpus_id", "pid", "passage_id", "did", "doc", "document",
-        "passage", "_id", "id",
+# Names in one group fit equally well, and names in an earlier group fit better. Ids come first: where a table has both
+# `qid` and `query`, the latter is the text of the query. PyTerrier's `docid` is a number inside its index.
+_SPELLINGS: dict[Role, tuple[tuple[str, ...], ...]] = {
+    "query": (
+        ("qid", "query_id", "topic_id", "question_id"),
+        ("query", "topic", "question", "query_text"),
+        ("_id",),
     ),
-    "grade": ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score"),
-    "score": ("score", "similarity", "sim", "_score"),
-    "rank": ("rank", "position"),
+    "doc": (
+        ("docno",),
+        ("doc_id", "document_id", "corpus_id", "pid", "passage_id", "did", "node_id", "chunk_id", "item_id",
+         "product_id"),
+        ("doc", "document", "passage"),
+        ("_id", "id"),
+    ),
+    "grade": (("grade",), ("relevance", "rel", "label", "rating", "judgment", "judgement", "qrel"), ("score",)),
+    "score": (("score",), ("_score", "similarity", "sim", "relevance_score", "@search.score")),
+    "rank": (("rank",), ("position",)),
 }  # fmt: skip
 _MAX_LISTED = 20  # names in a message
+
+
+class IfPresent(str):
+    """The name of a column, for files that have such a column. Others are read by the usual names; a note says so."""
+
+    __slots__ = ()
+
+
+class Guess(NamedTuple):
+    """A column whose name is not karat's own, and was not given; and columns that would fit as well."""
+
+    role: Role
+    name: str
+    others: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -35,27 +58,35 @@ class ReadColumns:
     doc: str
     number: str
     by_rank: bool = False
-    guessed: tuple[tuple[Role, str], ...] = ()
-    """the columns whose names are not karat's own, and were not given"""
+    guessed: tuple[Guess, ...] = ()
+    absent: tuple[str, ...] = ()
+    """names that were given for files that have such a column"""
 
     def note(self, where: str) -> tuple[str, ...]:
-        """What was guessed about the columns, as a sentence; nothing if nothing was."""
-        if not self.guessed:
-            return ()
-        (first, name), *others = self.guessed
-        texts = [f"{first} is read from the column {shown(name)}", *(f"{role} from {shown(n)}" for role, n in others)]
-        return (f"{where}: {enumeration(texts, 'and')}",)
+        """What was guessed about the columns, as sentences."""
+        notes = [f"there is no column {shown(name)}; columns are read by their usual names" for name in self.absent]
+        if self.guessed:
+            (first, name, others), *more = self.guessed
+            texts = [f"{first} is read from the column {_instead(name, others)}"]
+            texts += [f"{role} from {_instead(name, others)}" for role, name, others in more]
+            notes.append(enumeration(texts, "and"))
+        if self.by_rank:
+            notes.append(f"documents are ordered by the column {shown(self.number)}")
+        return tuple(f"{where}: {note}" for note in notes)
 
 
 def is_spelling(name: object, role: Role) -> bool:
-    """Whether this is a usual name of a column with this content."""
-    return isinstance(name, str) and _plain(name) in map(_plain, _SPELLINGS[role])
+    """Whether this is a usual name of a column with this content.
+
+    >>> is_spelling("Query-ID", "query"), is_spelling("docId", "doc"), is_spelling("title", "doc")
+    (True, True, False)
+    """
+    return isinstance(name, str) and any(_plain(name) in group for group in _plain_spellings(role))
 
 
 def find_column(names: Iterable[str], role: Role, used: Container[str | None] = ()) -> str | None:
     """The name of the column for a role, by its usual spellings; None if there is none. Skips columns in `used`."""
-    free = {_plain(name): name for name in names if name not in used}
-    return next((free[plain] for plain in map(_plain, _SPELLINGS[role]) if plain in free), None)
+    return next(iter(_fitting(names, role, used)), None)
 
 
 def columns_to_read(
@@ -65,28 +96,50 @@ def columns_to_read(
 
     A table of a run without scores may have ranks instead. All columns that are missing are named in one error.
     """
-    chosen = _checked(given, number)
-    found: dict[Role, str | None] = {}
+    wanted = _checked(given, number)
+    absent = {role: name for role, name in wanted.items() if isinstance(name, IfPresent) and name not in names}
+    chosen = {role: name for role, name in wanted.items() if role not in absent}
+    found: dict[Role, str] = {}
+    guessed: list[Guess] = []
     roles: tuple[Role, ...] = ("query", "doc", number)
     if number == "score" and "score" not in chosen and ("rank" in chosen or find_column(names, "score") is None):
         roles = ("query", "doc", "rank") if "rank" in chosen or find_column(names, "rank") else roles
     for role in roles:
-        others = [
-            *(chosen[other] for other in roles if other in chosen and other != role),
-            *filter(None, found.values()),
-        ]
-        found[role] = chosen.get(role) if role in chosen else find_column(names, role, others)
-    missing = [role for role in roles if found[role] is None or found[role] not in names]
-    if missing:
-        raise _missing_error(missing, names, chosen, where)
-    guessed = tuple((role, name) for role, name in found.items() if name and role not in chosen and name != role)
-    query, doc, of_number = (name or "" for name in found.values())
-    return ReadColumns(query, doc, of_number, roles[-1] == "rank", guessed)
+        used = [*(chosen[other] for other in roles if other in chosen and other != role), *found.values()]
+        fitting = [chosen[role]] if role in chosen else _fitting(names, role, used)
+        if fitting and fitting[0] in names:
+            found[role] = fitting[0]
+            if role not in chosen and fitting[0] != role:
+                guessed.append(Guess(role, fitting[0], tuple(fitting[1:])))
+    if missing := [role for role in roles if role not in found]:
+        raise _missing_error(missing, names, wanted, where)
+    query, doc, of_number = (found[role] for role in roles)
+    return ReadColumns(query, doc, of_number, roles[-1] == "rank", tuple(guessed), tuple(absent.values()))
+
+
+def _fitting(names: Iterable[str], role: Role, used: Container[str | None] = ()) -> list[str]:
+    """The columns that fit a role best."""
+    by_plain = {_plain(name): name for name in reversed([*names]) if name not in used}
+    for group in _plain_spellings(role):
+        if fitting := [by_plain[plain] for plain in group if plain in by_plain]:
+            return fitting
+    return []
+
+
+@cache
+def _plain_spellings(role: Role) -> list[list[str]]:
+    return [[_plain(name) for name in group] for group in _SPELLINGS[role]]
 
 
 def _plain(name: str) -> str:
-    """A name without differences that do not matter: `Query-ID` is `query_id`."""
-    return name.strip().casefold().replace("-", "_").replace(" ", "_")
+    """A name without differences that do not matter: `Query-ID`, `queryId` and `query_id` are the same."""
+    name = name.strip().casefold()
+    return name[:1] + name[1:].replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _instead(name: str, others: Sequence[str]) -> str:
+    """A name, and those that were not chosen."""
+    return shown(name) + (f" rather than {enumeration([*map(shown, others)], 'or')}" if others else "")
 
 
 def _checked(given: Mapping[str, str] | None, number: str) -> dict[Role, str]:
@@ -97,6 +150,8 @@ def _checked(given: Mapping[str, str] | None, number: str) -> dict[Role, str]:
             hint = f"Pass the name of the column for {role} as a string."
             raise KaratError(f"{shown(name)} is not the name of a column", hint=hint)
         if not isinstance(role, str) or role not in roles:
+            if isinstance(name, IfPresent) and role in get_args(Role):
+                continue
             what = f"{shown(role)} is not one of the columns {enumeration(roles, 'and')}"
             raise KaratError(what, hint="Map them to the names of your columns, for example {'doc': 'docno'}.")
         checked[role] = name  # type: ignore[index]  # it is one of the roles

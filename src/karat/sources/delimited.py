@@ -1,0 +1,194 @@
+"""The layout of a CSV or TSV file, judging by how it begins: its separator, its header, and which columns to read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Literal, NamedTuple
+
+from karat.errors import KaratError, enumeration, shown
+from karat.sources.columns import Role, columns_to_read, is_spelling
+from karat.sources.headerless import assumed_names, column_numbers, is_number, is_trec
+from karat.sources.input_file import InputFile
+from karat.sources.tables import Number
+
+Delimited = Literal["csv", "tsv"]
+
+_PEEK = 1 << 16  # bytes
+_LARGEST_PEEK = 1 << 22
+_SEPARATORS = ("\t", ",", ";")
+
+
+@dataclass(frozen=True)
+class DelimitedLayout:
+    """How the rows of a file are read.
+
+    `start` is the byte at which the first row begins, not counting a byte order mark. `query`, `doc` and `number` are
+    positions of columns; without a `number`, every document has grade 1. With `by_rank`, the number is a rank.
+    """
+
+    separator: str
+    width: int
+    start: int
+    query: int
+    doc: int
+    number: int | None
+    by_rank: bool
+    notes: tuple[str, ...]
+
+
+class Row(NamedTuple):
+    """The cells of a row, and the number of its first line, from 0."""
+
+    line: int
+    cells: list[str]
+
+
+def looks_delimited(start: bytes) -> Delimited | None:
+    r"""The format of a text with these first bytes, if it is CSV or TSV; None for TREC files, JSON and anything else.
+
+    >>> looks_delimited(b"query-id\tcorpus-id\tscore\n"), looks_delimited(b"q1\t0\td1\t1\n")
+    ('tsv', None)
+    """
+    if start.lstrip()[:1] in (b"", b"{", b"["):
+        return None
+    text = start.decode(errors="replace")
+    separator = _separator(text)
+    rows = _first_rows(text, separator, whole=False)
+    if not rows or len(rows[0]) < 2:
+        return None
+    if not _has_known_names(rows[0]) and (
+        len({*map(len, rows)}) > 1 or is_trec(text.splitlines()[: len(rows)], separator)
+    ):
+        return None
+    return "tsv" if separator == "\t" else "csv"
+
+
+def layout_of(
+    file: InputFile,
+    format: Delimited,  # noqa: A002
+    number: Number,
+    given: Mapping[str, str] | None,
+) -> DelimitedLayout:
+    """The layout of a file; `given` are the columns to read by role: their names, or their numbers from 1."""
+    start, separator, rows = _beginning(file, format)
+    if not rows:
+        raise empty_error(file.name, number)
+    width = len(rows[0])
+    if width == 1:
+        raise _one_column(file.name, rows[0][0], number)
+    has_header = _has_header(rows, given)
+    names = tuple(map(str.strip, rows[0])) if has_header else assumed_names(rows, number, given, file.name)
+    # A table of relevant documents may have no grades.
+    all_names = (*names, "grade") if width == 2 and number == "grade" else names
+    columns = columns_to_read(all_names, number, _by_name(given, names), file.name)
+    read = columns.query, columns.doc, columns.number
+    for name in read:
+        if names.count(name) > 1:
+            raise KaratError(f"more than one column {shown(name)}", where=file.name, hint="Keep one of them.")
+    query, doc, value = map(all_names.index, read)
+    notes = columns.note(file.name)
+    if not has_header and set(names) - {*column_numbers(width)}:
+        notes = (f"{file.name}: the file has no header; its columns are read as {enumeration(names, 'and')}", *notes)
+    if value == width:
+        notes = (*notes, f"{file.name}: there is no column of grades; every document has grade 1")
+    first_row = _end_of_first_row(start, separator) if has_header else 0
+    return DelimitedLayout(
+        separator, width, first_row, query, doc, None if value == width else value, columns.by_rank, notes
+    )
+
+
+def empty_error(name: str, number: Number) -> KaratError:
+    """The error for a file without rows."""
+    kind = "run" if number == "score" else "ground truth"
+    hint = f"Each row has a query, a document and a {number}; a header names the columns: query,doc,{number}."
+    return KaratError(f"the {kind} is empty", where=name, hint=hint)
+
+
+def parsed_rows(text: str, separator: str) -> Iterator[Row]:
+    """The rows of a text, without those that are blank."""
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    line = 0
+    for cells in reader:
+        if len(cells) > 1 or "".join(cells).strip():
+            yield Row(line, cells)
+        line = reader.line_num
+
+
+def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[list[str]]]:  # noqa: A002
+    """The first bytes of a file, its separator, and its first rows: at least two, if it has two."""
+    size = _PEEK
+    while True:
+        start = file.start(size)
+        text = start.decode("utf-8", "surrogateescape")
+        separator = "\t" if format == "tsv" else _separator(text)
+        rows = _first_rows(text, separator, whole=len(start) < size)
+        if len(rows) > 1 or len(start) < size or size >= _LARGEST_PEEK:
+            return start, separator, rows
+        size *= 8
+
+
+def _separator(text: str) -> str:
+    """The separator with which the first row has known names, or with which all rows have equally many columns."""
+    best, most = ",", 1
+    for separator in _SEPARATORS:
+        rows = _first_rows(text, separator, whole=False)
+        width = len(rows[0]) if rows else 1
+        if width > 1 and _has_known_names(rows[0]):
+            return separator
+        if len({*map(len, rows)}) == 1 and width > most:
+            best, most = separator, width
+    return best
+
+
+def _first_rows(text: str, separator: str, *, whole: bool) -> list[list[str]]:
+    """The rows at the start of a text; the last one may be cut, unless the text is the `whole` file."""
+    rows: list[list[str]] = []
+    try:
+        rows.extend(row.cells for row in parsed_rows(text, separator))
+    except csv.Error:
+        return rows  # a row that is cut, or wrong: an error names it when it is read
+    return rows if whole or text.endswith("\n") or len(rows) < 2 else rows[:-1]
+
+
+def _end_of_first_row(start: bytes, separator: str) -> int:
+    """The number of bytes up to the end of the first row."""
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for line in StringIO(start.decode("latin-1"), newline=""):
+            taken += len(line)
+            yield line
+
+    next(row for row in csv.reader(lines(), delimiter=separator, skipinitialspace=True) if any(row))
+    return taken
+
+
+def _has_header(rows: Sequence[Sequence[str]], given: Mapping[str, str] | None) -> bool:
+    """Whether the first row names the columns: by known names, or by texts above columns of numbers."""
+    first, *others = rows
+    if _has_known_names(first) or any(name in first and not is_number(name) for name in (given or {}).values()):
+        return True
+    columns = zip(first, zip(*others, strict=False), strict=False)
+    above_numbers = [name for name, cells in columns if all(map(is_number, cells))]
+    return bool(above_numbers) and not any(map(is_number, above_numbers))
+
+
+def _has_known_names(row: Sequence[str]) -> bool:
+    """Whether a row names the columns of at least two of query, document and number."""
+    roles: tuple[tuple[Role, ...], ...] = (("query",), ("doc",), ("grade", "score", "rank"))
+    return sum(any(is_spelling(name, role) for name in row for role in group) for group in roles) > 1
+
+
+def _by_name(given: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str]:
+    """The columns to read by name; a number is the position of a column, unless it is the name of one."""
+    by_number = dict(zip(column_numbers(len(names)), names, strict=True))
+    return {role: name if name in names else by_number.get(name, name) for role, name in (given or {}).items()}
+
+
+def _one_column(where: str, first: str, number: Number) -> KaratError:
+    hint = f"Columns are separated by commas, semicolons or tabs: query,doc,{number}."
+    return KaratError(f"the first line has only one column: {shown(first)}", where=where, hint=hint)

@@ -1,0 +1,138 @@
+"""The columns of a CSV or TSV file without a header, judging by their contents.
+
+The layouts that are in use are `query doc score`, MS MARCO's with ranks, and those of TREC. What could mean two things
+is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from karat.errors import KaratError, plural, shown
+from karat.sources.columns import IfPresent, Role
+from karat.sources.tables import Number
+
+Rows = Sequence[Sequence[str]]
+
+_NO_ITERATION = {"0", "Q0", "q0"}  # in the second column of TREC files
+
+
+def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, where: str) -> tuple[str, ...]:
+    """Names for the columns of a file without a header: their numbers from 1, if the columns to read are `given`."""
+    numbers = column_numbers(len(rows[0]))
+    for name in (given or {}).values():
+        if name not in numbers and not isinstance(name, IfPresent):
+            what = f"the file has no header, so there is no column {shown(name)}"
+            raise KaratError(what, where=where, hint=_by_number_hint(number))
+    chosen = {role for role, name in (given or {}).items() if name in numbers}
+    number_is_given = bool(chosen & {number, "rank"})
+    if {"query", "doc"} <= chosen and number_is_given:
+        return tuple(numbers)
+    names = (_names_of_truth if number == "grade" else _names_of_run)(rows, number_is_given, where)
+    if names is None:
+        what = f"the file has no header, and the meaning of its {plural(len(numbers), 'column')} is not known"
+        raise KaratError(what, where=where, hint=_by_number_hint(number))
+    return tuple(names)
+
+
+def column_numbers(width: int) -> list[str]:
+    """The numbers of columns, from 1."""
+    return [str(at) for at in range(1, width + 1)]
+
+
+def is_trec(lines: Sequence[str], separator: str) -> bool:
+    """Whether lines in which the separator occurs are those of a TREC file all the same."""
+    rows = [line.split() for line in lines if line.strip() and line[0] != "#"]
+    if separator == "\t" and {*map(len, rows)} == {4} and not _lacks_iteration(rows) and _are_ranks(rows) == "yes":
+        return False  # query, doc, rank, score
+    return all(
+        len(row) in (4, 6) and (_lacks_iteration([row]) or is_number(row[3 if len(row) == 4 else 4])) for row in rows
+    )
+
+
+def as_number(cell: str) -> float | None:
+    """The number in a cell, which may be infinite or NaN; None if it is not a number."""
+    try:
+        return float(cell) if cell.isascii() and "_" not in cell else None
+    except ValueError:
+        return None
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell contains a number."""
+    return as_number(cell) is not None
+
+
+def _names_of_truth(rows: Rows, number_is_given: bool, where: str) -> Sequence[str] | None:
+    width = len(rows[0])
+    if width in (2, 3):
+        return ("query", "doc", "3" if number_is_given else "grade")[:width]
+    if width == 4 and (_lacks_iteration(rows) or len({row[1] for row in rows if len(row) > 1}) == 1 < len(rows)):
+        return "query", "iteration", "doc", "grade"
+    if _is_trec_run(rows):
+        hint = "Are ground truth and run in the wrong order?"
+        raise KaratError("the rows are those of a run, not of ground truth", where=where, hint=hint)
+    return None
+
+
+def _names_of_run(rows: Rows, number_is_given: bool, where: str) -> Sequence[str] | None:
+    width = len(rows[0])
+    if width == 3:
+        return "query", "doc", "3" if number_is_given else _rank_or_score(rows, where)
+    if _is_trec_run(rows):
+        return ("query", "Q0", "doc", "rank", "score", "tag")[:width]
+    if width == 4 and _lacks_iteration(rows):
+        hint = "Are ground truth and run in the wrong order?"
+        raise KaratError("the rows are those of ground truth, not of a run", where=where, hint=hint)
+    if width == 4 and _are_ranks(rows) == "yes" and all(is_number(row[3]) for row in rows if len(row) > 3):
+        return "query", "doc", "rank", "score"
+    return None
+
+
+def _rank_or_score(rows: Rows, where: str) -> Role:
+    """What the third column is."""
+    answer = _are_ranks(rows)
+    if answer == "perhaps":
+        what = "the file has no header, and the numbers in its third column may be ranks or scores"
+        raise KaratError(what, where=where, hint="Use --column rank=3 or --column score=3 (in Python run_columns=).")
+    return "rank" if answer == "yes" else "score"
+
+
+def _are_ranks(rows: Rows) -> Literal["yes", "perhaps", "no"]:
+    """Whether the third column contains ranks: 1, 2, 3, … for each query. The best document usually comes first."""
+    by_query: dict[str, list[int]] = {}
+    for row in rows:
+        if len(row) < 3 or not row[2].strip().isdecimal() or len(row[2]) > 9:
+            return "no"
+        by_query.setdefault(row[0], []).append(int(row[2]))
+    several = [numbers for numbers in by_query.values() if len(numbers) > 1]
+    if not several:
+        return "no"  # a single document has no order
+    if all(_counts_up(numbers) for numbers in by_query.values()):
+        return "yes"
+    ascending = all(numbers == sorted({*numbers}) for numbers in several)
+    descending = all(numbers == sorted(numbers, reverse=True) for numbers in several)
+    shuffled = all(_counts_up(sorted(numbers)) for numbers in several)
+    return "perhaps" if ascending or (shuffled and not descending) else "no"
+
+
+def _counts_up(numbers: Sequence[int]) -> bool:
+    """Whether these are all numbers from 0 or 1 up to the last, in order."""
+    return numbers[0] in (0, 1) and [*numbers] == [*range(numbers[0], numbers[0] + len(numbers))]
+
+
+def _lacks_iteration(rows: Rows) -> bool:
+    """Whether the second column has no meaning, as in most TREC files."""
+    return all(len(row) > 1 and row[1] in _NO_ITERATION for row in rows)
+
+
+def _is_trec_run(rows: Rows) -> bool:
+    return all(len(row) in (5, 6) and row[3].strip().isdecimal() and is_number(row[4]) for row in rows)
+
+
+def _by_number_hint(number: Number) -> str:
+    columns = {role: str(at) for at, role in enumerate(("query", "doc", number), 1)}
+    options = " ".join(f"--column {role}={at}" for role, at in columns.items())
+    in_python = f"{'run_columns' if number == 'score' else 'truth_columns'}={columns}"
+    return f"Give columns by their numbers, for example {options} (in Python {in_python})."
