@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, demo
-from karat.sources.input_file import LONGEST_LINE, InputFile
+from karat.sources.input_file import InputFile
+from karat.sources.line_ends import LONGEST_LINE
 from karat.sources.records import FIELDS
 from karat.sources.results import Results, is_results, read_results
 
@@ -473,7 +474,7 @@ def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
 
 def test_a_source_that_is_not_a_path_or_a_list_is_an_error() -> None:
     for source in (None, 7, b"results.jsonl", RECORDS[0], iter(RECORDS)):
-        assert error_of(source).hint == "Pass a path or a list of dictionaries."
+        assert error_of(source).hint == "Pass a path, an open file or a list of dictionaries."
     assert str(error_of([])).startswith("the results: no results found")
     assert str(error_of([RECORDS[0], "q2"])) == "the results[1]: 'q2' is not a record. A record is a dictionary."
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,19 +10,19 @@ from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, plural, require, shown
 from karat.sources.containers import InMemoryRun, Run, Truth
 from karat.sources.files import Reading, open_file
-from karat.sources.input_file import InputFile, Progress
+from karat.sources.input_file import InputFile, Progress, is_file
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.tables import TableRun, truth_from_rows, truth_from_table
 
 __all__ = ["Run", "Truth", "read_run", "read_truth"]
 
 _TRUTH_HINT = (
-    "Ground truth is a path, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...], [(query, doc, grade), ...]"
-    " or a data frame."
+    "Ground truth is a path, an open file, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...],"
+    " [(query, doc, grade), ...] or a data frame."
 )
 _RUN_HINT = (
-    "A run is a path, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...], [(query, doc, score), ...]"
-    " or a data frame."
+    "A run is a path, an open file, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...],"
+    " [(query, doc, score), ...] or a data frame."
 )
 
 _BY_ID = Key()
@@ -45,8 +44,8 @@ def read_truth(
     if isinstance(source, Truth):
         return source
     _check_columns(source, columns, "truth_columns")
-    if isinstance(source, str | os.PathLike | InputFile):
-        file = source if isinstance(source, InputFile) else InputFile(os.fspath(source))
+    if is_file(source):
+        file = InputFile.of(source)
         content = open_file(file, Reading("grade", columns, format))
         if isinstance(content, Mapping):
             truth = truth_from_mapping(content, key, file.name)
@@ -89,8 +88,8 @@ def read_run(
 ) -> Run:
     """Read a run. The lines of a file are read later, when the run is ranked."""
     _check_columns(source, columns, "run_columns")
-    if isinstance(source, str | os.PathLike | InputFile):
-        file = source if isinstance(source, InputFile) else InputFile(os.fspath(source))
+    if is_file(source):
+        file = InputFile.of(source)
         content = open_file(file, Reading("score", columns, format))
         if isinstance(content, Mapping):
             return run_from_mapping(content, key, file.name)
@@ -120,7 +119,7 @@ def read_run(
 
 
 def _check_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
-    if columns and not (hasattr(source, "__arrow_c_stream__") or isinstance(source, str | os.PathLike | InputFile)):
+    if columns and not (hasattr(source, "__arrow_c_stream__") or is_file(source)):
         raise KaratError(f"{option} is for files and data frames only", hint="Leave it out.")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
@@ -14,7 +13,7 @@ from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
 from karat.json_decoding import decode_json
-from karat.sources.input_file import InputFile
+from karat.sources.input_file import InputFile, is_file
 from karat.sources.records import (
     ALIASES,
     Record,
@@ -47,9 +46,7 @@ _Names = Mapping[str, Sequence[str]]
 
 def source_name(source: Any, name: str) -> str:
     """The name of a source in messages: the path of a file, otherwise `name`."""
-    if isinstance(source, str | os.PathLike):
-        source = InputFile(os.fspath(source))
-    return source.name if isinstance(source, InputFile) else name
+    return InputFile.of(source).name if is_file(source) else name
 
 
 def read_answer_rows(
@@ -60,10 +57,8 @@ def read_answer_rows(
     names: _Names = {
         each: (given[each],) if fields and each in fields else _DEFAULT_NAMES[each] for each in ("query", field)
     }
-    if isinstance(source, str | os.PathLike):
-        source = InputFile(os.fspath(source))
-    if isinstance(source, InputFile):
-        return _from_file(source, field, names, queries)
+    if is_file(source):
+        return _from_file(InputFile.of(source), field, names, queries)
     if isinstance(source, Mapping):
         return _from_object(source, field, name)
     if hasattr(source, "__arrow_c_stream__"):

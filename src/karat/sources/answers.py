@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.errors import KaratError, shown
 from karat.sources.answer_rows import HINT, read_answer_rows, source_name
-from karat.sources.input_file import InputFile
+from karat.sources.input_file import InputFile, is_file
 from karat.sources.records import field_names
 
 GoldAnswers = dict[str, tuple[str, ...] | None]
@@ -28,6 +27,7 @@ def read_gold_answers(
     {'q1': ('Paris',), 'q2': ('9', 'nine'), 'q3': None}
     """
     name = source_name(source, name)
+    source = InputFile.of(source) if is_file(source) else source
     field_names(fields)
     golds: GoldAnswers = {}
     if _is_plain(source):
@@ -53,6 +53,7 @@ def read_predicted_answers(
     {'q1': 'Paris', 'q2': None}
     """
     name = source_name(source, name)
+    source = InputFile.of(source) if is_file(source) else source
     if _is_plain(source):
         predicted: PredictedAnswers = dict(source)
     else:
@@ -61,7 +62,7 @@ def read_predicted_answers(
             if query in predicted:
                 raise _repeated_question(query, where, read_answer_rows(source, "answer", fields, name, tuple(golds)))
             predicted[query] = None if value is None else as_predicted_answer(value, where)
-    if not predicted and isinstance(source, InputFile | str | os.PathLike):
+    if not predicted and isinstance(source, InputFile):
         raise KaratError("no predicted answers found", where=name, hint=HINT["answer"])
     reject_lone_surrogates(predicted, name)
     return predicted

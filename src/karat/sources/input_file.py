@@ -16,14 +16,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from karat.errors import KaratError, did_you_mean
 from karat.file_kinds import PEEK, TABLES, check_is_text, compression_of
 from karat.sources.compression import GB, MB, decompressed
+from karat.sources.file_objects import FileObject, Readable, is_file_object
+from karat.sources.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
 
 BLOCK_SIZE = 8 << 20
-LONGEST_LINE = MB  # of a TREC file
 LONGEST_RECORD = 256 * MB  # a line of JSON lines
 LARGEST_QUERY = GB  # the lines of one query, which are in memory together
 LARGEST_DOCUMENT = GB  # a JSON or CSV file, which is in memory as a whole
@@ -31,6 +32,11 @@ LARGEST_PIPE = 4 * GB
 BOM = b"\xef\xbb\xbf"
 
 Progress = Callable[[int, int], None]
+
+
+def is_file(source: object) -> bool:
+    """Whether a source is the path of a file, or an open file."""
+    return isinstance(source, str | os.PathLike | InputFile) or is_file_object(source)
 
 
 @dataclass(frozen=True)
@@ -49,19 +55,31 @@ class Block:
 
 @dataclass
 class InputFile:
-    """A file, or standard input (`-`), that can be read more than once."""
+    """A file, standard input (`-`), or an open file, that can be read more than once."""
 
     path: str
     _content: bytes | None = field(default=None, repr=False)
+    _object: Any = field(default=None, repr=False)
+    _failure: KaratError | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, source: Any) -> InputFile:
+        """The file with this path, or the rest of an open file, from its current position."""
+        if isinstance(source, InputFile):
+            return source
+        if isinstance(source, str | os.PathLike):
+            return cls(os.fsdecode(source))
+        name = getattr(source, "name", None)
+        return cls(name if isinstance(name, str) and name else "the file object", _object=source)
 
     @property
     def name(self) -> str:
         """The name of the file in messages."""
-        return "standard input" if self.path == "-" else self.path
+        return "standard input" if self.path == "-" and self._object is None else self.path
 
     def blocks(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Block]:
         """The lines in blocks; with `whole_queries`, blocks end where the first column changes."""
-        last_end = _last_change if whole_queries else _last_line_end
+        last_end = last_change if whole_queries else last_line_end
         size = max(BLOCK_SIZE, len(BOM))
         with self._opened() as (stream, file, total):
             rest: bytes | bytearray = b""
@@ -77,7 +95,7 @@ class InputFile:
                 end = last_end(data) if more else len(data)
                 if end:
                     yield Block(memoryview(data)[:end], self, offset)
-                elif _lacks_line_end(data):
+                elif lacks_line_end(data):
                     raise self._line_too_long(offset + len(data))
                 elif len(data) > LARGEST_QUERY:
                     raise self._query_too_large(offset)
@@ -188,10 +206,12 @@ class InputFile:
             raise _cannot_read(self.path, error) from None
 
     def _file(self) -> BufferedReader:
+        if self._content is None and self._object is not None:
+            self._content = self._read_once(FileObject(self._object, self.name), "an open file")
         if self._content is None and self.path == "-":
             if sys.stdin is None:
                 raise KaratError("standard input is closed", hint="Name a file instead.")
-            self._content = self._read_pipe(sys.stdin.buffer)
+            self._content = self._read_once(sys.stdin.buffer, "a pipe")
         if self._content is None:
             try:
                 file = open(self.path, "rb")  # noqa: SIM115  # closed by the caller
@@ -200,25 +220,34 @@ class InputFile:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return file
             with file:
-                self._content = self._read_pipe(file)
+                self._content = self._read_once(file, "a pipe")
         return BufferedReader(BytesIO(self._content))
 
-    def _read_pipe(self, pipe: BinaryIO) -> bytes:
-        """The content of a pipe; stops with an error at a line that is too long for a TREC file."""
+    def _read_once(self, stream: Readable, kind: str) -> bytes:
+        """What can be read only once, and an error again if it cannot."""
+        try:
+            if self._failure is None:
+                return self._read_stream(stream, kind)
+        except KaratError as error:
+            self._failure = error
+        raise self._failure
+
+    def _read_stream(self, stream: Readable, kind: str) -> bytes:
+        """The content of a stream; stops with an error at a line that is too long for a TREC file."""
         blocks: list[bytes] = []
         size = 0
-        while block := pipe.read(BLOCK_SIZE):
+        while block := stream.read(BLOCK_SIZE):
             blocks.append(block)
             size += len(block)
             if size > LARGEST_PIPE:
                 raise KaratError(
-                    f"more than {_size(LARGEST_PIPE)} from a pipe, which is read into memory",
+                    f"more than {_size(LARGEST_PIPE)} from {kind}, which is read into memory",
                     where=self.name,
                     hint="Write it to a file, and name the file.",
                 )
             if not compression_of(blocks[0]) and not blocks[0].startswith(TABLES):
                 check_is_text(blocks[0][:PEEK], self.name)
-            if _lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
+            if lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
                 self._content = b"".join(blocks)
                 raise self._line_too_long(len(self._content))
         return b"".join(blocks)
@@ -242,58 +271,10 @@ def _size(limit: int) -> str:
     return f"{limit // GB} GB" if limit >= GB else f"{limit // MB} MB"
 
 
-def _lacks_line_end(data: bytes | bytearray) -> bool:
-    tail = len(data) - LONGEST_LINE
-    return tail >= 0 and max(data.rfind(b"\n", tail), data.rfind(b"\r", tail)) < 0
-
-
 def _may_have_long_lines(start: bytes) -> bool:
     """Whether data with this start may have long lines: JSON with whole documents in a line, and what is not text."""
     is_json = start[:PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
     return is_json or start.startswith(TABLES) or compression_of(start) is not None
-
-
-def _last_change(data: bytearray) -> int:
-    """The start of the last line whose first column differs from that of the line before it; 0 if there is none.
-
-    Steps back in growing steps to a line with another query, then bisects: logarithmic in the lines of a query. Blank
-    lines and comments belong to no query: if there is nothing else, it is the start of the last line.
-    """
-    high = _line_start(data, data.rfind(b"\n"))
-    query = _first_token(data, high)
-    step, low = 64, high
-    while low > 0:
-        low = _line_start(data, high - step)
-        if _first_token(data, low) != query:
-            break
-        step *= 2
-    else:
-        return 0 if query and not query.startswith(b"#") else high
-    while True:
-        middle = _line_start(data, (low + high) // 2)
-        if middle <= low:
-            middle = data.find(b"\n", low, high) + 1
-            if middle >= high:
-                return high
-        if _first_token(data, middle) == query:
-            high = middle
-        else:
-            low = middle
-
-
-def _last_line_end(data: bytearray) -> int:
-    """The start of the line after the last line end; 0 if there is none."""
-    # A carriage return at the very end may be the first half of a line end.
-    return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
-
-
-def _line_start(data: bytearray, at: int) -> int:
-    return data.rfind(b"\n", 0, at) + 1 if at > 0 else 0
-
-
-def _first_token(data: bytearray, line: int) -> bytes:
-    tokens = bytes(data[line : line + PEEK]).split(b"\n", 1)[0].split(None, 1)
-    return tokens[0] if tokens else b""
 
 
 def _cannot_read(path: str, error: OSError) -> KaratError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -12,7 +11,7 @@ from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, nearest, plural, shown
 from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
-from karat.sources.input_file import InputFile
+from karat.sources.input_file import InputFile, is_file
 from karat.sources.records import (
     ALIASES,
     Record,
@@ -66,12 +65,12 @@ class Results:
 
 
 def read_results(
-    source: str | os.PathLike[str] | InputFile | Sequence[Record],
+    source: Any,
     fields: Mapping[str, str] | None = None,
     required: Collection[Part] = (),
     optional: Collection[Part] = tuple(PARTS),
 ) -> Results:
-    """Read results from a JSON lines file or a list of records.
+    """Read results from a JSON lines file, as a path or open, or from a list of records.
 
     `fields` maps karat's field names to yours: `{"retrieved": "response.source_nodes"}`; a dot reads a field of an
     inner object. A query without ground truth is only in the run, and a query without retrieved
@@ -82,19 +81,20 @@ def read_results(
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
-    if isinstance(source, str | os.PathLike):
-        return read_results(InputFile(os.fspath(source)), fields, required, optional)
     names = field_names(fields)
-    if isinstance(source, InputFile):
+    if is_file(source):
+        file = InputFile.of(source)
         try:
-            records = records_from_json_lines(source, _HINT)
-            return _results(source.name, records, names, required, optional)
+            records = records_from_json_lines(file, _HINT)
+            return _results(file.name, records, names, required, optional)
         except KaratError:
-            source.check()
+            file.check()
             raise
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _results("the results", records_from_list(source, "the results"), names, required, optional)
-    raise KaratError(f"results cannot be read from {shown(source)}", hint="Pass a path or a list of dictionaries.")
+    raise KaratError(
+        f"results cannot be read from {shown(source)}", hint="Pass a path, an open file or a list of dictionaries."
+    )
 
 
 def is_results(source: InputFile) -> bool:
