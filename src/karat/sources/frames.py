@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError, shown
 from karat.judged import Floats
-from karat.sources.arrays import Column, concatenate
+from karat.sources.arrays import Column
+from karat.sources.arrow_columns import numbers, text_ids
 from karat.sources.columns import columns_to_read
 from karat.sources.containers import Batch, ScoredRows
 from karat.sources.grouping import Locate, NumberedRows, as_batches, group_by_query, number_queries
@@ -41,9 +41,9 @@ class Frame:
         except Exception as error:  # the library that made the frame may raise anything
             raise KaratError(f"cannot be read as a table: {error}", where=name, hint=_HINT) from None
         columns = columns_to_read(table.column_names, number, names, name)
-        query = _ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
-        doc = _ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
-        values = _numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", number == "grade")
+        query = text_ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
+        doc = text_ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
+        values = numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", number == "grade")
         locate = partial(_locate, query, doc, name)
         return cls(name, query, doc, -values if columns.by_rank else values, locate, columns.note(name))
 
@@ -83,60 +83,6 @@ def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
     if table.column_names.count(wanted) > 1:
         raise KaratError(f"more than one column {shown(wanted)}", where=name, hint="Keep one of them.")
     return table[wanted]
-
-
-def _ids(column: pa.ChunkedArray, where: str) -> Column:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        _reject_nulls(column, where)
-        chunks = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in column.chunks]
-        column = pa.chunked_array(chunks, pa.large_string())
-        kind = column.type
-    if pa.types.is_null(kind) and not len(column):
-        column = column.cast(pa.large_string())
-        kind = column.type
-    if not (_is_text(kind) or pa.types.is_integer(kind)):
-        raise KaratError(
-            f"ids have type {kind}", where=where, hint="Ids are text or whole numbers; convert the column to text."
-        )
-    _reject_nulls(column, where)
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        column = column.cast(pa.large_string())
-    ids = concatenate(column.chunks)
-    if len(ids) and pc.min(pc.binary_length(ids)).as_py() == 0:
-        row = pc.index(pc.binary_length(ids), 0).as_py()
-        raise KaratError("an id is empty", where=f"{where}, row {row}")
-    return ids
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _numbers(column: pa.ChunkedArray, where: str, finite: bool) -> Floats:
-    kind = column.type
-    if pa.types.is_null(kind) and not len(column):
-        return np.empty(0)
-    if not (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_boolean(kind)
-    ):
-        raise KaratError(f"type {kind} is not numeric", where=where, hint="Convert the column to numbers.")
-    _reject_nulls(column, where)
-    numbers: Floats = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
-    bad = ~np.isfinite(numbers) if finite else np.isnan(numbers)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise KaratError(f"{numbers[row]} is not a number", where=f"{where}, row {row}")
-    return numbers
-
-
-def _reject_nulls(column: pa.ChunkedArray, where: str) -> None:
-    if column.null_count:
-        row = pc.index(pc.is_null(column), True).as_py()
-        raise KaratError("a value is missing", where=f"{where}, row {row}", hint="Every row needs all three columns.")
 
 
 def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -33,7 +34,7 @@ class NumberedRows(NamedTuple):
 
 def group_consecutive(query: Column, doc: Column, number: Floats, locate: Locate) -> ScoredRows:
     """A table with one segment per stretch of consecutive rows with the same query; a query may have several."""
-    stretches = pc.run_end_encode(query)
+    stretches = _stretches(query)
     offsets = np.concatenate(([0], to_numpy(stretches.run_ends, np.int32))).astype(np.int64)
     return ScoredRows(stretches.values.to_pylist(), offsets, doc, number, locate)
 
@@ -48,15 +49,24 @@ def group_by_query(query: Column, doc: Column, number: Floats, locate: Locate) -
 
 def number_queries(query: Column, doc: Column, number: Floats) -> NumberedRows:
     """Replace the query of each row by a number. Strings are made only of distinct queries."""
-    if len(pc.run_end_encode(query.slice(0, _PEEK)).values) > _PEEK // 2:
+    if not _is_encoded(query) and len(pc.run_end_encode(query.slice(0, _PEEK)).values) > _PEEK // 2:
         # The rows are not grouped by query, so stretches would be as many as rows.
         distinct = pc.dictionary_encode(query)
         return NumberedRows(distinct.dictionary.to_pylist(), to_numpy(distinct.indices, np.int32), doc, number)
-    stretches = pc.run_end_encode(query)
+    stretches = _stretches(query)
     sizes = np.diff(to_numpy(stretches.run_ends, np.int32), prepend=0)
     distinct = pc.dictionary_encode(stretches.values)
     numbers = np.repeat(to_numpy(distinct.indices, np.int32), sizes)
     return NumberedRows(distinct.dictionary.to_pylist(), numbers, doc, number)
+
+
+def _stretches(query: Column) -> Column:
+    """The queries of rows, run-end encoded, as some sources give them."""
+    return query if _is_encoded(query) else pc.run_end_encode(query)
+
+
+def _is_encoded(query: Column) -> bool:
+    return bool(pa.types.is_run_end_encoded(query.type))
 
 
 def join_rows(parts: Iterable[NumberedRows]) -> NumberedRows:

@@ -26,7 +26,7 @@ MOST_ROWS = 1 << 28  # in memory together
 
 
 class Columns(NamedTuple):
-    """Rows as columns: the query, the document and the number of each row."""
+    """Rows as columns: the query, the document and the number of each row. The queries may be run-end encoded."""
 
     query: Column
     doc: Column
@@ -74,8 +74,6 @@ class TableRun:
 
     table: PairTable
     progress: Progress | None = None
-    of_name: tuple[str, ...] = ()
-    """what the name of the file got wrong, as sentences"""
 
     @property
     def name(self) -> str:
@@ -83,7 +81,7 @@ class TableRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.of_name, *self.table.notes)
+        return self.table.notes
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """One batch per part of the table; the whole table if it is small."""
@@ -105,7 +103,7 @@ class TableRun:
 
     def without_progress(self) -> TableRun:
         """The same run, to be read again without reporting progress."""
-        return replace(self, progress=None)
+        return TableRun(self.table)
 
 
 def truth_from_table(table: PairTable, key: Key) -> Truth:

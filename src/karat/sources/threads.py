@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-def in_threads(calls: Iterator[Callable[[], Result]]) -> Iterator[Result]:
-    """Call functions in threads, a few at a time to limit memory, and yield their results in order."""
+def in_threads(calls: Iterator[Callable[[], Result]], most: int | None = None) -> Iterator[Result]:
+    """Call functions in threads, at most so many and a few at a time to limit memory; yield their results in order."""
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(workers, most or workers)
     waiting: deque[Future[Result]] = deque()
     first, second = next(calls, None), next(calls, None)
     if first is None or second is None:

@@ -1,0 +1,316 @@
+"""Read Parquet and Arrow files in blocks of rows, and join the blocks into parts that end where the query changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from io import FileIO
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc as ipc
+
+from karat.errors import KaratError
+from karat.judged import Floats, Ints
+from karat.sources.arrays import Column, concatenate, to_numpy
+from karat.sources.arrow_columns import numbers, text_ids
+from karat.sources.columns import ReadColumns
+from karat.sources.input_file import InputFile
+from karat.sources.tables import Columns
+from karat.sources.threads import in_threads
+
+# Parts of this size are ranked fastest: larger ones do not fit into the processor's cache.
+_ROWS_PER_PART = 1 << 18
+_FEWEST_ROWS = 1 << 16  # a part of fewer rows is joined with the next
+# Row groups with more rows, or with columns of more bytes, are not read as a whole: their size has no limit.
+_LARGEST_ROW_GROUP = 1 << 20
+_LARGEST_COLUMNS = 1 << 26
+_BUFFER = 1 << 20  # bytes of a column that are read at a time, from such a row group
+_MOST_READERS = 4  # threads that read ahead, each a row group
+MOST_ROWS_OF_QUERY = 1 << 25
+
+
+@dataclass(frozen=True)
+class ArrowFile:
+    """A file with a table, Parquet or Arrow."""
+
+    file: InputFile
+    format: Literal["parquet", "feather"]
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[], pa.NativeFile]]:
+        """A function that opens the file, for use by one thread. Data that is not a plain file is read only once."""
+        with self.file.seekable() as stream, errors_of(self):
+            raw = getattr(stream, "raw", None)
+            if isinstance(raw, FileIO) and isinstance(raw.name, str):
+                # Not mapped into memory: if another program cut the file short, this process would be killed.
+                yield partial(pa.OSFile, raw.name)
+            else:
+                content = pa.py_buffer(stream.read())
+                yield partial(pa.BufferReader, content)
+
+    def schema(self) -> pa.Schema:
+        """The schema of the table."""
+        with self.opened() as opened, opened() as native:
+            if self.format == "feather":
+                return _reader(native).schema
+            from pyarrow.parquet import ParquetFile
+
+            return ParquetFile(native).schema_arrow
+
+    def table(self) -> pa.Table:
+        """The whole table."""
+        with self.opened() as opened, opened() as native:
+            if self.format == "feather":
+                table = pa.Table.from_batches([batch for _, batch in _batches(native, None)], _reader(native).schema)
+            else:
+                from pyarrow.parquet import ParquetFile
+
+                table = ParquetFile(native).read()
+            table.validate(full=True)
+            return table
+
+
+@contextmanager
+def errors_of(file: ArrowFile) -> Iterator[None]:
+    """Report Arrow's errors as errors of a file."""
+    kind = "Parquet" if file.format == "parquet" else "Arrow"
+    try:
+        yield
+    except KaratError:
+        raise
+    except MemoryError as error:  # one that Arrow raises if a damaged file announces a huge column
+        raise _damaged(file, kind, error) from None
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        if "encrypt" in str(error).lower():
+            what = f"the {kind} file is encrypted"
+            raise KaratError(what, where=file.name, hint="Decrypt it first, for example with PyArrow.") from None
+        if isinstance(error, pa.ArrowNotImplementedError):
+            raise KaratError(f"the {kind} file cannot be read: {_first_line(error)}", where=file.name) from None
+        raise _damaged(file, kind, error) from None
+
+
+def _damaged(file: ArrowFile, kind: str, error: BaseException) -> KaratError:
+    what = f"the {kind} data is damaged or cut short ({_first_line(error)})"
+    return KaratError(what, where=file.name, hint="Write or download the file again.")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+class RowBlock(NamedTuple):
+    """Some rows of a file: the query of each stretch of rows with the same query, and where it ends."""
+
+    file: ArrowFile
+    first_row: int
+    queries: Column
+    ends: Ints
+    docs: Column
+    numbers: Floats
+    done: float
+    """the share of the file that was read"""
+
+
+class _Rows(NamedTuple):
+    """Some rows of a file as Arrow gives them: a function that reads them, which may be called in a thread."""
+
+    first_row: int
+    done: float
+    read: Callable[[], pa.Table]
+
+
+def blocks_of(file: ArrowFile, columns: ReadColumns, finite: bool) -> Iterator[RowBlock]:
+    """The rows of a file in blocks, none of which is empty; with `finite`, numbers must be finite."""
+    with file.opened() as opened, opened() as native:
+        rows = _row_groups(opened, native, columns) if file.format == "parquet" else _slices(native, columns)
+        calls = (partial(_block, file, columns, finite, each) for each in rows)
+        yield from in_threads(calls, _MOST_READERS)
+
+
+def _row_groups(opened: Callable[[], pa.NativeFile], native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
+    """The rows of a Parquet file: one row group, or a part of a large one, at a time."""
+    from pyarrow.parquet import ParquetFile
+
+    wanted = list({columns.query, columns.doc, columns.number})
+    # Texts that are repeated, as queries are, are read as numbers, and a dictionary of the texts.
+    open_parquet = partial(ParquetFile, read_dictionary=[columns.query], pre_buffer=False)
+    metadata, first_row = open_parquet(native).metadata, 0
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        chunks = map(row_group.column, range(row_group.num_columns))
+        size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in wanted)
+        if row_group.num_rows > _LARGEST_ROW_GROUP or size > _LARGEST_COLUMNS:
+            streamed = open_parquet(native, metadata=metadata, buffer_size=_BUFFER)
+            for batch in streamed.iter_batches(_ROWS_PER_PART, row_groups=[group], columns=wanted):
+                done = (first_row + len(batch)) / max(metadata.num_rows, 1)
+                yield _Rows(first_row, done, partial(pa.Table.from_batches, [batch]))
+                first_row += len(batch)
+        elif row_group.num_rows:
+            done = (group + 1) / metadata.num_row_groups
+            yield _Rows(first_row, done, partial(_read_row_group, opened, open_parquet, metadata, group, wanted))
+            first_row += row_group.num_rows
+
+
+def _read_row_group(
+    opened: Callable[[], pa.NativeFile], open_parquet: Callable[..., Any], metadata: Any, group: int, wanted: list[str]
+) -> pa.Table:
+    with opened() as native:  # a reader of its own: readers are not to be used by several threads
+        return open_parquet(native, metadata=metadata).read_row_group(group, columns=wanted, use_threads=False)
+
+
+def _slices(native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
+    """The rows of an Arrow file: one record batch, or a part of a large one, at a time."""
+    first_row = 0
+    for done, batch in _batches(native, columns):
+        for start in range(0, len(batch), _ROWS_PER_PART):
+            rows = batch.slice(start, _ROWS_PER_PART)
+            yield _Rows(first_row, done, partial(pa.Table.from_batches, [rows]))
+            first_row += len(rows)
+
+
+def _batches(native: pa.NativeFile, columns: ReadColumns | None) -> Iterator[tuple[float, pa.RecordBatch]]:
+    """The batches of an Arrow file or stream, and the share of it that was read."""
+    reader, size = _reader(native), native.size()
+    if columns is not None:
+        names = reader.schema.names
+        fields = [names.index(name) for name in (columns.query, columns.doc, columns.number)]
+        reader = _reader(native, ipc.IpcReadOptions(included_fields=fields))
+    if isinstance(reader, ipc.RecordBatchFileReader):
+        for at in range(reader.num_record_batches):
+            yield (at + 1) / reader.num_record_batches, reader.get_batch(at)
+    else:
+        for batch in reader:
+            yield native.tell() / size, batch
+
+
+def _reader(native: pa.NativeFile, options: ipc.IpcReadOptions | None = None) -> Any:
+    native.seek(0)
+    is_file = native.read(6) == b"ARROW1"
+    native.seek(0)
+    return (ipc.open_file if is_file else ipc.open_stream)(native, options=options)
+
+
+def _block(file: ArrowFile, columns: ReadColumns, finite: bool, rows: _Rows) -> RowBlock:
+    with errors_of(file):
+        table = rows.read()
+        # Arrow trusts a file: its texts may not be UTF-8, and a damaged offset would be read outside of the data.
+        table.validate(full=True)
+        names = (columns.query, columns.doc, columns.number)
+        query, doc, number = (table[name] for name in names)
+        of_query, of_doc, of_number = (f"{file.name}, column {name}" for name in names)
+        queries, ends = _stretches(query, of_query, rows.first_row)
+        docs = text_ids(doc, of_doc, rows.first_row)
+        values = numbers(number, of_number, finite, rows.first_row)
+    return RowBlock(file, rows.first_row, queries, ends, docs, -values if columns.by_rank else values, rows.done)
+
+
+def _stretches(column: pa.ChunkedArray, where: str, first_row: int) -> tuple[Column, Ints]:
+    """The query of each stretch of rows with the same query, and where it ends."""
+    encoded = []
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type) and not chunk.null_count:
+            codes = pc.run_end_encode(chunk.indices)
+            encoded.append((chunk.dictionary.take(codes.values), codes.run_ends))
+        elif pa.types.is_integer(chunk.type) and not chunk.null_count:
+            codes = pc.run_end_encode(chunk)
+            encoded.append((codes.values, codes.run_ends))
+        else:
+            codes = pc.run_end_encode(text_ids(pa.chunked_array([chunk]), where, first_row))
+            encoded.append((codes.values, codes.run_ends))
+    sizes = np.cumsum([0, *map(len, column.chunks)])
+    ends = [to_numpy(of_chunk, np.int32) + size for (_, of_chunk), size in zip(encoded, sizes[:-1], strict=True)]
+    try:
+        queries = text_ids(pa.chunked_array([values for values, _ in encoded]), where)
+    except KaratError:
+        text_ids(column, where, first_row)  # the same error, with the number of the row
+        raise
+    return _merged(queries, np.concatenate(ends))
+
+
+def _merged(queries: Column, ends: Ints) -> tuple[Column, Ints]:
+    """The same stretches; neighbours with the same query are one."""
+    encoded = pc.run_end_encode(queries)
+    return encoded.values, ends[to_numpy(encoded.run_ends, np.int32) - 1]
+
+
+class _Piece(NamedTuple):
+    """Some rows of a block."""
+
+    block: RowBlock
+    start: int
+    stop: int
+
+
+def parts_of(blocks: Iterable[RowBlock], whole_queries: bool) -> Iterator[Callable[[], Columns]]:
+    """The rows of blocks in parts; with `whole_queries`, parts end where the query changes."""
+    pieces: list[_Piece] = []
+    last_query: str | None = None
+    for block in blocks:
+        size = len(block.numbers)
+        # Rows at the start of a block may belong to the query before; those of its last query may go on after it.
+        head = int(block.ends[0]) if whole_queries and block.queries[0].as_py() == last_query else 0
+        tail = int(block.ends[-2]) if len(block.ends) > 1 else 0
+        last_query = block.queries[-1].as_py()
+        if head:
+            pieces.append(_Piece(block, 0, head))
+        if head == size:
+            _check_size_of_query(pieces, last_query)
+            continue
+        if pieces and tail - head >= _FEWEST_ROWS:
+            # A large block is not copied to be joined with a few rows.
+            yield partial(_join, pieces)
+            pieces = []
+        for start, stop in pairwise(_cuts(block.ends, head, tail) if whole_queries else (0, size)):
+            pieces.append(_Piece(block, start, stop))
+            if sum(piece.stop - piece.start for piece in pieces) >= _FEWEST_ROWS:
+                yield partial(_join, pieces)
+                pieces = []
+        if whole_queries:
+            pieces.append(_Piece(block, tail, size))
+    if pieces:
+        yield partial(_join, pieces)
+
+
+def _cuts(ends: Ints, first: int, last: int) -> list[int]:
+    """Where to cut the rows from `first` to `last` of a block into parts of about the same size, of whole queries."""
+    aims = np.arange(first + _ROWS_PER_PART, last, _ROWS_PER_PART)
+    return sorted({first, *ends[np.searchsorted(ends, aims)].tolist(), last})
+
+
+def _check_size_of_query(pieces: list[_Piece], query: str) -> None:
+    if sum(piece.stop - piece.start for piece in pieces) > MOST_ROWS_OF_QUERY:
+        raise KaratError(
+            f"query {query} has more than {MOST_ROWS_OF_QUERY:,} rows, which are read into memory together",
+            where=pieces[-1].block.file.name,
+            hint="Is this the column of the queries?",
+        )
+
+
+def _join(pieces: list[_Piece]) -> Columns:
+    """The columns of some rows; the column of queries is run-end encoded."""
+    queries, ends, size = [], [], 0
+    for block, start, stop in pieces:
+        first, last = np.searchsorted(block.ends, [start, stop - 1], side="right").tolist()
+        queries.append(block.queries.slice(first, last + 1 - first))
+        ends.append(np.minimum(block.ends[first : last + 1], stop) - start + size)
+        size += stop - start
+    texts, all_ends = _merged(concatenate(queries), np.concatenate(ends))
+    run_ends = pa.Array.from_buffers(pa.int32(), len(all_ends), [None, pa.py_buffer(all_ends.astype(np.int32))])
+    values = [block.numbers[start:stop] for block, start, stop in pieces]
+    return Columns(
+        pa.RunEndEncodedArray.from_arrays(run_ends, texts),
+        concatenate(block.docs.slice(start, stop - start) for block, start, stop in pieces),
+        values[0] if len(values) == 1 else np.concatenate(values),
+    )

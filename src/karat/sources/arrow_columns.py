@@ -1,0 +1,68 @@
+"""Read ids and numbers from Arrow columns of any type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from karat.errors import KaratError
+from karat.judged import Floats
+from karat.sources.arrays import Column, concatenate, to_numpy
+
+
+def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
+    """The ids of a column as text; an error names the row, counted from `first_row`."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        _reject_nulls(column, where, first_row)
+        chunks = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, pa.large_string())
+        kind = column.type
+    if pa.types.is_null(kind) and not len(column):
+        column = column.cast(pa.large_string())
+        kind = column.type
+    if not (_is_text(kind) or pa.types.is_integer(kind)):
+        raise KaratError(
+            f"ids have type {kind}", where=where, hint="Ids are text or whole numbers; convert the column to text."
+        )
+    _reject_nulls(column, where, first_row)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        column = column.cast(pa.large_string())
+    ids = concatenate(column.chunks)
+    if len(ids) and pc.min(pc.binary_length(ids)).as_py() == 0:
+        row = first_row + pc.index(pc.binary_length(ids), 0).as_py()
+        raise KaratError("an id is empty", where=f"{where}, row {row}")
+    return ids
+
+
+def numbers(column: pa.ChunkedArray, where: str, finite: bool, first_row: int = 0) -> Floats:
+    """The numbers of a column; with `finite`, infinite ones are errors."""
+    kind = column.type
+    if pa.types.is_null(kind) and not len(column):
+        return np.empty(0)
+    if not (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind)
+    ):
+        raise KaratError(f"type {kind} is not numeric", where=where, hint="Convert the column to numbers.")
+    _reject_nulls(column, where, first_row)
+    chunks: list[Floats] = [to_numpy(chunk, np.float64) for chunk in column.cast(pa.float64(), safe=False).chunks]
+    values = chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0), *chunks])
+    bad = ~np.isfinite(values) if finite else np.isnan(values)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise KaratError(f"{values[at]} is not a number", where=f"{where}, row {first_row + at}")
+    return values
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _reject_nulls(column: pa.ChunkedArray, where: str, first_row: int) -> None:
+    if column.null_count:
+        row = first_row + pc.index(pc.is_null(column), True).as_py()
+        raise KaratError("a value is missing", where=f"{where}, row {row}", hint="Every row needs all three columns.")

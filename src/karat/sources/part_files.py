@@ -1,0 +1,64 @@
+"""The files of a table in parts, as Spark writes them: those in a folder, or of a pattern such as `*.parquet`."""
+
+from __future__ import annotations
+
+import os
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Literal
+
+from karat.errors import KaratError, enumeration
+
+_SUFFIXES: dict[str, Literal["parquet", "feather"]] = {
+    ".parquet": "parquet", ".pq": "parquet", ".parq": "parquet", ".feather": "feather", ".arrow": "feather",
+    ".arrows": "feather", ".ipc": "feather",
+}  # fmt: skip
+
+
+def part_files(path: str) -> tuple[Literal["parquet", "feather"], list[str]] | None:
+    """The format and the files of a table in several files, in the order of their names; None if it is one file.
+
+    Files whose names begin with `_` or a dot, such as `_SUCCESS` and checksums, are not part of the table.
+    """
+    if os.path.isdir(path):
+        files = _files_in(path)
+    elif has_magic(path) and "://" not in path and not os.path.lexists(path):
+        files = [each for each in sorted(glob(path, recursive=True)) if os.path.isfile(each) and not _is_hidden(each)]
+        if not files:
+            raise KaratError("no file has a name of this pattern", where=path)
+    else:
+        return None
+    formats = {_format_of(each) for each in files}
+    if len(formats) == 1 and (only := formats.pop()):
+        return only, files
+    if formats == {"parquet", "feather"}:
+        raise KaratError("these are Parquet and Feather files", where=path, hint="Name the files of one format.")
+    if not os.path.isdir(path):
+        others = enumeration([Path(each).name for each in files if _format_of(each) is None][:3], "and")
+        what = f"several files are one table only if they are Parquet or Feather files, but there is {others}"
+        raise KaratError(what, where=path, hint="Name one file.")
+    return None
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return []  # reading it as a file gives the error
+    shown = [entry for entry in entries if not _is_hidden(entry.name)]
+    files = [entry.path for entry in shown if entry.is_file()]
+    partition = next((entry for entry in shown if "=" in entry.name and entry.is_dir()), None)
+    if partition and not files:
+        what = f"the folder is partitioned: {partition.name} contains only a part of the table"
+        raise KaratError(what, where=folder, hint=f"Name one of its folders, such as {partition.path}.")
+    return files
+
+
+def _is_hidden(path: str) -> bool:
+    return Path(path).name.startswith((".", "_"))
+
+
+def _format_of(path: str) -> Literal["parquet", "feather"] | None:
+    return next(
+        (_SUFFIXES[suffix.lower()] for suffix in reversed(Path(path).suffixes) if suffix.lower() in _SUFFIXES), None
+    )
