@@ -71,12 +71,13 @@ def command(
     """Evaluate predicted answers against gold answers. Several files of predictions are shown in one table."""
     from karat.cli.models import with_findings, with_static_model
     from karat.cli.output import Output, check_output, check_sort, print_scores
-    from karat.cli.systems import parse_fields, run_names
+    from karat.cli.systems import parse_fields
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
     from karat.registry.selection import listed_measures
     from karat.scores import SystemScores
     from karat.sources.answers import read_gold_answers
+    from karat.sources.run_files import run_names
 
     if not predictions:
         hint = "Add a file of predicted answers. Results that contain both are evaluated by `karat evaluate`."

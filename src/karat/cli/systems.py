@@ -24,6 +24,7 @@ from karat.scores.loading import SUFFIXES, read_scores
 from karat.sources import read_truth
 from karat.sources.input_file import InputFile
 from karat.sources.results import is_results
+from karat.sources.run_files import name_of_file, run_names
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _named_systems(files: Sequence[str], saved: Collection[str]) -> list[System]
     systems: list[tuple[str, System]] = []
     for path in files:
         file, chosen = split_system(path)
-        label = next(labels) if chosen is None else _without_suffix(file)
+        label = next(labels) if chosen is None else name_of_file(file)
         content = _read_saved(path) if path in saved else {"": None}
         for name, scores in content.items():
             systems.append((label, System(label if len(content) == 1 and chosen is None else name, path, scores)))
@@ -252,29 +253,3 @@ def parse_fields(given: Sequence[str]) -> dict[str, str]:
             raise KaratError(f"--field {shown(text)} {problem}", hint="Write --field retrieved=source_nodes.")
         names[role] = name
     return names
-
-
-def run_names(paths: Sequence[str]) -> list[str]:
-    """A name for each run: the name of its file, with as many folders as it takes to tell the runs apart.
-
-    >>> run_names(["runs/bm25.trec", "runs/dense.trec.gz"]), run_names(["a/run.txt", "b/run.txt"])
-    (['bm25', 'dense'], ['a/run', 'b/run'])
-    """
-    parts = [_without_suffix(path).split("/") for path in paths]
-    for depth in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-depth:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    return [f"{path} ({at})" if paths.count(path) > 1 else path for at, path in enumerate(paths, 1)]
-
-
-_SUFFIXES = {".gz", ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson", ".parquet"}
-
-
-def _without_suffix(path: str) -> str:
-    if path == "-":
-        return "stdin"
-    pure = PurePath(path)
-    while pure.suffix.lower() in _SUFFIXES and pure.stem:
-        pure = pure.with_suffix("")
-    return pure.as_posix()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from karat.analysis.evidence import Evidence
 from karat.arguments import check_mapping, check_text
@@ -32,8 +33,10 @@ from karat.scores import Finding, Scores, SystemScores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
+from karat.sources.formats import check_format
 from karat.sources.input_file import Progress
 from karat.sources.results import PARTS, Results, read_results
+from karat.sources.run_files import named_runs
 from karat.spans import Spans
 
 if TYPE_CHECKING:
@@ -67,14 +70,18 @@ def evaluate(
     *,
     truth_columns: Mapping[str, str] | None = None,
     run_columns: Mapping[str, str] | None = None,
+    truth_format: str | None = None,
+    run_format: str | None = None,
+    split: str | None = None,
     progress: Progress | None = None,
     name: str = "",
     **options: Unpack[EvaluationOptions],
 ) -> Scores:
     """Evaluate a run against ground truth.
 
-    `truth` and `run` are each a path (`-` is standard input), a mapping by query, one list per query, or a data
-    frame. `measures` are names such as `nDCG@10`, in the spelling of karat or of another library.
+    `truth` and `run` are each a path (TREC, CSV, TSV, JSON, JSON lines, Parquet or Feather; `-` is standard input), a
+    mapping by query, one list per query, rows, or a data frame. `truth` may also be the folder of a BEIR data set.
+    `measures` are names such as `nDCG@10`, in the spelling of karat or of another library.
 
     - `match`: what counts as a hit. The same `id` (the default), `content` or field (`meta.source`); a `prefix` of the
       id; texts compared by `chunk`, `fuzzy(threshold=90)` or `overlap(threshold=0.5)`; or a function
@@ -86,7 +93,9 @@ def evaluate(
       rank is kept (`"first"`).
     - `ignore_identical_ids`: ignore documents whose id is the id of their query.
     - `rel`: the lowest grade that counts as relevant, for measures whose name does not set it; 1 by default.
-    - `truth_columns`, `run_columns`: the names of data frame columns, as in `{"doc": "docno"}`.
+    - `truth_columns`, `run_columns`: the names of columns in files and data frames, as in `{"doc": "docno"}`.
+    - `truth_format`, `run_format`: the format of a file, such as `"csv"`, if it is not to be detected.
+    - `split`: the split of a BEIR data set; `"test"` by default, or the only one.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
@@ -94,8 +103,19 @@ def evaluate(
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
     check_text("name", name)
-    _check_reading(truth_columns, run_columns, progress)
-    return _evaluate(truth, run, selected, settings, truth_columns, run_columns, progress, name)
+    inputs = Inputs(truth_columns, run_columns, truth_format, run_format, split)
+    _check_reading(inputs, progress)
+    return _evaluate(truth, run, selected, settings, inputs, progress, name)
+
+
+class Inputs(NamedTuple):
+    """What the caller says about ground truth and runs."""
+
+    truth_columns: Mapping[str, str] | None = None
+    run_columns: Mapping[str, str] | None = None
+    truth_format: str | None = None
+    run_format: str | None = None
+    split: str | None = None
 
 
 def _evaluate(
@@ -103,8 +123,7 @@ def _evaluate(
     run: Any,
     measures: Selection,
     settings: Mapping[str, Any],
-    truth_columns: Mapping[str, str] | None = None,
-    run_columns: Mapping[str, str] | None = None,
+    inputs: Inputs,
     progress: Progress | None = None,
     name: str = "",
 ) -> Scores:
@@ -123,10 +142,18 @@ def _evaluate(
             # The id of a span is the id of its document.
             truth, run = read.gold_documents, read.retrieved_documents
 
-    judgments = read_truth(truth, columns=truth_columns, key=matcher.gold_key)
+    judgments = _read_truth(truth, inputs, matcher)
     by_function = isinstance(matcher, FunctionMatcher)
     truths["judged"] = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
-    source = read_run(run, judgments, columns=run_columns, key=matcher.key, progress=progress, name=name or "the run")
+    source = read_run(
+        run,
+        judgments,
+        columns=inputs.run_columns,
+        format=inputs.run_format,
+        key=matcher.key,
+        progress=progress,
+        name=name or "the run",
+    )
 
     rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
     judged, observations = judge(judgments, source, rules, matcher)
@@ -160,9 +187,17 @@ def _evaluate(
     )
 
 
-def _check_reading(truth_columns: object, run_columns: object, progress: object) -> None:
-    for option, columns in (("truth_columns", truth_columns), ("run_columns", run_columns)):
+def _read_truth(truth: Any, inputs: Inputs, matcher: Matcher) -> Truth:
+    columns, given = inputs.truth_columns, inputs.truth_format
+    return read_truth(truth, columns=columns, format=given, split=inputs.split, key=matcher.gold_key)
+
+
+def _check_reading(inputs: Inputs, progress: object) -> None:
+    for option, columns in (("truth_columns", inputs.truth_columns), ("run_columns", inputs.run_columns)):
         check_mapping(option, columns, '{"doc": "docno"}')
+    for given in (inputs.truth_format, inputs.run_format):
+        given is None or check_format(given)
+    require(inputs.split is None or isinstance(inputs.split, str), f"split={shown(inputs.split)} is not a text")
     require(progress is None or callable(progress), f"progress={shown(progress)} is not a function")
 
 
@@ -196,42 +231,39 @@ def _check_fields(match: Matcher, judged: Judged, observations: Observations, ru
 
 def evaluate_runs(
     truth: Any,
-    runs: Mapping[str, Any],
+    runs: Mapping[str, Any] | Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
     measures: Measures = DEFAULT_MEASURES,
     *,
     truth_columns: Mapping[str, str] | None = None,
     run_columns: Mapping[str, str] | None = None,
+    truth_format: str | None = None,
+    run_format: str | None = None,
+    split: str | None = None,
     progress: Progress | None = None,
     **options: Unpack[EvaluationOptions],
 ) -> SystemScores:
     """Evaluate several runs against the same ground truth, which is read once. The options are those of `evaluate`.
 
-    The result is a mapping of names to Scores, and a table when printed.
+    `runs` is a mapping of names to runs, or a list of paths: the systems are then named after the files. The result is
+    a mapping of names to Scores, and a table when printed.
 
     >>> scores = evaluate_runs({"q": {"a": 1}}, {"good": {"q": ["a"]}, "bad": {"q": ["x", "a"]}}, "RR")
     >>> {name: of_run["RR"] for name, of_run in scores.items()}
     {'good': 1.0, 'bad': 0.5}
     """
-    hint = 'Pass {"bm25": run, "dense": run}.'
-    if not isinstance(runs, Mapping) or not len(runs):
-        raise KaratError(f"{shown(runs)} is not a mapping of runs", hint=hint)
-    for name in runs:
-        require(isinstance(name, str), f"{shown(name)} is not the name of a run", hint)
+    by_name = named_runs(runs)
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
-    _check_reading(truth_columns, run_columns, progress)
+    inputs = Inputs(truth_columns, run_columns, truth_format, run_format, split)
+    _check_reading(inputs, progress)
     if _need_spans(selected):
         from karat.sources.spans import materialized
 
         judgments = materialized(truth)
     else:
-        judgments = read_truth(truth, columns=truth_columns, key=matcher_of(settings["match"]).gold_key)
-        truth_columns = None
+        judgments = _read_truth(truth, inputs, matcher_of(settings["match"]))
     return SystemScores(
-        {
-            name: _evaluate(judgments, run, selected, settings, truth_columns, run_columns, progress, name)
-            for name, run in runs.items()
-        }
+        {name: _evaluate(judgments, run, selected, settings, inputs, progress, name) for name, run in by_name.items()}
     )
 
 
@@ -279,7 +311,7 @@ def evaluate_results(
 def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Scores:
     """Evaluate the documents of results; errors name the results as their place."""
     try:
-        return _evaluate(read.truth, read.run, measures, settings, name=name)
+        return _evaluate(read.truth, read.run, measures, settings, Inputs(), name=name)
     except KaratError as error:
         if error.where is None:
             raise

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, plural, require, shown
+from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.containers import InMemoryRun, Run, Truth
-from karat.sources.files import Reading, open_file
+from karat.sources.files import DescribedFile, Reading, open_file
 from karat.sources.input_file import InputFile, Progress, is_file
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.tables import TableRun, truth_from_rows, truth_from_table
@@ -33,25 +35,34 @@ def read_truth(
     *,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002
+    split: str | None = None,
     key: Key = _BY_ID,
     name: str = "the ground truth",
 ) -> Truth:
     """Read the judged documents of each query.
 
-    `columns` maps column names, `format` is the format of a file if it is not to be detected, and `name` is used in
-    errors.
+    `columns` maps column names, `format` is the format of a file if it is not to be detected, `split` is that of a BEIR
+    data set, and `name` is used in errors.
     """
     if isinstance(source, Truth):
         return source
+    if isinstance(source, DescribedFile):
+        return read_truth(source.file, columns=source.columns, format=source.format, key=key, name=name)
+    if isinstance(source, str | os.PathLike) and (split is not None or is_data_set(source)):
+        source = qrels_of_split(source, split)
+    require(
+        split is None or isinstance(source, str), "split is for the folder of a BEIR data set only", "Leave it out."
+    )
     _check_columns(source, columns, "truth_columns")
     if is_file(source):
         file = InputFile.of(source)
-        content = open_file(file, Reading("grade", columns, format))
+        content, notes = open_file(file, Reading("grade", columns, format))
         if isinstance(content, Mapping):
             truth = truth_from_mapping(content, key, file.name)
         else:
             check_matched_by_id(key, "a table", file.name, gold=True)
             truth = truth_from_table(content, key)
+        truth = replace(truth, notes=(*notes, *truth.notes))
     elif isinstance(source, Mapping):
         truth = truth_from_mapping(source, key, name)
     elif hasattr(source, "__arrow_c_stream__"):
@@ -87,14 +98,18 @@ def read_run(
     name: str = "the run",
 ) -> Run:
     """Read a run. The lines of a file are read later, when the run is ranked."""
+    if isinstance(source, DescribedFile):
+        return read_run(
+            source.file, truth, columns=source.columns, format=source.format, key=key, progress=progress, name=name
+        )
     _check_columns(source, columns, "run_columns")
     if is_file(source):
         file = InputFile.of(source)
-        content = open_file(file, Reading("score", columns, format))
+        content, notes = open_file(file, Reading("score", columns, format))
         if isinstance(content, Mapping):
-            return run_from_mapping(content, key, file.name)
+            return replace(run_from_mapping(content, key, file.name), notes=notes)
         check_matched_by_id(key, "a table", file.name)
-        return TableRun(content, progress)
+        return TableRun(content, progress, notes)
     if isinstance(source, Mapping):
         return run_from_mapping(source, key, name)
     if hasattr(source, "__arrow_c_stream__"):

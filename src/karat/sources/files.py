@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from karat.errors import KaratError
-from karat.sources.formats import Format, check_format, detect
+from karat.sources.formats import Format, check_format, contradiction, detect
 from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
 from karat.sources.tables import Number, PairTable
@@ -24,16 +24,27 @@ class Reading:
     """the format, if it is not to be detected"""
 
 
+@dataclass(frozen=True)
+class DescribedFile:
+    """A file, with its format and the names of its columns where they are known."""
+
+    file: InputFile
+    columns: Mapping[str, str] | None = None
+    format: str | None = None
+
+
 Reader = Callable[[InputFile, Reading], PairTable | Mapping[str, Any]]
 
 
-def open_file(file: InputFile, reading: Reading) -> PairTable | Mapping[str, Any]:
-    """The content of a file: a table, or a mapping of queries to their documents."""
+def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | Mapping[str, Any], tuple[str, ...]]:
+    """The content of a file, a table or a mapping of queries to their documents; and what its name got wrong."""
     if reading.format in (None, "parquet", "feather") and (several := part_files(file.path)):
         of_parts, paths = several
-        return _arrow(file.name, [InputFile(path) for path in paths], of_parts, reading)
-    chosen = detect(file) if reading.format is None else check_format(reading.format)
-    return _READERS[chosen](file, reading)
+        return _arrow(file.name, [InputFile(path) for path in paths], of_parts, reading), ()
+    if reading.format is not None:
+        return _READERS.get(check_format(reading.format), _trec)(file, reading), ()
+    found = detect(file)
+    return _READERS.get(found, _trec)(file, reading), contradiction(file, found)
 
 
 def _trec(file: InputFile, reading: Reading) -> PairTable:

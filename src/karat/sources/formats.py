@@ -1,25 +1,95 @@
-"""The format of a file, judging by its content first and its name second."""
+"""The format of a file: by its content first, and by its name where the content leaves a choice."""
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.file_kinds import check_is_text
+from karat.sources.delimited import looks_delimited
 from karat.sources.input_file import InputFile
+from karat.sources.json_start import json_or_jsonl
 
 Format = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet", "feather"]
 
+FORMATS: tuple[Format, ...] = get_args(Format)
+NAMES: dict[Format, str] = {
+    "trec": "TREC", "csv": "CSV", "tsv": "TSV", "json": "JSON", "jsonl": "JSON lines", "parquet": "Parquet",
+    "feather": "Feather",
+}  # fmt: skip
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".lz4")
+_BY_SUFFIX: dict[str, Format] = {
+    ".trec": "trec", ".qrels": "trec", ".qrel": "trec", ".run": "trec", ".csv": "csv", ".tsv": "tsv", ".json": "json",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet", ".feather": "feather",
+    ".arrow": "feather", ".ipc": "feather",
+}  # fmt: skip
+# Formats that are so much alike that a name of one is no surprise for the other.
+_ALIKE: tuple[set[Format], ...] = ({"csv", "tsv"}, {"json", "jsonl"}, {"trec", "tsv"})
+_MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
+_START = 1 << 16  # bytes
+_LINES = 20
+_WANTED = "karat reads TREC files, CSV, TSV, JSON, JSON lines, Parquet and Feather, plain or compressed"
+
 
 def detect(file: InputFile) -> Format:
-    """The format of a file."""
-    del file
-    return "trec"
+    """The format of a file.
+
+    Parquet and Feather begin with bytes of their own, and JSON with a bracket. Lines with the same number of tabs,
+    commas or semicolons are TSV or CSV, unless they have the columns of TREC files. If nothing fits, the name decides;
+    a file without a known name is read as TREC.
+    """
+    start = file.start(_START)
+    for magic, of_magic in _MAGIC.items():
+        if start.startswith(magic):
+            return of_magic
+    check_is_text(start, file.name, _WANTED)
+    if start.lstrip()[:1] in (b"{", b"["):
+        return json_or_jsonl(file)
+    if delimited := looks_delimited(start):
+        return delimited
+    return "trec" if _fits_trec(start) else format_of_name(file.path) or "trec"
+
+
+def format_of_name(path: str) -> Format | None:
+    """The format that the name of a file promises; None if it promises none.
+
+    >>> format_of_name("run.jsonl.gz"), format_of_name("run.txt")
+    ('jsonl', None)
+    """
+    return _BY_SUFFIX.get(suffix_of(path))
+
+
+def suffix_of(path: str) -> str:
+    """The suffix of a file name, without that of a compression.
+
+    >>> suffix_of("runs/BM25.CSV.gz")
+    '.csv'
+    """
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
+    """A note if the name of a file promises another format; nothing otherwise."""
+    by_name = format_of_name(file.path)
+    if by_name in (None, detected) or any({by_name, detected} <= alike for alike in _ALIKE):
+        return ()
+    return (f"{file.name} is read as {NAMES[detected]}: its content is not {NAMES[by_name]}",)
 
 
 def check_format(name: object) -> Format:
     """A format by its name."""
-    formats = get_args(Format)
-    if name not in formats:
-        hint = f"{did_you_mean(name, formats)} The formats are {enumeration(formats, 'and')}.".strip()
+    if name not in FORMATS:
+        hint = f"{did_you_mean(name, FORMATS)} The formats are {enumeration(FORMATS, 'and')}.".strip()
         raise KaratError(f"{shown(name)} is not a format", hint=hint)
-    return name  # type: ignore[return-value]  # it is one of them
+    return name
+
+
+def _fits_trec(start: bytes) -> bool:
+    """Whether most of the first lines have the columns of TREC qrels or of a TREC run."""
+    rows = [line.split() for line in start.split(b"\n", _LINES)[:_LINES] if line.strip() and not line.startswith(b"#")]
+    fitting = [len(row) == 4 or len(row) >= 6 for row in rows]
+    return 2 * sum(fitting) > len(rows)

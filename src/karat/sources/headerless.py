@@ -46,6 +46,8 @@ def is_trec(lines: Sequence[str], separator: str) -> bool:
     rows = [line.split() for line in lines if line.strip() and line[0] != "#"]
     if separator == "\t" and {*map(len, rows)} == {4} and not _lacks_iteration(rows) and _are_ranks(rows) == "yes":
         return False  # query, doc, rank, score
+    if separator != "\t" and all(token.endswith(separator) for row in rows for token in row[:-1]):
+        return False  # blanks after separators
     return all(
         len(row) in (4, 6) and (_lacks_iteration([row]) or is_number(row[3 if len(row) == 4 else 4])) for row in rows
     )

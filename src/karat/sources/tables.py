@@ -74,6 +74,8 @@ class TableRun:
 
     table: PairTable
     progress: Progress | None = None
+    of_name: tuple[str, ...] = ()
+    """what the name of the file got wrong, as sentences"""
 
     @property
     def name(self) -> str:
@@ -81,7 +83,7 @@ class TableRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self.table.notes
+        return (*self.of_name, *self.table.notes)
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """One batch per part of the table; the whole table if it is small."""
@@ -103,7 +105,7 @@ class TableRun:
 
     def without_progress(self) -> TableRun:
         """The same run, to be read again without reporting progress."""
-        return TableRun(self.table)
+        return replace(self, progress=None)
 
 
 def truth_from_table(table: PairTable, key: Key) -> Truth:

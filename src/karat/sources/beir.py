@@ -1,0 +1,63 @@
+"""Folders of BEIR data sets: `corpus.jsonl`, `queries.jsonl`, and the ground truth of each split in `qrels/`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.sources.formats import COMPRESSIONS, suffix_of
+
+_DEFAULT = "test"
+
+
+def is_data_set(path: str | os.PathLike[str]) -> bool:
+    """Whether this is the folder of a BEIR data set."""
+    try:
+        return Path(path, "qrels").is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def qrels_of_split(path: str | os.PathLike[str], split: str | None = None) -> str:
+    """The file with the ground truth of a split: by default `test`, or the only one that there is."""
+    folder = os.fspath(path)
+    if not is_data_set(folder):
+        if os.path.isdir(folder):
+            hint = "Name a file in it, or the folder of a BEIR data set, which contains qrels/test.tsv."
+            raise KaratError("this is a folder, not a file", where=folder, hint=hint)
+        what = f"split {shown(split)} is given, and this is not the folder of a BEIR data set"
+        raise KaratError(what, where=folder, hint="Leave the split out.")
+    splits = _splits(folder)
+    if not splits:
+        hint = "The ground truth of a BEIR data set is in files such as qrels/test.tsv."
+        raise KaratError("the folder qrels contains no ground truth", where=folder, hint=hint)
+    wanted = split if split is not None else _DEFAULT if _DEFAULT in splits else next(iter(splits))
+    if wanted in splits and (split is not None or wanted == _DEFAULT or len(splits) == 1):
+        return splits[wanted]
+    names = enumeration(list(splits), "and")
+    if split is None:
+        hint = f"Choose one with --split {wanted} (in Python split={wanted!r})."
+        raise KaratError(f"the data set has the splits {names}", where=folder, hint=hint)
+    hint = f"{did_you_mean(split, splits)} The splits are {names}.".strip()
+    raise KaratError(f"there is no split {shown(split)}", where=folder, hint=hint)
+
+
+def queries_file(path: str | os.PathLike[str]) -> str:
+    """The file with the texts of the queries."""
+    return os.path.join(path, "queries.jsonl")
+
+
+def _splits(folder: str) -> dict[str, str]:
+    """The file of each split, by name."""
+    files: dict[str, str] = {}
+    try:
+        for entry in sorted(Path(folder, "qrels").iterdir()):
+            if entry.is_file() and suffix_of(entry.name) == ".tsv":
+                name = entry.name
+                for suffix in (*COMPRESSIONS, ".tsv"):
+                    name = name.removesuffix(suffix)
+                files.setdefault(name, os.fspath(entry))
+    except OSError as error:
+        raise KaratError(f"cannot be read: {error.strerror or error}", where=folder) from None
+    return files

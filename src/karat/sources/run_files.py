@@ -1,0 +1,55 @@
+"""Several runs in files, and the names of their systems, which come from the names of the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from karat.errors import KaratError, require, shown
+from karat.sources.formats import COMPRESSIONS
+
+_HINT = 'Pass {"bm25": run, "dense": run}, or a list of paths.'
+_SUFFIXES = {
+    *COMPRESSIONS, ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson", ".parquet",
+    ".pq", ".feather", ".arrow", ".ipc",
+}  # fmt: skip
+
+
+def named_runs(runs: object) -> Mapping[str, Any]:
+    """Runs by the names of their systems: a mapping as it is; files are named after themselves."""
+    if isinstance(runs, str | os.PathLike):
+        runs = [runs]
+    if isinstance(runs, Sequence) and runs and all(isinstance(run, str | os.PathLike) for run in runs):
+        paths = [os.fspath(run) for run in runs]
+        return dict(zip(run_names(paths), paths, strict=True))
+    if not isinstance(runs, Mapping) or not len(runs):
+        raise KaratError(f"{shown(runs)} is not a mapping of runs", hint=_HINT)
+    for name in runs:
+        require(isinstance(name, str), f"{shown(name)} is not the name of a run", _HINT)
+    return runs
+
+
+def run_names(paths: Sequence[str]) -> list[str]:
+    """A name for each run: the name of its file, with as many folders as it takes to tell the runs apart.
+
+    >>> run_names(["runs/bm25.trec", "runs/dense.trec.gz"]), run_names(["a/run.txt", "b/run.txt"])
+    (['bm25', 'dense'], ['a/run', 'b/run'])
+    """
+    parts = [name_of_file(path).split("/") for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{path} ({at})" if paths.count(path) > 1 else path for at, path in enumerate(paths, 1)]
+
+
+def name_of_file(path: str) -> str:
+    """A path without the suffixes of formats and compressions."""
+    if path == "-":
+        return "stdin"
+    pure = PurePath(path)
+    while pure.suffix.lower() in _SUFFIXES and pure.stem:
+        pure = pure.with_suffix("")
+    return pure.as_posix()

@@ -1,0 +1,123 @@
+"""The format of a file is detected by its content first and its name second; BEIR folders; several runs in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat import KaratError, evaluate, evaluate_runs
+from karat.sources.formats import Format, contradiction, detect
+from karat.sources.input_file import InputFile
+from karat.sources.run_files import named_runs
+
+CONTENTS: dict[str, tuple[str, Format]] = {
+    "qrels": ("q1 0 d1 1\nq1 0 d2 0\n", "trec"),
+    "qrels with tabs": ("q1\t0\td1\t1\nq1\t0\td2\t0\n", "trec"),
+    "qrels with commas in ids": ("q1 0 a,b,c 1\nq1 0 d,e,f 0\n", "trec"),
+    "a run": ("q1 Q0 d1 1 0.5 tag\n", "trec"),
+    "a run with words after the tag": ("q1 Q0 d1 1 0.5 tag and more\n", "trec"),
+    "comments before a run": ("# made by x\n\nq1 Q0 d1 1 0.5 tag\n", "trec"),
+    "one line of the wrong length": ("q1 Q0 d1 1 0.5 tag\nq1 Q0 d2\nq1 Q0 d3 3 0.3 tag\n", "trec"),
+    "BEIR's qrels": ("query-id\tcorpus-id\tscore\nq1\td1\t1\n", "tsv"),
+    "a header over four columns": ("qid\titer\tdocno\tlabel\nq1\t0\td1\t1\n", "tsv"),
+    "MS MARCO's run": ("1\t100\t1\n1\t101\t2\n", "tsv"),
+    "CSV": ("query,doc,score\nq1,d1,0.5\n", "csv"),
+    "CSV without a header": ("q1,d1,0.5\nq1,d2,0.4\n", "csv"),
+    "CSV with blanks after commas": ("q1, d1, 3, 0.5\nq1, d2, 4, 0.4\n", "csv"),
+    "semicolons": ("query;doc;score\nq1;d1;0.5\n", "csv"),
+    "a mapping": ('{"q1": {"d1": 0.5}}', "json"),
+    "a mapping over several lines": ('{\n  "q1": {\n    "d1": 0.5}}', "json"),
+    "an array": ('[{"query": "q1", "doc": "d1", "score": 1}]', "json"),
+    "objects on lines": ('{"query": "q1", "doc": "d1"}\n{"query": "q1", "doc": "d2"}\n', "jsonl"),
+}
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_the_content_of_a_file_tells_its_format_whatever_its_name(content: str, tmp_path: Path) -> None:
+    text, expected = CONTENTS[content]
+    for name in ("file", "file.csv", "file.txt", "file.trec", "file.json", "file.parquet"):
+        path = tmp_path / name
+        path.write_text(text)
+        assert detect(InputFile(str(path))) == expected, name
+
+
+def test_the_name_decides_where_the_content_leaves_a_choice(tmp_path: Path) -> None:
+    for name, text, expected in (
+        ("one.jsonl", '{"query": "q1", "documents": ["d1"]}', "jsonl"),
+        ("one.json", '{"query": "q1", "documents": ["d1"]}', "json"),
+        ("empty.csv", "", "csv"),
+        ("empty.jsonl", " \n", "jsonl"),
+        ("empty", "", "trec"),
+        ("words.txt", "no known format\n", "trec"),
+    ):
+        path = tmp_path / name
+        path.write_text(text)
+        assert detect(InputFile(str(path))) == expected, name
+
+
+def test_a_note_says_that_the_name_of_a_file_contradicts_its_content() -> None:
+    assert contradiction(InputFile("run.csv"), "jsonl") == ("run.csv is read as JSON lines: its content is not CSV",)
+    for path, detected in (("run.json", "jsonl"), ("run.csv.gz", "csv"), ("run.txt", "csv"), ("qrels.tsv", "trec")):
+        assert not contradiction(InputFile(path), detected)  # type: ignore[arg-type]
+
+
+def test_several_runs_in_files_are_named_after_the_files(tmp_path: Path) -> None:
+    paths = [tmp_path / "bm25.trec", tmp_path / "dense.run.gz"]
+    assert list(named_runs(paths)) == ["bm25", "dense"]
+    for path in paths:
+        path.write_text("q1 Q0 d1 1 0.5 tag\n")
+    scores = evaluate_runs({"q1": ["d1"]}, [str(path) for path in paths], "RR")
+    assert {name: each["RR"] for name, each in scores.items()} == {"bm25": 1.0, "dense": 1.0}
+
+
+def test_a_list_that_is_not_of_paths_is_not_a_list_of_runs() -> None:
+    mistakes: list[Any] = [[], [1], "", {}, {1: {}}, ["a", {}]]
+    for runs in mistakes:
+        with pytest.raises(KaratError):
+            evaluate_runs({"q1": ["d1"]}, runs, "RR")
+
+
+@pytest.fixture
+def data_set(tmp_path: Path) -> Path:
+    """A BEIR data set whose splits are in TREC's format, with three splits."""
+    folder = tmp_path / "scifact"
+    (folder / "qrels").mkdir(parents=True)
+    for at, split in enumerate(("dev", "test", "train")):
+        (folder / "qrels" / f"{split}.tsv").write_text(f"q1 0 d{at} 1\n")
+    return folder
+
+
+@pytest.mark.parametrize(("split", "expected"), [(None, 0.5), ("dev", 1.0), ("train", 1 / 3)])
+def test_the_ground_truth_of_a_data_set_is_that_of_a_split_and_test_by_default(
+    data_set: Path, split: str | None, expected: float
+) -> None:
+    run = {"q1": ["d0", "d1", "d2"]}
+    assert evaluate(data_set, run, "RR", split=split)["RR"] == expected
+    assert evaluate_runs(str(data_set), {"a": run}, "RR", split=split)["a"]["RR"] == expected
+
+
+def test_the_only_split_of_a_data_set_is_the_default(data_set: Path) -> None:
+    for split in ("test", "train"):
+        (data_set / "qrels" / f"{split}.tsv").unlink()
+    assert evaluate(data_set, {"q1": ["d0"]}, "RR")["RR"] == 1.0
+
+
+def test_a_split_that_cannot_be_found_is_an_error_that_lists_the_splits(data_set: Path, tmp_path: Path) -> None:
+    run = {"q1": ["d0"]}
+    with pytest.raises(KaratError, match=r"there is no split 'tset'. Did you mean test\?.*dev, test and train"):
+        evaluate(data_set, run, split="tset")
+    (data_set / "qrels" / "test.tsv").unlink()
+    with pytest.raises(KaratError, match=r"the data set has the splits dev and train. Choose one with --split dev"):
+        evaluate(data_set, run)
+    for file in (data_set / "qrels").iterdir():
+        file.unlink()
+    with pytest.raises(KaratError, match="the folder qrels contains no ground truth"):
+        evaluate(data_set, run)
+    with pytest.raises(KaratError, match="this is a folder, not a file"):
+        evaluate(tmp_path, run)
+    with pytest.raises(KaratError, match="split is for the folder of a BEIR data set only"):
+        evaluate(run, run, split="test")
+    with pytest.raises(KaratError, match="not the folder of a BEIR data set"):
+        evaluate(tmp_path / "qrels.tsv", run, split="test")
