@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from karat.components.component import component
     from karat.components.pipeline import Pipeline
     from karat.components.serialization import default_from_dict, default_to_dict
+    from karat.conversion import Converted, convert
     from karat.documents.document import Document
     from karat.errors import KaratError
     from karat.evaluation import EvaluationRunResult, evaluate, evaluate_answers, evaluate_results, evaluate_runs
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Comparison": "karat.comparison",
+    "Converted": "karat.conversion",
     "Document": "karat.documents.document",
     "EvaluationRunResult": "karat.evaluation",
     "Finding": "karat.scores",
@@ -34,6 +36,7 @@ _HOMES = {
     "SystemScores": "karat.scores",
     "compare": "karat.comparison",
     "component": "karat.components.component",
+    "convert": "karat.conversion",
     "default_from_dict": "karat.components.serialization",
     "default_to_dict": "karat.components.serialization",
     "definitions": "karat.measures",
@@ -47,6 +50,7 @@ _HOMES = {
 
 __all__ = [
     "Comparison",
+    "Converted",
     "Document",
     "EvaluationRunResult",
     "Finding",
@@ -58,6 +62,7 @@ __all__ = [
     "__version__",
     "compare",
     "component",
+    "convert",
     "default_from_dict",
     "default_to_dict",
     "definitions",

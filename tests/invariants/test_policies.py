@@ -22,9 +22,9 @@ from karat.cli.parser import Command
 SOURCE = Path(karat.__file__).parent
 
 PUBLIC = [
-    "Comparison", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline", "Scores",
-    "SystemScores", "__version__", "compare", "component", "default_from_dict", "default_to_dict", "definitions",
-    "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs", "parse", "register",
+    "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline",
+    "Scores", "SystemScores", "__version__", "compare", "component", "convert", "default_from_dict", "default_to_dict",
+    "definitions", "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs", "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "dataclasses": "documents",
     "output": "arguments errors",
     "sources": "arguments documents errors file_kinds json_decoding judged spans",
+    "conversion": "arguments errors json_decoding judged output sources",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
     "ranking": "documents errors judged matching options sources",
@@ -58,8 +59,8 @@ MAY_IMPORT = {
     "components": "answers arguments documents errors evaluation judged matching measures scores sources",
     "integrations": "components",
     "demo": "",
-    "cli": "analysis answers comparison demo errors evaluation gating matching measures options output registry scores"
-    " sources",
+    "cli": "analysis answers comparison conversion demo errors evaluation gating matching measures options output"
+    " registry scores sources",
     "__init__": "",
     "__main__": "cli",
 }
@@ -68,7 +69,7 @@ WHEN_CALLED = {
     "options": "matching",
     "scores": "analysis answers comparison",
     "comparison": "analysis",
-    "__init__": "comparison components documents errors evaluation measures scores",
+    "__init__": "comparison components conversion documents errors evaluation measures scores",
 }
 
 
@@ -223,7 +224,7 @@ def test_the_package_declares_that_it_is_typed() -> None:
 # Parameters of commands that take text that is not the name of a file. The names of systems and measures are not files.
 NOT_FILES = {
     "--baseline of compare", "--explain", "--field", "--lower-is-better", "--match", "--max", "--max-drop", "--measure",
-    "--min", "--query", "--sort", "NAME",
+    "--min", "--query", "--sort", "--tag", "NAME",
 }  # fmt: skip
 
 

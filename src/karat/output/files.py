@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -66,6 +66,11 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object
         _require_access(target, old)
         _remove_abandoned_drafts(target.parent)
         _replace(target, old, write)
+
+
+def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
+    """Write chunks of bytes to a file, completely or not at all."""
+    write_whole(path, lambda file: file.writelines(chunks))
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,78 @@
+"""`karat convert`: a file in another format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from karat.cli import options as opt
+from karat.cli.files import FileToWrite
+from karat.cli.parser import Argument, Command
+
+
+class FileOrOutput(FileToWrite):
+    """A parameter that names a file to write; `-` is standard output."""
+
+    def paths(self, value: str) -> list[str]:
+        return [] if value == "-" else [value]
+
+
+@click.command("convert", cls=Command)
+@opt.file_argument(
+    "source",
+    "IN",
+    "A run, ground truth, answers, results, or texts (queries, a corpus), in any format that karat reads, plain or"
+    " compressed; - is standard input.",
+    required=True,
+)
+@click.argument(
+    "target",
+    cls=Argument,
+    type=FileOrOutput(),
+    metavar="OUT",
+    required=True,
+    description="The file to write: .trec, .qrels, .csv, .tsv, .json, .jsonl, .parquet or .feather; text also with .gz,"
+    " .bz2, .xz, .zst or .lz4 after it. - is standard output.",
+)
+@opt.choice_option(
+    "as", ("run", "truth", "answers", "results", "texts"), None, "What IN contains, if that cannot be known."
+)
+@opt.choice_option("output-format", opt.FILE_FORMATS, None, "Format of OUT. By default, its suffix decides.")
+@opt.fields
+@click.option("--tag", default="karat", show_default=True, metavar="NAME", help="The name of the run in a TREC file.")
+def command(
+    source: str,
+    target: str,
+    output_format: str | None,
+    fields: tuple[str, ...],
+    tag: str,
+    **kind: str | None,
+) -> None:
+    """Convert a run, ground truth, answers, results or texts to another file format."""
+    from karat.cli.terminal import print_data, print_error, print_text
+    from karat.conversion import Conversion, target_of
+    from karat.errors import printable
+    from karat.output.progress import progress_bar
+
+    def emit(chunks: Iterator[bytes]) -> None:
+        for chunk in chunks:
+            print_data(chunk.decode(), output_format or "")
+
+    to_output = target == "-"
+    written_to = target_of("standard output" if to_output else target, output_format, emit if to_output else None)
+    conversion = Conversion(kind["as"], None, _by_name(fields), None, None, tag)
+    with progress_bar("bytes") as progress:
+        converted = conversion.apply(source, written_to, progress)
+    if to_output:
+        print_error("".join(f"note: {printable(note)}\n" for note in converted.notes))
+    else:
+        print_text("".join(f"{line}\n" for line in map(printable, (str(converted), *converted.notes))))
+
+
+def _by_name(fields: tuple[str, ...]) -> dict[str, str]:
+    if not fields:
+        return {}
+    from karat.cli.systems import parse_fields
+
+    return parse_fields(fields)

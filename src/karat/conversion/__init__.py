@@ -1,0 +1,163 @@
+"""Convert runs, ground truth, answers, results and texts from one file format to another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from karat.arguments import check_mapping, check_path, check_text
+from karat.conversion.kinds import Kind, check_kind, kind_of_file, kind_of_object
+from karat.conversion.targets import Target, target_of
+from karat.errors import first_few, plural, require, shown
+from karat.output.files import check_writable
+from karat.sources.beir import is_data_set, qrels_of_split
+from karat.sources.files import Reading
+from karat.sources.formats import check_format, detect
+from karat.sources.input_file import InputFile, Progress, is_file
+from karat.sources.part_files import part_files
+
+__all__ = ["Conversion", "Converted", "convert", "target_of"]
+
+_RANKS = "the run has ranks and no scores: n documents of a query have the scores n to 1"
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What was written. As text, it is one sentence."""
+
+    kind: Kind
+    path: str
+    rows: int
+    queries: int | None = None
+    """the number of distinct queries of a run or of ground truth"""
+    size: int | None = None
+    """the size of the file, in bytes"""
+    notes: tuple[str, ...] = ()
+    """what was assumed, and what the format of the output cannot contain"""
+
+    def __str__(self) -> str:
+        noun = {"answers": "question", "results": "result", "texts": "text"}.get(self.kind, "row")
+        of_queries = "" if self.queries is None else f" of {plural(self.queries, 'query')}"
+        size = "" if self.size is None else f" ({_size(self.size)})"
+        return f"{plural(self.rows, noun)}{of_queries} written to {self.path}{size}"
+
+
+def convert(
+    source: Any,
+    path: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    fields: Mapping[str, str] | None = None,
+    input_format: str | None = None,
+    output_format: str | None = None,
+    split: str | None = None,
+    tag: str = "karat",
+    progress: Progress | None = None,
+) -> Converted:
+    """Convert a file or a Python object to a file in the format that the suffix of its name says.
+
+    `kind` is what the source contains, if that cannot be known: `run`, `truth`, `answers`, `results` or `texts`
+    (queries, a corpus). `columns` and `fields` are the names of columns and fields, as for `evaluate` and
+    `evaluate_answers`, `split` is that of a BEIR data set, and `tag` is the name of the run in a TREC file.
+
+    Numbers are read back exactly from what was written, and rows keep their order, also within ties.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/truth.qrels"
+    >>> convert({"q1": {"d1": 2, "d2": 0.5}}, path).rows
+    2
+    >>> print(open(path).read(), end="")
+    q1 0 d1 2
+    q1 0 d2 0.5
+    """
+    target = target_of(check_path(path), output_format)
+    check_writable(target.path)
+    return Conversion(kind, columns, fields, input_format, split, tag).apply(source, target, progress)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How a source is to be converted: the arguments of `convert`."""
+
+    kind: str | None = None
+    columns: Mapping[str, str] | None = None
+    fields: Mapping[str, str] | None = None
+    input_format: str | None = None
+    split: str | None = None
+    tag: str = "karat"
+
+    def __post_init__(self) -> None:
+        check_mapping("columns", self.columns, "{'doc': 'docno'}")
+        is_word = check_text("tag", self.tag).split() == [self.tag]
+        require(is_word, f"the tag {shown(self.tag)} is not one word", "Blanks separate the columns of a TREC file.")
+        if self.kind is not None:
+            check_kind(self.kind)
+
+    def apply(self, source: Any, target: Target, progress: Progress | None = None) -> Converted:
+        """Convert a source."""
+        form, kind = None, self.kind
+        if isinstance(source, str | os.PathLike) and (self.split is not None or is_data_set(source)):
+            source, kind = qrels_of_split(source, self.split), kind or "truth"
+        if is_file(source):
+            source = InputFile.of(source)
+            _check_is_not_output(source, target)
+            several = part_files(source.path)
+            form = check_format(self.input_format) if self.input_format else several[0] if several else detect(source)
+            kind = kind or kind_of_file(source, form, target.suffix)
+        kind = check_kind(kind or kind_of_object(source, target.suffix))
+        if kind in ("run", "truth"):
+            return self._write_pairs(source, kind, target, progress)
+        from karat.conversion.records import write_answers, write_record_file
+
+        require(target.format != "trec", f"{kind} cannot be written as a TREC file", "Write JSON lines instead.")
+        if kind == "answers":
+            rows = write_answers(source, target, self.fields)
+        else:
+            rows = write_record_file(source, form, target, as_texts=kind == "texts")
+        return Converted(kind, target.path, rows, size=_size_of(target))
+
+    def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:
+        from karat.conversion.pair_files import write_pairs
+        from karat.conversion.pairs import read_pairs
+
+        reading = Reading("score" if kind == "run" else "grade", self.columns, self.input_format)
+        pairs = read_pairs(source, reading, progress)
+        written = write_pairs(pairs, target, self.tag)
+        notes = list(pairs.run.notes)
+        if pairs.is_listed and kind == "run" and target.format == "trec":
+            notes.append(_RANKS)
+        if written.without_documents and target.format not in ("json", "jsonl"):
+            queries = plural(len(written.without_documents), "query")
+            few = first_few(written.without_documents)
+            notes.append(f"{queries} without documents cannot be written as {target.format}: {few}")
+        return Converted(kind, target.path, written.rows, len(written.queries), _size_of(target), tuple(notes))
+
+
+def _check_is_not_output(source: InputFile, target: Target) -> None:
+    """Refuse to replace the file that is read."""
+    if target.emit is None and os.path.isfile(source.path) and os.path.isfile(target.path):
+        is_same = os.path.samefile(source.path, target.path)
+        require(not is_same, "the output file is also an input", "Write to another file.", where=target.path)
+
+
+def _size_of(target: Target) -> int | None:
+    return os.path.getsize(target.path) if target.emit is None and os.path.isfile(target.path) else None
+
+
+def _size(size: int) -> str:
+    """A size in the unit that gives it one to three digits.
+
+    >>> _size(1), _size(61_234_567), _size(2_500)
+    ('1 byte', '61 MB', '2.5 kB')
+    """
+    if size < 1000:
+        return plural(size, "byte")
+    power = 1 if size < 1e6 else 2 if size < 1e9 else 3
+    number = size / 1000**power
+    return f"{number:.1f} {_UNITS[power]}" if number < 10 else f"{number:,.0f} {_UNITS[power]}"
+
+
+_UNITS = {1: "kB", 2: "MB", 3: "GB"}

@@ -1,0 +1,144 @@
+"""Write a run or ground truth to a file of any format, batch by batch, so that memory stays flat."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Generic, TypeVar
+
+from karat.conversion import pair_tables, pair_texts
+from karat.conversion.pairs import PairSource
+from karat.conversion.targets import BINARY, Target, write_to
+from karat.errors import KaratError
+from karat.output.files import write_whole
+from karat.sources.containers import ScoredRows
+from karat.sources.threads import in_threads
+
+Encoded = TypeVar("Encoded")
+
+# Formats in which the documents of a query are in one place.
+_GROUPED = ("trec", "json", "jsonl")
+
+
+@dataclass
+class Written:
+    """What was written so far: the number of rows, and the queries."""
+
+    rows: int = 0
+    queries: set[str] = field(default_factory=set)
+    without_documents: list[str] = field(default_factory=list)
+
+
+class _NotGroupedError(Exception):
+    """The rows of a query are not next to each other."""
+
+
+@dataclass(frozen=True)
+class _Encoding(Generic[Encoded]):
+    """The rows of a batch in the format of the output."""
+
+    content: Encoded
+    rows: int
+    queries: Sequence[str]
+    without_documents: Sequence[str]
+
+
+def write_pairs(pairs: PairSource, target: Target, tag: str) -> Written:
+    """Write a run or ground truth."""
+    grouped = target.format in _GROUPED
+    try:
+        if grouped and not _can_start_again(target):
+            for _ in _chunks(pairs, target, tag, Written(), grouped=False):
+                pass
+        return _write(pairs, target, tag, grouped=False)
+    except _NotGroupedError:
+        return _write(pairs, target, tag, grouped=True)
+
+
+def _write(pairs: PairSource, target: Target, tag: str, *, grouped: bool) -> Written:
+    written = Written()
+    if target.format not in BINARY:
+        write_to(target, _chunks(pairs, target, tag, written, grouped=grouped))
+        return written
+    by_rank = pairs.is_listed and pairs.number == "score"
+    write_file = pair_tables.write_parquet if target.format == "parquet" else pair_tables.write_feather
+    encode = partial(pair_tables.arrow_table, number=pairs.number, by_rank=by_rank)
+    tables = _encoded(pairs, encode, written, grouped=grouped, needs_groups=False)
+    write_whole(target.path, lambda file: write_file(file, tables, pairs.number, by_rank=by_rank))
+    return written
+
+
+def _chunks(pairs: PairSource, target: Target, tag: str, written: Written, *, grouped: bool) -> Iterator[bytes]:
+    """The text of the output, chunk by chunk."""
+    needs_groups = target.format in _GROUPED and not grouped
+    chunks = _encoded(pairs, _encoder(pairs, target, tag), written, grouped=grouped, needs_groups=needs_groups)
+    if target.format in ("csv", "tsv"):
+        header = ("query", "doc", "rank" if pairs.is_listed and pairs.number == "score" else pairs.number)
+        yield (_DELIMITER[target.format].join(header) + "\n").encode()
+    if target.format == "json":
+        yield from _as_object(chunks)
+    else:
+        yield from chunks
+
+
+def _as_object(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """A JSON object from its members, each of which is preceded by a comma and a line end."""
+    before = b"{"
+    for chunk in chunks:
+        yield before + chunk.removeprefix(b",\n" if before else b"")
+        before = b""
+    yield before + b"}\n"
+
+
+def _encoder(pairs: PairSource, target: Target, tag: str) -> Callable[[ScoredRows], bytes]:
+    listed = pairs.is_listed
+    if target.format == "trec":
+        as_run = partial(pair_texts.trec_run, tag=tag, is_listed=listed)
+        return as_run if pairs.number == "score" else pair_texts.trec_qrels
+    if target.format == "json":
+        return partial(pair_texts.json_objects, is_listed=listed)
+    if target.format == "jsonl":
+        return partial(pair_texts.json_lines, number=pairs.number, is_listed=listed)
+    by_rank = listed and pairs.number == "score"
+    return partial(pair_texts.delimited_lines, delimiter=_DELIMITER[target.format], by_rank=by_rank)
+
+
+def _encoded(
+    pairs: PairSource, encode: Callable[[ScoredRows], Encoded], written: Written, *, grouped: bool, needs_groups: bool
+) -> Iterator[Encoded]:
+    """Each batch in the format of the output, encoded in threads; counts what was written."""
+    calls = (partial(_encode_batch, batch, encode) for batch in pairs.batches(grouped=grouped))
+    for encoding in in_threads(calls):
+        distinct = set(encoding.queries)
+        if needs_groups and (len(distinct) < len(encoding.queries) or not distinct.isdisjoint(written.queries)):
+            raise _NotGroupedError
+        written.rows += encoding.rows
+        written.queries |= distinct
+        written.without_documents += encoding.without_documents
+        if encoding.queries:
+            yield encoding.content
+    if not written.queries:
+        raise pairs.run.empty_error() or KaratError("there is nothing to convert", where=pairs.name)
+
+
+def _encode_batch(batch: Callable[[], ScoredRows], encode: Callable[[ScoredRows], Encoded]) -> _Encoding[Encoded]:
+    rows = batch()
+    sizes = (rows.offsets[1:] - rows.offsets[:-1]).tolist()
+    empty = [query for query, size in zip(rows.queries, sizes, strict=True) if not size]
+    return _Encoding(encode(rows), len(rows.docs), rows.queries, empty)
+
+
+def _can_start_again(target: Target) -> bool:
+    """Whether what was written can be replaced: not on standard output, and not in a pipe."""
+    if target.emit is not None:
+        return False
+    try:
+        return stat.S_ISREG(os.stat(target.path).st_mode)
+    except OSError:
+        return True
+
+
+_DELIMITER = {"csv": ",", "tsv": "\t"}

@@ -1,0 +1,99 @@
+"""Runs and ground truth from any source, in batches of rows to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from karat.errors import KaratError
+from karat.sources import Run, read_run, read_truth
+from karat.sources.arrays import text_column
+from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows, Truth
+from karat.sources.files import Reading, open_file
+from karat.sources.input_file import InputFile, Progress, is_file
+from karat.sources.tables import Number, TableRun
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """A run or ground truth: queries, their documents, and the number of each pair, which is a grade or a score.
+
+    If documents are only listed, their number is minus the rank in a run, and 1 in ground truth.
+    """
+
+    run: Run
+    number: Number
+    is_listed: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    def batches(self, *, grouped: bool) -> Iterator[Callable[[], ScoredRows]]:
+        """The rows in batches of complete queries, or else in their own order, in which a query may appear again."""
+        batches = self.run.grouped_batches() if grouped else self.run.batches()
+        return (partial(_rows, batch, self.name) for batch in batches)
+
+
+def read_pairs(source: Any, reading: Reading, progress: Progress | None = None) -> PairSource:
+    """Read a run or ground truth from a file or a Python object. Tables in files are read later, batch by batch."""
+    if reading.number == "score":
+        lists = len(source) if isinstance(source, Sequence) else 0
+        truth = _numbered_queries(lists)
+        run = read_run(source, truth, columns=reading.columns, format=reading.format, progress=progress)
+        is_listed = isinstance(run, InMemoryRun) and {type(part) for part in run.parts} == {RankedLists}
+        return PairSource(run, "score", is_listed)
+    if is_file(source):
+        content, notes = open_file(InputFile.of(source), reading)
+        if not isinstance(content, Mapping):
+            return PairSource(TableRun(content, progress, notes), "grade")
+        truth = replace(read_truth(content, name=InputFile.of(source).name), notes=notes)
+        return _of_truth(truth, InputFile.of(source).name)
+    return _of_truth(read_truth(source, columns=reading.columns), "the ground truth")
+
+
+def _of_truth(truth: Truth, name: str) -> PairSource:
+    if truth.scores is not None:
+        hint = "Write ground truth as {query: {doc: grade}}."
+        raise KaratError("gold documents that are objects with scores cannot be converted", where=name, hint=hint)
+    if truth.keyless:
+        raise _without_id(name)
+    rows = ScoredRows(list(truth.queries), truth.offsets, text_column(truth.docs), truth.grades, _locate_nothing(name))
+    return PairSource(InMemoryRun(name, (rows,), truth.notes), "grade", truth.only_relevant)
+
+
+def _numbered_queries(n: int) -> Truth:
+    """Queries without documents: lists of documents, which have no query ids, are numbered from 0."""
+    return Truth(tuple(map(str, range(n))), np.zeros(n + 1, np.int64), [], np.empty(0))
+
+
+def _rows(batch: Callable[[], Batch], name: str) -> ScoredRows:
+    """A batch as columns."""
+    content = batch()
+    if isinstance(content, ScoredMappings):
+        docs = text_column(list(chain.from_iterable(content.docs)))
+        return ScoredRows(content.queries, content.offsets, docs, content.scores, _locate_nothing(name))
+    if isinstance(content, RankedLists):
+        sizes = np.fromiter(map(len, content.docs), np.int64, len(content.docs))
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        ids = [doc for doc in chain.from_iterable(content.docs) if doc]
+        if len(ids) < offsets[-1]:
+            raise _without_id(name)
+        ranks = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + 1
+        return ScoredRows(content.queries, offsets, text_column(ids), -ranks.astype(float), _locate_nothing(name))
+    return content
+
+
+def _locate_nothing(name: str) -> Callable[[str, str], str]:
+    """A mapping and a list have no line numbers."""
+    return lambda query, doc: f"{name}, query {query}"  # noqa: ARG005
+
+
+def _without_id(name: str) -> KaratError:
+    hint = "Runs and ground truth are converted by their ids; results files may contain whole documents."
+    return KaratError("a document has no id", where=name, hint=hint)

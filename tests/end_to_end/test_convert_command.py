@@ -1,0 +1,101 @@
+"""`karat convert`: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from karat import demo
+from tests.end_to_end.in_process import run_here
+
+RUN = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 0.1 bm25\nq2 Q0 d1 1 1e-07 bm25\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "run.trec").write_text(RUN)
+    (tmp_path / "truth.qrels").write_text("q1 0 d1 2\nq1 0 d2 0.5\nq2 0 d3 -1\n")
+    return tmp_path
+
+
+def test_says_in_one_line_what_was_written(folder: Path) -> None:
+    done = run_here(folder, "convert", "run.trec", "run.csv")
+    assert done.returncode == 0
+    assert done.stdout == "3 rows of 2 queries written to run.csv (47 bytes)\n"
+    assert done.stderr == ""
+    assert (folder / "run.csv").read_text() == "query,doc,score\nq1,d1,2.5\nq1,d2,0.1\nq2,d1,1e-7\n"
+
+
+def test_ground_truth_is_recognized_by_its_four_columns(folder: Path) -> None:
+    assert run_here(folder, "convert", "truth.qrels", "truth.tsv").returncode == 0
+    assert (folder / "truth.tsv").read_text() == "query\tdoc\tgrade\nq1\td1\t2\nq1\td2\t0.5\nq2\td3\t-1\n"
+
+
+def test_standard_output_has_the_data_and_nothing_else(folder: Path) -> None:
+    done = run_here(folder, "convert", "-", "-", "--output-format", "jsonl", stdin=RUN.encode())
+    assert done.stdout.splitlines()[1] == '{"query": "q2", "documents": [{"id": "d1", "score": 1e-7}]}'
+    assert done.stderr == ""
+
+
+def test_rows_that_are_not_grouped_by_query_are_grouped_where_the_format_needs_it(folder: Path) -> None:
+    (folder / "mixed.trec").write_text("q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 c 1 3 t\n")
+    for target in ("out.trec", "-"):
+        done = run_here(folder, "convert", "mixed.trec", target, "--output-format", "trec", "--tag", "mine")
+        text = done.stdout if target == "-" else (folder / target).read_text()
+        assert text == "q1 Q0 a 2 1 mine\nq1 Q0 c 1 3 mine\nq2 Q0 b 1 1 mine\n"
+    run_here(folder, "convert", "mixed.trec", "out.csv")
+    assert (folder / "out.csv").read_text() == "query,doc,score\nq1,a,1\nq2,b,1\nq1,c,3\n"
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst", "lz4"])
+def test_a_second_suffix_compresses_the_output(folder: Path, suffix: str) -> None:
+    run_here(folder, "convert", "run.trec", f"run2.trec.{suffix}")
+    assert b"q1" not in (folder / f"run2.trec.{suffix}").read_bytes()[:8]
+    done = run_here(folder, "convert", f"run2.trec.{suffix}", "-", "--output-format", "csv")
+    assert done.stdout == "query,doc,score\nq1,d1,2.5\nq1,d2,0.1\nq2,d1,1e-7\n"
+
+
+def test_the_same_input_gives_the_same_bytes(folder: Path) -> None:
+    for target in ("one.csv.gz", "two.csv.gz"):
+        run_here(folder, "convert", "run.trec", target)
+    assert (folder / "one.csv.gz").read_bytes() == (folder / "two.csv.gz").read_bytes()
+    assert gzip.decompress((folder / "one.csv.gz").read_bytes()).startswith(b"query,doc,score\n")
+
+
+def test_parquet_has_plain_columns_that_other_tools_read(folder: Path) -> None:
+    done = run_here(folder, "convert", demo.TRUTH, "truth.parquet")
+    table = pq.read_table(folder / "truth.parquet")
+    assert [str(kind) for kind in table.schema.types] == ["string", "string", "double"]
+    assert table.column_names == ["query", "doc", "grade"]
+    assert done.stdout.startswith(f"{len(table)} rows of 50 queries written to truth.parquet (")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run.trec", "run.xyz"), "run.xyz: the format of .xyz files is not known. Choose one with --output-format"),
+        (("run.trec", "run.parquet.gz"), "run.parquet.gz: parquet files are compressed already. Leave out .gz."),
+        (("run.trec", "./run.trec"), "./run.trec: the output file is also an input: run.trec. Write to another file."),
+        (("run.trec", "-"), "the format of standard output is not known. Choose one with --output-format."),
+        (("run.trec", "-", "--output-format", "parquet"), "parquet cannot be written to standard output. Name a file."),
+        (("no.trec", "run.csv"), "no.trec: no such file"),
+        (("run.trec", "no/run.csv"), "no/run.csv: cannot be written: No such file or directory"),
+        (("run.trec", "a.csv", "--tag", "two words"), "the tag 'two words' is not one word."),
+        (("bad.trec", "a.csv"), "bad.trec:2: score 'x' is not a number."),
+        (("empty.trec", "a.csv"), "empty.trec: the file is empty"),
+        (("map.json", "a.csv"), "map.json: it cannot be known whether this is a run, ground truth, answers,"),
+    ],
+)
+def test_what_cannot_be_converted_is_one_clear_error(folder: Path, words: tuple[str, ...], message: str) -> None:
+    (folder / "bad.trec").write_text("q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 x t\n")
+    (folder / "empty.trec").write_text("")
+    (folder / "map.json").write_text('{"q1": {"d1": 1}}')
+    before = sorted(path.name for path in folder.iterdir())
+    done = run_here(folder, "convert", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"karat: {message}")
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == before
