@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Number
 from typing import Any
@@ -91,6 +92,14 @@ def check_path(value: object, name: str = "path") -> str:
         valid = False
     require(valid, f"{shown(text)} is not the name of a file")
     return str.__str__(text)
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URI of a remote file, such as `s3://bucket/key`."""
+    return _URI.match(path) is not None and not path.lower().startswith("file://")
+
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def _scalar(value: Any) -> Any:

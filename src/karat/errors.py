@@ -14,6 +14,7 @@ UNPRINTABLE = re.compile(
 # What a CI system takes for a command in a log: GitHub `::` at the beginning of a line and `##[` anywhere, Azure
 # `##vso[`, TeamCity `##teamcity[`.
 _COMMAND = re.compile(r"((?:^|[\r\n])\s*:)(?=:)|(##)(?=\[|vso\[|teamcity\[)")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")  # in a URI
 _MAX_LENGTH = 1000  # of each part of a message
 # Longer names are not compared with others to find out what was meant: that would take too long.
 _LONGEST_TYPO = 200
@@ -36,7 +37,7 @@ class KaratError(ValueError):
         what, where, hint = map(_shortened, (self.what, self.where, self.hint))
         place = f"{where}: " if where else ""
         stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
-        return safe_line(f"{place}{what}{stop} {hint}".rstrip())
+        return safe_line(_CREDENTIALS.sub("", f"{place}{what}{stop} {hint}".rstrip()))
 
 
 class KaratTypeError(KaratError, TypeError):

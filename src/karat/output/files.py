@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from karat.arguments import check_path
+from karat.arguments import check_path, is_remote
 from karat.errors import KaratError, require
 
 if sys.platform != "win32":
@@ -108,6 +108,9 @@ def _errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
 def _target(path: str | os.PathLike[str]) -> Path:
     """The file that a path leads to. With a slash at its end, it leads to a folder."""
     require(os.fspath(path), "the name of the output file is empty", "Name a file.")
+    if is_remote(os.fspath(path)):
+        what, hint = "remote files are read but not written", "Write to a local file, then copy it."
+        raise KaratError(what, where=os.fspath(path), hint=hint)
     if os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     return Path(os.path.realpath(path))

@@ -14,7 +14,7 @@ _DEFAULT = "test"
 def is_data_set(path: str | os.PathLike[str]) -> bool:
     """Whether this is the folder of a BEIR data set."""
     try:
-        return Path(path, "qrels").is_dir()
+        return Path(os.fsdecode(path), "qrels").is_dir()
     except (OSError, ValueError):
         return False
 

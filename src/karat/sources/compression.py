@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from io import BufferedReader, RawIOBase
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from karat.errors import KaratError
 from karat.file_kinds import compression_of
@@ -217,7 +217,8 @@ def _pieces_by_arrow(file: BinaryIO, codec: str) -> Iterator[bytes]:
     """The content of zstd or lz4 data, which the standard library cannot decompress."""
     import pyarrow as pa
 
-    source = pa.BufferedInputStream(pa.PythonFile(_Unclosed(file), "r"), _LARGEST_READ)
+    unclosed = _Unclosed(file)
+    source = pa.BufferedInputStream(pa.PythonFile(unclosed, "r"), _LARGEST_READ)
     stream = pa.CompressedInputStream(source, codec)
     size = _SMALLEST_READ
     while True:
@@ -225,8 +226,8 @@ def _pieces_by_arrow(file: BinaryIO, codec: str) -> Iterator[bytes]:
         try:
             piece = stream.read(size)
         except (OSError, pa.ArrowException) as error:
-            if getattr(error, "errno", None):  # the file could not be read
-                raise
+            if unclosed.error:
+                raise unclosed.error from None
             raise _DamageError(str(error)) from None
         if not piece:
             return
@@ -234,12 +235,20 @@ def _pieces_by_arrow(file: BinaryIO, codec: str) -> Iterator[bytes]:
 
 
 class _Unclosed:
-    """A file that Arrow reads from but does not close."""
+    """A file that Arrow reads from but does not close, and the error if it could not be read."""
 
     closed = False
 
     def __init__(self, file: BinaryIO) -> None:
-        self.read: Any = file.read
+        self._file = file
+        self.error: Exception | None = None
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._file.read(size)
+        except Exception as error:
+            self.error = error
+            raise
 
     def close(self) -> None:
         pass

@@ -18,11 +18,13 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from karat.arguments import is_remote
 from karat.errors import KaratError, did_you_mean
 from karat.file_kinds import PEEK, TABLES, check_is_text, compression_of
 from karat.sources.compression import GB, MB, decompressed
 from karat.sources.file_objects import FileObject, Readable, is_file_object
 from karat.sources.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
+from karat.sources.remote import RemotePath, local_path
 
 BLOCK_SIZE = 8 << 20
 LONGEST_RECORD = 256 * MB  # a line of JSON lines
@@ -75,6 +77,8 @@ class InputFile:
     @property
     def name(self) -> str:
         """The name of the file in messages."""
+        if self._object is None and is_remote(self.path):
+            return RemotePath.of(self.path).name
         return "standard input" if self.path == "-" and self._object is None else self.path
 
     def blocks(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Block]:
@@ -203,7 +207,8 @@ class InputFile:
                         check_is_text(stream.peek(PEEK)[:PEEK], self.name)
                     yield stream, file, total
         except OSError as error:
-            raise _cannot_read(self.path, error) from None
+            remote = self._object is None and is_remote(self.path)
+            raise RemotePath.of(self.path).error(error) if remote else _cannot_read(self.path, error) from None
 
     def _file(self) -> BufferedReader:
         if self._content is None and self._object is not None:
@@ -212,9 +217,12 @@ class InputFile:
             if sys.stdin is None:
                 raise KaratError("standard input is closed", hint="Name a file instead.")
             self._content = self._read_once(sys.stdin.buffer, "a pipe")
+        if self._content is None and is_remote(self.path):
+            return RemotePath.of(self.path).open()
         if self._content is None:
+            path = local_path(self.path)
             try:
-                file = open(self.path, "rb")  # noqa: SIM115  # closed by the caller
+                file = open(path, "rb")  # noqa: SIM115  # closed by the caller
             except ValueError as error:
                 raise KaratError(f"cannot be read: {error}", where=self.path) from None
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -1,0 +1,143 @@
+"""Read remote files, such as `s3://bucket/key`, through Arrow's file systems."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BufferedReader
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from karat.errors import KaratError, did_you_mean, enumeration, require
+
+_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
+# A question mark may also be part of a name, or of a pattern.
+_URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
+_S3_OPTIONS = ("region", "scheme", "endpoint_override")
+_BUFFER = 256 << 10
+# An unreachable server is an error after seconds, not minutes.
+_CONNECT_SECONDS, _REQUEST_SECONDS, _ATTEMPTS = 5, 30, 3
+
+_CREDENTIALS = {
+    "s3": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+    "gs": "Set GOOGLE_APPLICATION_CREDENTIALS, or begin a public file with gs://anonymous@.",
+}
+_REACHABLE = "Check the network and, if one is set, the endpoint."
+# Parts of Arrow's messages, what they mean, and what to do.
+_REASONS = (
+    (r"Not a regular file|is a directory", "this is a folder, not a file", "Name a file in it."),
+    (r"NO_SUCH_BUCKET|bucket does not exist", "no such bucket", "Check the name of the bucket."),
+    (r"ACCESS_DENIED|PERMISSION_DENIED|UNAUTHENTICATED|HTTP Status 40[13]", "permission denied", ""),
+    (r"INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|EXPIRED_TOKEN|INVALID_CLIENT", "the credentials are not valid", ""),
+    (r"NETWORK_CONNECTION|UNAVAILABLE|REQUEST_TIMEOUT|CURL error|curlCode", "the server cannot be reached", _REACHABLE),
+)
+
+
+@dataclass(frozen=True)
+class RemotePath:
+    """The parts of a URI; `path` begins with the bucket or the host."""
+
+    scheme: str
+    user: str
+    path: str
+    options: str
+
+    @classmethod
+    def of(cls, uri: str) -> RemotePath:
+        found = _URI.fullmatch(uri)
+        scheme, user, path, options = found.groups("") if found else ("", "", uri, "")
+        return cls(scheme.lower(), user, path, options)
+
+    @property
+    def name(self) -> str:
+        """The URI without credentials and options, for messages."""
+        return f"{self.scheme}://{self.path}"
+
+    def with_path(self, path: str) -> str:
+        """The URI of another path in the same place."""
+        return f"{self.scheme}://{self.user}{path}{self.options}"
+
+    def open(self) -> BufferedReader:
+        """The file, to be read in parts; errors are those of `error`, or a KaratError."""
+        system, path = self.system()
+        return BufferedReader(system.open_input_file(path), _BUFFER)
+
+    def system(self) -> tuple[Any, str]:
+        """Arrow's file system, and the path in it."""
+        hint = f"Remote paths begin with {enumeration([f'{each}://' for each in ('s3', 'gs', 'hdfs')], 'or')}."
+        if self.scheme in ("http", "https", "ftp"):
+            hint = "Download the file first."
+        require(self.scheme in _SCHEMES, f"{self.scheme}:// is not read", hint, where=self.name)
+        require(self.path.strip("/"), "the path is empty", "Name a bucket and a file in it.", where=self.name)
+        import pyarrow as pa
+
+        try:
+            if self.scheme == "s3":
+                environment = tuple(os.environ.get(name) for name in _S3_ENVIRONMENT)
+                return _s3(self.user, self.path.partition("/")[0], self.options, environment), self.path
+            return self._system_by_arrow()
+        except (OSError, pa.ArrowException) as error:
+            raise self.error(error) from None
+
+    def _system_by_arrow(self) -> tuple[Any, str]:
+        from pyarrow.fs import FileSystem
+
+        limit = "retry_limit_seconds=10" if self.scheme in ("gs", "gcs") else ""
+        separator = "" if not limit else "&" if self.options else "?"
+        found: tuple[Any, str] = FileSystem.from_uri(f"{self.with_path(self.path)}{separator}{limit}")
+        return found
+
+    def error(self, error: Exception) -> KaratError:
+        """What went wrong, without what is secret."""
+        if isinstance(error, FileNotFoundError):
+            return KaratError("no such file", where=self.name, hint="Check the names of the bucket and the file.")
+        text = str(error)
+        for pattern, what, hint in _REASONS:
+            if re.search(pattern, text):
+                return KaratError(what, where=self.name, hint=hint or _CREDENTIALS.get(self.scheme))
+        first = (text.splitlines() or [type(error).__name__])[0]
+        for secret in filter(None, re.split(r"[:@]", self.user)):
+            first = first.replace(secret, "…")
+        return KaratError(f"cannot be read: {first}", where=self.name)
+
+
+def local_path(path: str) -> str:
+    """The path of a local file that is named by a URI, as in `file:///data/run.trec`; any other path unchanged."""
+    if not path.lower().startswith("file://"):
+        return path
+    host, slash, rest = path[len("file://") :].partition("/")
+    what, hint = "this file is on another computer", "A local file has three slashes, as in file:///data/run.trec."
+    require(host in ("", "localhost") and slash, what, hint, where=path)
+    return unquote(f"/{rest}")
+
+
+_S3_ENVIRONMENT = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE")
+
+
+@lru_cache(maxsize=16)
+def _s3(user: str, bucket: str, options: str, environment: tuple[str | None, ...]) -> Any:
+    """The file system of a bucket: a new one would connect, and look for credentials, each time."""
+    from pyarrow import fs
+
+    given = dict(parse_qsl(options.removeprefix("?"), keep_blank_values=True))
+    for name in given:
+        hint = f"{did_you_mean(name, _S3_OPTIONS)} The options are {enumeration(_S3_OPTIONS, 'and')}.".strip()
+        require(name in _S3_OPTIONS, f"{name} is not an option of s3://", hint)
+    endpoint = given.get("endpoint_override") or environment[0] or environment[1]
+    scheme, has_scheme, host = endpoint.partition("://") if endpoint else ("", "", "")
+    key, _, secret = unquote(user.removesuffix("@")).partition(":")
+    region = given.get("region") or environment[2] or environment[3]
+    if not region and not endpoint:
+        region = fs.resolve_s3_region(bucket)
+    return fs.S3FileSystem(
+        access_key=key or None,
+        secret_key=secret or None,
+        region=region,
+        scheme=given.get("scheme") or (scheme if has_scheme else "https"),
+        endpoint_override=(host if has_scheme else scheme).rstrip("/") or None,
+        connect_timeout=_CONNECT_SECONDS,
+        request_timeout=_REQUEST_SECONDS,
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+    )

@@ -1,0 +1,252 @@
+"""Remote files are read from a real S3 server, or are one clear error that keeps secrets."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from pyarrow import fs
+
+import karat
+from karat import KaratError
+from karat.sources import compression, remote
+from karat.sources.input_file import InputFile
+from karat.sources.paths import expand
+from karat.sources.remote import RemotePath
+from tests.block_size import block_size
+from tests.compressions import COMPRESS
+
+QRELS, RUN = b"q1 0 a 1\nq2 0 b 1\n", b"q1 Q0 a 1 2 t\nq2 Q0 x 1 2 t\nq2 Q0 b 2 1 t\n"
+MB = 1 << 20
+
+Put = Callable[[str, bytes], str]
+
+
+SERVER = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+server.start()
+print("{}:{}".format(*server.get_host_and_port()), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The address of an S3 server on this computer."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout
+        yield process.stdout.readline().strip()
+        process.kill()
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    monkeypatch.setattr(remote, "_ATTEMPTS", 1)
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{server}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key-of-the-environment")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture(scope="module")
+def bucket(server: str) -> Any:
+    system = fs.S3FileSystem(
+        access_key="a",
+        secret_key="b",
+        region="us-east-1",
+        scheme="http",
+        endpoint_override=server,
+        allow_bucket_creation=True,
+    )
+    system.create_dir("bucket")
+    return system
+
+
+@pytest.fixture
+def put(bucket: Any) -> Put:
+    def put(key: str, data: bytes) -> str:
+        with bucket.open_output_stream(f"bucket/{key}") as file:
+            file.write(data)
+        return f"s3://bucket/{key}"
+
+    return put
+
+
+def error_in(uri: str) -> KaratError:
+    with pytest.raises(KaratError) as raised:
+        karat.evaluate({"q1": ["a"]}, uri)
+    return raised.value
+
+
+@pytest.mark.parametrize("pack", [bytes, *COMPRESS.values()], ids=["plain", *COMPRESS])
+def test_ground_truth_and_runs_are_read_from_s3(pack: Callable[[bytes], bytes], put: Put) -> None:
+    truth, run = put("truth.qrels", pack(QRELS)), put("folder with spaces/run é#1%20.trec", pack(RUN))
+    assert karat.evaluate(truth, run, "RR")["RR"] == 0.75
+
+
+def test_every_way_of_reading_works_on_remote_files(put: Put) -> None:
+    file = InputFile(put("run", RUN))
+    assert file.start(5) == RUN[:5]
+    assert file.read_all() == b"".join(bytes(block.data) for block in file.blocks()) == RUN
+    assert len(list(file.lines())) == 3
+    with file.seekable() as stream:
+        stream.seek(-4, 2)
+        assert stream.read() == RUN[-4:]
+
+
+def test_results_answers_and_lines_that_are_not_grouped_are_read_from_s3(put: Put) -> None:
+    line = b'{"query": "q", "truth": ["a"], "retrieved": ["a"], "gold_answers": "x", "answer": "x"}\n'
+    uri = put("results.jsonl", line)
+    assert karat.evaluate_results(uri, "RR")["RR"] == 1
+    assert karat.evaluate_answers(uri, uri, "EM")["EM"] == 1
+    lines = b"".join(b"q%d Q0 d%d 1 %d t\n" % (at % 2, at, -at) for at in range(60_000))
+    assert karat.evaluate({"q1": ["d1"]}, put("mixed", lines), "RR")["RR"] == 1
+
+
+def test_large_files_are_read_in_parts(put: Put) -> None:
+    uri = put("large", b"".join(b"q%d Q0 document 1 1 t\n" % at for at in range(200_000)))
+    tracemalloc.start()
+    try:
+        with block_size(MB):
+            assert sum(len(block.data) for block in InputFile(uri).blocks()) > 4 * MB
+        assert tracemalloc.get_traced_memory()[1] < 4 * MB
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_endpoint_can_be_part_of_the_uri(put: Put, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put("truth.qrels", QRELS)
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    options = f"?endpoint_override={server}&scheme=http&region=us-east-1"
+    assert InputFile(f"s3://bucket/truth.qrels{options}").read_all() == QRELS
+    assert InputFile(f"s3://user:password@bucket/truth.qrels{options}").read_all() == QRELS
+    assert InputFile(f"s3://bucket/truth.qrels{options}").name == "s3://bucket/truth.qrels"
+
+
+@pytest.mark.parametrize("key", ["bucket/none.trec", "no-bucket/run.trec"])
+def test_a_remote_file_that_is_not_there_is_an_error(key: str) -> None:
+    error = error_in(f"s3://{key}")
+    assert (error.what, error.where) == ("no such file", f"s3://{key}")
+    assert error_in("s3://bucket").what == "this is a folder, not a file"
+
+
+def test_a_server_that_is_not_there_is_an_error() -> None:
+    error = error_in("s3://bucket/run?endpoint_override=127.0.0.1:9&scheme=http")
+    assert str(error) == (
+        "s3://bucket/run: the server cannot be reached. Check the network and, if one is set, the endpoint."
+    )
+
+
+def test_wrong_credentials_are_an_error_that_does_not_show_them(put: Put, server: str) -> None:
+    put("run.trec", RUN)
+    address, kind = f"http://{server}/moto-api/reset-auth", {"Content-Type": "text/plain"}
+    check, release = (Request(address, calls, kind, method="POST") for calls in (b"0", b"1000000"))
+    urlopen(check).close()
+    try:
+        errors = [error_in("s3://bucket/run.trec"), error_in("s3://AKID:hush%2Fhush@bucket/run.trec")]
+    finally:
+        urlopen(release).close()
+    for error in errors:
+        assert error.what in ("permission denied", "the credentials are not valid")
+        assert error.where == "s3://bucket/run.trec"
+        assert "AWS_ACCESS_KEY_ID" in str(error)
+        assert "hush" not in str(error)
+
+
+def test_credentials_are_never_shown() -> None:
+    uri = "s3://AKID:hush@bucket/key?region=eu-west-1"
+    assert RemotePath.of(uri).name == InputFile(uri).name == "s3://bucket/key"
+    assert "hush" not in str(KaratError(f"{uri} is wrong", where=uri, hint=f"Not {uri}."))
+    assert "hush" not in str(RemotePath.of(uri).error(OSError("invalid: hush of AKID")))
+    assert "hush" not in str(error_in("gopher://AKID:hush@bucket/key"))
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        (
+            "https://example.org/run.trec",
+            r"example.org/run.trec: https:// is not read\. Download the file first",
+        ),
+        ("gopher://example.org/run", r"gopher:// is not read\. Remote paths begin with s3://, gs:// or hdfs://"),
+        ("s3://", "the path is empty"),
+        ("s3://bucket/run?regoin=x", "regoin is not an option of s3://. Did you mean region"),
+        ("hdfs://127.0.0.1:9/run", "hdfs://127.0.0.1:9/run: cannot be read: "),
+        ("abfs://", "the path is empty"),
+        ("s3://bucket/run?scheme=ftp", "cannot be read"),
+    ],
+)
+def test_uris_that_cannot_be_read_are_an_error(uri: str, message: str) -> None:
+    error = str(error_in(uri))
+    assert re.search(message, error)
+    assert "\n" not in error
+
+
+def test_a_uri_of_a_local_file_is_its_path(tmp_path: Path) -> None:
+    (tmp_path / "run 1.trec").write_bytes(RUN)
+    uri = (tmp_path / "run 1.trec").as_uri()
+    assert karat.evaluate({"q1": ["a"]}, uri, "RR")["RR"] == 1
+    assert expand(uri) == [str(tmp_path / "run 1.trec")]
+    assert error_in("file://other/run").what == "this file is on another computer"
+
+
+def test_a_read_that_fails_in_the_middle_is_not_taken_for_damage(
+    put: Put, bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = b"".join(b"%d Q0 d%d 1 1 t\n" % (at, at * 7919 % 1009) for at in range(150_000))
+    for name in ("gzip", "zstd"):
+        uri = put(f"run.{name}", COMPRESS[name](data))
+        monkeypatch.setattr(compression, "_LARGEST_READ", 64 << 10)
+        blocks = None
+        with block_size(64 << 10):
+            blocks = InputFile(uri).blocks()
+            next(blocks)
+            bucket.delete_file(f"bucket/run.{name}")
+            with pytest.raises(KaratError, match=r"no such file|cannot be read"):
+                list(blocks)
+
+
+# Patterns and folders
+
+
+def test_patterns_and_folders_are_lists_of_remote_files(put: Put) -> None:
+    for key in ("runs/b.trec", "runs/a.trec", "runs/a.txt", "runs/_SUCCESS", "runs/more/c.trec", "runs/part-1"):
+        put(key, b"" if key in ("runs/_SUCCESS", "runs/part-1") else RUN)
+    assert expand("s3://bucket/runs/*.trec") == ["s3://bucket/runs/a.trec", "s3://bucket/runs/b.trec"]
+    assert expand("s3://bucket/runs/?.t[r]ec") == ["s3://bucket/runs/a.trec", "s3://bucket/runs/b.trec"]
+    assert expand("s3://bucket/*/m*/*") == ["s3://bucket/runs/more/c.trec"]
+    assert expand("s3://bucket/runs/")[:2] == ["s3://bucket/runs/a.trec", "s3://bucket/runs/a.txt"]
+    assert len(expand("s3://bucket/runs/")) == 3
+    assert expand("s3://bucket/runs/a.trec") == ["s3://bucket/runs/a.trec"]
+    assert expand("s3://k:s@bucket/runs/b*?region=us-east-1") == ["s3://k:s@bucket/runs/b.trec?region=us-east-1"]
+
+
+def test_a_remote_pattern_that_matches_nothing_is_an_error() -> None:
+    for uri, what in {
+        "s3://bucket/none/*": "no file matches this pattern",
+        "s3://bucket/none/": "this folder has no files",
+        "s3://*/x": "the name of a bucket cannot be a pattern",
+        "s3://bucket/*?endpoint_override=127.0.0.1:9&scheme=http": "the server cannot be reached",
+    }.items():
+        with pytest.raises(KaratError, match=what):
+            expand(uri)
+
+
+def test_remote_files_are_not_written(tmp_path: Path) -> None:
+    scores = karat.evaluate({"q1": ["a"]}, {"q1": ["a"]})
+    with pytest.raises(KaratError, match=r"s3://bucket/scores.json: remote files are read but not written"):
+        scores.to_json("s3://user:hush@bucket/scores.json")
