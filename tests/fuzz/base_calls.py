@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -45,6 +45,10 @@ evaluate({TRUTH}, {RUN}, [nDCG(gain='exp')@3, RR], name='bm25', ignore_identical
 evaluate({{'q1': ['d1', 'd2']}}, {RANKED}, 'R@5', duplicates='first')
 evaluate([('q1', 'd1', 1), ('q2', 'd2', 0)], [('q1', 'd1', 0.5), ('q2', 'd2', 1.0)], ['AP'])
 evaluate([{{'query': 'q1', 'doc': 'd1', 'grade': 1}}], [{{'query': 'q1', 'doc': 'd1', 'score': 0.5}}], 'AP')
+evaluate(iter([('q1', 'd1', 1), ('q2', 'd2', 0)]), iter([{{'qid': 'q1', 'docno': 'd1', 'rank': 2}}, {{'qid': 'q1', 'docno': 'd2', 'rank': 1}}]), 'AP')
+evaluate([Row(query='q1', doc='d1', grade=1)], [Row(q='q1', d='d1', s=0.5)], 'AP', run_columns={{'query': 'q', 'doc': 'd', 'score': 's'}})
+evaluate(pd.Series({{('q1', 'd1'): 1, ('q2', 'd2'): 0}}), np.array([('q1', 'd1', 0.5)], [('query', 'U2'), ('doc', 'U2'), ('score', 'f8')]), 'AP')
+evaluate(Row(qrels={TRUTH}), Row(run={RUN}), 'AP')
 evaluate(pa.table({{'query': ['q1', 'q2'], 'doc': ['d1', 'd2'], 'grade': [1, 0]}}), pa.table({{'query': ['q1'], 'doc': ['d1'], 'score': [0.5]}}), 'AP')
 evaluate(pd.DataFrame({{'q': ['q1'], 'd': ['d1'], 'g': [1]}}), {RUN}, 'AP', truth_columns={{'query': 'q', 'doc': 'd', 'grade': 'g'}})
 evaluate({TRUTH}, pl.DataFrame({{'q': ['q1'], 'd': ['d1'], 's': [0.5]}}), 'AP', run_columns={{'query': 'q', 'doc': 'd', 'score': 's'}})
@@ -203,6 +207,11 @@ def namespace() -> Mapping[str, Any]:
     names |= {name: value for name, value in vars(hostile_values).items() if callable(value)}
     names |= {"np": np, "pd": pd, "pl": pl, "pa": pa, "re": re, "Path": Path, "UUID": UUID, "date": date}
     names |= {"datetime": datetime, "Fraction": Fraction, "Decimal": Decimal, "pipeline": pipeline}
-    names |= {"ByteStream": ByteStream, "SparseEmbedding": SparseEmbedding, "DocumentCleaner": DocumentCleaner}
+    names |= {
+        "ByteStream": ByteStream,
+        "SparseEmbedding": SparseEmbedding,
+        "DocumentCleaner": DocumentCleaner,
+        "Row": SimpleNamespace,
+    }
     names |= {"assert_scores": assert_scores, "scores": scores, "others": others, "several": several}
     return MappingProxyType(names | {"comparison": several.compare("a")})

@@ -15,7 +15,7 @@ from karat.matching.joiner import Joiner, join_lists
 from karat.matching.matchers import Matcher, Same
 from karat.options import Duplicates, Ties
 from karat.ranking.ties import ranks_by_score, ranks_in_table
-from karat.sources import read_run, read_truth
+from karat.sources import run_from_lists, truth_from_lists
 from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.sources.list_checks import DocumentLists
 from karat.sources.threads import in_threads
@@ -90,8 +90,8 @@ def judge_document_lists(
     error if a score is wrong.
     """
     if not isinstance(match, Same):
-        truth = read_truth(gold_lists, key=match.gold_key, name=names[0])
-        return *judge(truth, read_run(lists, truth, key=match.key, name=names[1]), RankingRules(), match), truth.scores
+        truth = truth_from_lists(gold_lists, match.gold_key, names[0])
+        return *judge(truth, run_from_lists(lists, truth, match.key, names[1]), RankingRules(), match), truth.scores
     joined = join_lists(gold_lists, lists, match, names)
     judged = Judged.from_hits(
         queries=tuple(map(str, range(len(lists)))),

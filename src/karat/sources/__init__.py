@@ -10,21 +10,22 @@ from typing import Any
 from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, plural, require, shown
 from karat.sources.beir import is_data_set, qrels_of_split
-from karat.sources.containers import InMemoryRun, Run, Truth
+from karat.sources.containers import Run, Truth
 from karat.sources.files import DescribedFile, Reading, open_file
 from karat.sources.input_file import InputFile, Progress, is_file
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
+from karat.sources.objects import adapted, read_frame
 from karat.sources.tables import TableRun, truth_from_rows, truth_from_table
 
-__all__ = ["Run", "Truth", "read_run", "read_truth"]
+__all__ = ["Run", "Truth", "read_run", "read_truth", "run_from_lists", "truth_from_lists"]
 
 _TRUTH_HINT = (
     "Ground truth is a path, an open file, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...],"
-    " [(query, doc, grade), ...] or a data frame."
+    " [(query, doc, grade), ...] or an iterator of such rows, or a data frame."
 )
 _RUN_HINT = (
     "A run is a path, an open file, {query: {doc: score}}, {query: [doc, ...]}, [[doc, ...], ...],"
-    " [(query, doc, score), ...] or a data frame."
+    " [(query, doc, score), ...] or an iterator of such rows, or a data frame."
 )
 
 _BY_ID = Key()
@@ -53,7 +54,7 @@ def read_truth(
     require(
         split is None or isinstance(source, str), "split is for the folder of a BEIR data set only", "Leave it out."
     )
-    _check_columns(source, columns, "truth_columns")
+    source = adapted(source, "grade", name)
     if is_file(source):
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("grade", columns, format))
@@ -64,23 +65,14 @@ def read_truth(
             truth = truth_from_table(content, key)
         truth = replace(truth, notes=(*notes, *truth.notes))
     elif isinstance(source, Mapping):
+        _reject_columns(columns, "truth_columns")
         truth = truth_from_mapping(source, key, name)
-    elif hasattr(source, "__arrow_c_stream__"):
-        from karat.sources.frames import Frame
-
-        check_matched_by_id(key, "a data frame", name, gold=True)
-        frame = Frame.of(source, "grade", columns, name)
+    elif frame := read_frame(source, "grade", columns, name):
+        check_matched_by_id(key, "a table", name, gold=True)
         truth = replace(truth_from_rows(frame.grouped()).normalized_by(key), notes=frame.notes)
     elif isinstance(source, Sequence):
-        from karat.sources.tuples import rows_of_tuples
-
-        if table := rows_of_tuples(source, "grade", name):
-            check_matched_by_id(key, "a list of rows", name, gold=True)
-            truth = truth_from_rows(table).normalized_by(key)
-        else:
-            # Queries without ids are numbered from 0.
-            queries = [str(at) for at in range(len(source))]
-            truth = truth_from_mapping(mapping_from_lists(source, queries, name), key, name)
+        _reject_columns(columns, "truth_columns")
+        truth = truth_from_lists(source, key, name)
     else:
         raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
     require(truth.queries, "the ground truth is empty", _TRUTH_HINT)
@@ -102,7 +94,7 @@ def read_run(
         return read_run(
             source.file, truth, columns=source.columns, format=source.format, key=key, progress=progress, name=name
         )
-    _check_columns(source, columns, "run_columns")
+    source = adapted(source, "score", name)
     if is_file(source):
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("score", columns, format))
@@ -111,31 +103,36 @@ def read_run(
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
     if isinstance(source, Mapping):
+        _reject_columns(columns, "run_columns")
         return run_from_mapping(source, key, name)
-    if hasattr(source, "__arrow_c_stream__"):
-        from karat.sources.frames import Frame, FrameRun
-
-        check_matched_by_id(key, "a data frame", name)
-        return FrameRun.of(Frame.of(source, "score", columns, name))
+    if frame := read_frame(source, "score", columns, name):
+        check_matched_by_id(key, "a table", name)
+        return frame.run()
     if isinstance(source, Sequence):
-        from karat.sources.tuples import rows_of_tuples
-
-        if rows := rows_of_tuples(source, "score", name):
-            check_matched_by_id(key, "a list of rows", name)
-            return InMemoryRun(name, (rows,))
-        if len(source) != len(truth.queries):
-            queries, lists = plural(len(truth.queries), "query"), plural(len(source), "list")
-            raise KaratError(
-                f"the ground truth has {queries} and {name} has {lists}",
-                hint="Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved.",
-            )
-        return run_from_mapping(mapping_from_lists(source, truth.queries, name), key, name)
+        _reject_columns(columns, "run_columns")
+        return run_from_lists(source, truth, key, name)
     raise KaratError(f"{shown(source)} is not a run", hint=_collect_hint(source) + _RUN_HINT)
 
 
-def _check_columns(source: Any, columns: Mapping[str, str] | None, option: str) -> None:
-    if columns and not (hasattr(source, "__arrow_c_stream__") or is_file(source)):
-        raise KaratError(f"{option} is for files and data frames only", hint="Leave it out.")
+def truth_from_lists(lists: Sequence[Any], key: Key, name: str) -> Truth:
+    """Ground truth from the documents of each query, one list per query. The queries are numbered from 0."""
+    queries = [str(at) for at in range(len(lists))]
+    return truth_from_mapping(mapping_from_lists(lists, queries, name), key, name)
+
+
+def run_from_lists(lists: Sequence[Any], truth: Truth, key: Key, name: str) -> Run:
+    """A run from one list of documents per query of the ground truth."""
+    if len(lists) != len(truth.queries):
+        raise KaratError(
+            f"the ground truth has {plural(len(truth.queries), 'query')} and {name} has {plural(len(lists), 'list')}",
+            hint="Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved.",
+        )
+    return run_from_mapping(mapping_from_lists(lists, truth.queries, name), key, name)
+
+
+def _reject_columns(columns: Mapping[str, str] | None, option: str) -> None:
+    what = f"{option} is for files, data frames and rows with names only"
+    require(not columns, what, "Leave it out.")
 
 
 def _collect_hint(source: Any) -> str:

@@ -47,11 +47,15 @@ def text_column(values: Sequence[str]) -> Column:
     """A column from strings."""
     if isinstance(values, Texts):
         return values.column
-    # A lone surrogate is encoded to bytes that no valid UTF-8 file contains, so it matches nothing.
-    encoded = [value.encode("utf-8", "surrogatepass") for value in values]
-    sizes = np.fromiter(chain((0,), map(len, encoded)), np.int64, len(encoded) + 1)
-    buffers = [None, pa.py_buffer(np.cumsum(sizes)), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
+    joined = "".join(values)
+    if joined.isascii():  # then each character is one byte
+        sizes, data = map(len, values), joined.encode()
+    else:
+        # A lone surrogate is encoded to bytes that no valid UTF-8 file contains, so it matches nothing.
+        encoded = [value.encode("utf-8", "surrogatepass") for value in values]
+        sizes, data = map(len, encoded), b"".join(encoded)
+    offsets = np.cumsum(np.fromiter(chain((0,), sizes), np.int64, len(values) + 1))
+    return pa.Array.from_buffers(pa.large_string(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def row_indices(numbers: Ints) -> pa.Array:

@@ -147,7 +147,7 @@ def _checked(given: Mapping[str, str] | None, number: str) -> dict[Role, str]:
     checked: dict[Role, str] = {}
     for role, name in (given or {}).items():
         if not isinstance(name, str):
-            hint = f"Pass the name of the column for {role} as a string."
+            hint = f"Pass the name of the column for {shown(role)} as a string."
             raise KaratError(f"{shown(name)} is not the name of a column", hint=hint)
         if not isinstance(role, str) or role not in roles:
             if isinstance(name, IfPresent) and role in get_args(Role):

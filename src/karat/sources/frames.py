@@ -44,8 +44,16 @@ class Frame:
         query = text_ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
         doc = text_ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
         values = numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", number == "grade")
-        locate = partial(_locate, query, doc, name)
-        return cls(name, query, doc, -values if columns.by_rank else values, locate, columns.note(name))
+        return cls.from_columns(name, query, doc, -values if columns.by_rank else values, columns.note(name))
+
+    @classmethod
+    def from_columns(cls, name: str, query: Column, doc: Column, number: Floats, notes: tuple[str, ...]) -> Frame:
+        """Rows that were read already."""
+        return cls(name, query, doc, number, partial(_locate, query, doc, name), notes)
+
+    def run(self) -> FrameRun:
+        """The run in the rows."""
+        return FrameRun(self.name, number_queries(self.query, self.doc, self.number), self.locate, self.notes)
 
     def grouped(self) -> ScoredRows:
         """The rows, grouped by query."""
@@ -60,10 +68,6 @@ class FrameRun:
     rows: NumberedRows
     locate: Locate
     notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, frame: Frame) -> FrameRun:
-        return cls(frame.name, number_queries(frame.query, frame.doc, frame.number), frame.locate, frame.notes)
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """The run in batches of complete queries."""
