@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -32,7 +33,10 @@ class FileToRead(FileType):
     """A parameter that names a file to read, or a system in it, as in `runs.json:bm25`; `-` is standard input."""
 
     def paths(self, value: str) -> list[str]:
-        return [split_system(value)[0]]
+        from karat.sources.paths import files_read
+
+        file = split_system(value)[0]
+        return [file] if file == "-" else files_read(file)
 
 
 class FileToWrite(FileType):
@@ -45,6 +49,23 @@ class ColumnToRead(FileToRead):
     def paths(self, value: str) -> list[str]:
         file, _ = split_column(value)
         return [file] if file else []
+
+
+def expand_files(context: click.Context) -> None:
+    """Replace a folder and a pattern on a command line by the files that they stand for, where it takes several files.
+
+    The first file is one of several if it is saved scores or results. Ground truth may be a table in several files.
+    """
+    several = [each.name for each in context.command.params if each.nargs == -1 and isinstance(each.type, FileToRead)]
+    values: dict[str, Any] = context.params
+    for name in filter(None, several):
+        from karat.sources.paths import expand, is_table_file
+
+        files = [file for each in values[name] for file in expand(each)]
+        firsts = expand(values["truth"]) if values.get("truth") else []
+        if len(firsts) > 1 and not (files and all(map(is_table_file, firsts))):
+            values["truth"], files = firsts[0], [*firsts[1:], *files]
+        values[name] = tuple(files)
 
 
 def split_column(text: str) -> tuple[str, str]:

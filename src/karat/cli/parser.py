@@ -48,8 +48,9 @@ class Command(WithHelp):
     """A command whose help explains its arguments before its options, and which never overwrites its inputs."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        from karat.cli.files import check_files
+        from karat.cli.files import check_files, expand_files
 
+        expand_files(ctx)
         check_files(ctx)
         return super().invoke(ctx)
 

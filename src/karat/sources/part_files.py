@@ -7,7 +7,10 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Literal
 
+from karat.arguments import is_remote
 from karat.errors import KaratError, enumeration
+from karat.sources.paths import remote_files
+from karat.sources.remote import RemotePath
 
 _SUFFIXES: dict[str, Literal["parquet", "feather"]] = {
     ".parquet": "parquet", ".pq": "parquet", ".parq": "parquet", ".feather": "feather", ".arrow": "feather",
@@ -20,9 +23,13 @@ def part_files(path: str) -> tuple[Literal["parquet", "feather"], list[str]] | N
 
     Files whose names begin with `_` or a dot, such as `_SUCCESS` and checksums, are not part of the table.
     """
-    if os.path.isdir(path):
+    if is_remote(path):
+        files = remote_files(path)
+        if files == [path]:
+            return None
+    elif os.path.isdir(path):
         files = _files_in(path)
-    elif has_magic(path) and "://" not in path and not os.path.lexists(path):
+    elif has_magic(path) and not os.path.lexists(path):
         files = [each for each in sorted(glob(path, recursive=True)) if os.path.isfile(each) and not _is_hidden(each)]
         if not files:
             raise KaratError("no file has a name of this pattern", where=path)
@@ -59,6 +66,5 @@ def _is_hidden(path: str) -> bool:
 
 
 def _format_of(path: str) -> Literal["parquet", "feather"] | None:
-    return next(
-        (_SUFFIXES[suffix.lower()] for suffix in reversed(Path(path).suffixes) if suffix.lower() in _SUFFIXES), None
-    )
+    suffixes = Path(RemotePath.of(path).path if is_remote(path) else path).suffixes
+    return next((_SUFFIXES[suffix.lower()] for suffix in reversed(suffixes) if suffix.lower() in _SUFFIXES), None)

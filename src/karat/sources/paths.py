@@ -18,16 +18,16 @@ _HINT = "Name a file, a folder of files, or a pattern such as runs/*.trec."
 def expand(path: str) -> list[str]:
     """The files that a path names, sorted; an error if a folder is empty, or if nothing matches a pattern.
 
-    A path that exists, and a path without the characters of a pattern, is itself. So is a folder that is one source.
-    Of a folder, hidden files are left out, whose names begin with a dot or an underscore, and empty part files: Spark
-    writes both.
+    A path that exists, and a path without the characters of a pattern, is itself. So is a folder that is one source,
+    and a pattern of the part files of a table. Of a folder, hidden files are left out, whose names begin with a dot or
+    an underscore, and empty part files: Spark writes both.
 
     >>> expand("run.trec"), expand("-")
     (['run.trec'], ['-'])
     """
     if is_remote(path):
-        remote = RemotePath.of(path)
-        return _expand_remote(remote) if _is_pattern(remote.path) or remote.path.endswith("/") else [path]
+        files = remote_files(path)
+        return [path] if _are_parts(files) else files
     path = local_path(path)
     if os.path.isdir(path):
         return _files_in(path)
@@ -35,23 +35,53 @@ def expand(path: str) -> list[str]:
         return [path]
     files = [each for each in sorted(glob.glob(path, recursive=True)) if _is_listed(each, os.path.basename(path))]
     require(files, "no file matches this pattern", _HINT, where=path)
-    return files
+    return [path] if _are_parts(files) else files
 
 
 def is_one_source(path: str) -> bool:
     """Whether a path is a folder that is read as a whole, and not file by file.
 
-    It is a BEIR data set, which has a folder `qrels`, or the part files of a table: only Parquet files whose names
-    begin with `part-`, as Spark writes them.
+    It is a BEIR data set, which has a folder `qrels`, or the part files of a table: only Parquet or Feather files whose
+    names begin with `part-`, as Spark writes them.
     """
     if not os.path.isdir(path):
         return False
     try:
-        names = [name for name in os.listdir(path) if not _is_hidden(name)]
+        return is_data_set(path) or _are_parts([name for name in os.listdir(path) if not _is_hidden(name)])
     except OSError:
         return False
-    is_part = [name.startswith("part-") and name.endswith(".parquet") for name in names]
-    return is_data_set(path) or (all(is_part) and bool(is_part))
+
+
+def remote_files(uri: str) -> list[str]:
+    """The remote files of a folder, which ends with a slash, or of a pattern; any other file is itself."""
+    remote = RemotePath.of(uri)
+    if not _is_pattern(remote.path) and not remote.path.endswith("/"):
+        return [uri]
+    try:
+        files = sorted(set(_matches(remote)))
+    except OSError as error:
+        raise remote.error(error) from None
+    what = "no file matches this pattern" if _is_pattern(remote.path) else "this folder has no files"
+    require(files, what, _HINT, where=remote.name)
+    return [remote.with_path(file) for file in files]
+
+
+def is_table_file(path: str) -> bool:
+    """Whether a file is Parquet or Feather by its name: several of them may be one table."""
+    name = RemotePath.of(path).path if is_remote(path) else path
+    return name.lower().endswith((".parquet", ".pq", ".feather", ".arrow", ".ipc"))
+
+
+def files_read(path: str) -> list[str]:
+    """The local files that are read if this path is: those in a folder, in folders in it, or that match a pattern."""
+    if is_remote(path):
+        return []
+    path = local_path(path)
+    if os.path.isdir(path):
+        return [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+    if _is_pattern(path) and not os.path.lexists(path):
+        return glob.glob(path, recursive=True)
+    return [path]
 
 
 def _files_in(folder: str) -> list[str]:
@@ -64,16 +94,6 @@ def _files_in(folder: str) -> list[str]:
     files = [each for name in names if _is_listed(each := os.path.join(folder, name))]
     require(files, "this folder has no files", _HINT, where=folder)
     return files
-
-
-def _expand_remote(remote: RemotePath) -> list[str]:
-    try:
-        files = sorted(set(_matches(remote)))
-    except OSError as error:
-        raise remote.error(error) from None
-    what = "no file matches this pattern" if _is_pattern(remote.path) else "this folder has no files"
-    require(files, what, _HINT, where=remote.name)
-    return [remote.with_path(file) for file in files]
 
 
 def _matches(remote: RemotePath) -> Iterator[str]:
@@ -104,6 +124,11 @@ def _matches(remote: RemotePath) -> Iterator[str]:
 
 def _is_pattern(path: str) -> bool:
     return any(character in path for character in "*?[")
+
+
+def _are_parts(paths: list[str]) -> bool:
+    """Whether these are the part files of a table."""
+    return bool(paths) and all(os.path.basename(path).startswith("part-") and is_table_file(path) for path in paths)
 
 
 def _is_listed(path: str, pattern: str = "*") -> bool:

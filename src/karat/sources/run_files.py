@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from karat.arguments import is_remote
 from karat.errors import KaratError, require, shown
 from karat.sources.formats import COMPRESSIONS
+from karat.sources.input_file import InputFile
+from karat.sources.paths import expand
 
-_HINT = 'Pass {"bm25": run, "dense": run}, or a list of paths.'
+_HINT = 'Pass {"bm25": run, "dense": run}, a list of paths, a folder, or a pattern such as "runs/*.trec".'
 _SUFFIXES = {
     *COMPRESSIONS, ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson", ".parquet",
     ".pq", ".feather", ".arrow", ".ipc",
@@ -22,7 +25,7 @@ def named_runs(runs: object) -> Mapping[str, Any]:
     if isinstance(runs, str | os.PathLike):
         runs = [runs]
     if isinstance(runs, Sequence) and runs and all(isinstance(run, str | os.PathLike) for run in runs):
-        paths = [os.fspath(run) for run in runs]
+        paths = [file for run in runs for file in expand(os.fsdecode(run))]
         return dict(zip(run_names(paths), paths, strict=True))
     if not isinstance(runs, Mapping) or not len(runs):
         raise KaratError(f"{shown(runs)} is not a mapping of runs", hint=_HINT)
@@ -37,6 +40,7 @@ def run_names(paths: Sequence[str]) -> list[str]:
     >>> run_names(["runs/bm25.trec", "runs/dense.trec.gz"]), run_names(["a/run.txt", "b/run.txt"])
     (['bm25', 'dense'], ['a/run', 'b/run'])
     """
+    paths = [InputFile(path).name if is_remote(path) else path for path in paths]
     parts = [name_of_file(path).split("/") for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
