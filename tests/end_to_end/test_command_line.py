@@ -765,6 +765,12 @@ def test_the_completion_script_for_bash_is_printed(folder: Path) -> None:
     assert "_KARAT_COMPLETE=bash_complete" in script
 
 
+@pytest.mark.parametrize("instruction", ["tcsh_source", "bash_complete", "bash", "1"])
+def test_a_wrong_request_for_completion_says_how_to_set_it_up(instruction: str, folder: Path) -> None:
+    error = refused(installed(folder, _KARAT_COMPLETE=instruction))
+    assert 'eval "$(_KARAT_COMPLETE=bash_source karat)"' in error
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -116,9 +116,17 @@ def test_a_closed_or_full_standard_error_keeps_the_status(words: str, stderr: st
     assert bool(done.stdout) == (status < 2)
 
 
-@pytest.mark.parametrize("words", ["--version", "evaluate --help"])
-def test_a_text_about_karat_that_cannot_be_written_is_an_error(words: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        ("--version", {}),
+        ("evaluate --help", {}),
+        ("", {"_KARAT_COMPLETE": "zsh_source"}),
+        ("", {"_KARAT_COMPLETE": "bash_complete", "COMP_WORDS": "karat e", "COMP_CWORD": "1"}),
+    ],
+)
+def test_a_text_about_karat_that_cannot_be_written_is_an_error(words: str, environment: dict[str, str]) -> None:
     command = f"{sys.executable} -m karat {words} >/dev/full"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, env=plain_environment())
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, env=plain_environment(environment))
     assert done.returncode == 2
     assert done.stderr == b"karat: standard output: cannot be written: No space left on device\n"

@@ -61,6 +61,11 @@ def main() -> NoReturn:
 def _status() -> int:
     """Run a command and return its exit status."""
     try:
+        if instruction := os.environ.get("_KARAT_COMPLETE"):
+            from karat.cli.completion import print_completions
+
+            print_completions(program, instruction)
+            return 0
         return program.main(prog_name="karat", standalone_mode=False) or 0
     except click.UsageError as error:
         message = str(usage_error(error))

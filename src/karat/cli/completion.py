@@ -1,15 +1,34 @@
-"""Tab completion: the values that a shell offers for an option or an argument."""
+"""Tab completion: what a shell asks for, and the values that it offers for an option or an argument."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from click import Context, Parameter
-from click.shell_completion import CompletionItem
+from click import Command, Context, Parameter
+from click.shell_completion import CompletionItem, get_completion_class
+
+from karat.cli.terminal import write_output
+from karat.errors import KaratError, shown
 
 Complete = Callable[[Context, Parameter, str], list[CompletionItem]]
 
 _MATCHES = ("id", "content", "meta.", "prefix", "chunk", "fuzzy", "overlap")
+_VARIABLE = "_KARAT_COMPLETE"
+_SET_UP = f'In bash, run eval "$({_VARIABLE}=bash_source karat)". In zsh and fish, use zsh_source and fish_source.'
+
+
+def print_completions(program: Command, instruction: str) -> None:
+    """Print what a shell asks for. click's own function ends with a traceback if the output cannot be written."""
+    shell, _, task = instruction.partition("_")
+    kind = get_completion_class(shell)
+    if kind is None or task not in ("source", "complete"):
+        raise KaratError(f"{_VARIABLE}={shown(instruction)} is not a request for tab completion", hint=_SET_UP)
+    completion = kind(program, {}, "karat", _VARIABLE)
+    try:
+        text = completion.source() if task == "source" else f"{completion.complete()}\n"
+    except (KeyError, ValueError):  # the shell passes the line in environment variables
+        raise KaratError("the line to be completed is not known", hint=_SET_UP) from None
+    write_output(text)
 
 
 def complete_file(context: Context, parameter: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
