@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -85,6 +86,40 @@ def test_the_first_bar_shows_what_is_done_and_the_total(monkeypatch: pytest.Monk
         bar(3.5, 7)
     assert "3/7" in screen.getvalue()
     assert "/100" not in screen.getvalue()
+
+
+class ClosedTerminal(Terminal):
+    """A terminal whose window was closed after so many texts were written to it."""
+
+    def __init__(self, writable: int) -> None:
+        super().__init__()
+        self.texts_left = writable
+
+    def write(self, text: str) -> int:
+        self.texts_left -= 1
+        if self.texts_left < 0:
+            raise OSError(5, "Input/output error")
+        return super().write(text)
+
+
+@pytest.mark.parametrize("writable", [0, 1, 2])
+def test_work_goes_on_without_a_bar_if_the_terminal_was_closed(writable: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_DELAY", -1)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", ClosedTerminal(writable))
+    similarity(MANY, far, batch_size=1)
+    screen = terminal(monkeypatch)
+    similarity(MANY, far, batch_size=1)
+    assert "answers" in screen.getvalue()
+
+
+def test_after_a_bar_that_could_not_be_made_the_next_one_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_DELAY", -1)
+    screen = terminal(monkeypatch)
+    with patch.object(progress, "_bar", side_effect=MemoryError), pytest.raises(MemoryError):
+        similarity(MANY, far, batch_size=1)
+    similarity(MANY, far, batch_size=1)
+    assert "answers" in screen.getvalue()
 
 
 def recorded(module: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:

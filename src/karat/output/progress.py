@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
     """A function to call with the number of units done and their total; None if standard error is not a terminal.
 
     `unit` is a noun in the plural, such as "queries"; "bytes" are shown in MB. Within work that shows a bar, further
-    bars are not shown.
+    bars are not shown. If the terminal cannot be written to, the work goes on without a bar.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -31,9 +32,15 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
     bar: Progress | None = None
 
     def progress(done: float, total: int) -> None:
-        nonlocal bar
+        nonlocal bar, start
         if bar is None and done < total and time.monotonic() - start > _DELAY and _SHOWN.acquire(blocking=False):
-            bar = _bar(unit, done, total)
+            try:
+                bar = _bar(unit, done, total)
+            except OSError:
+                start = math.inf  # do not try again
+            finally:
+                if bar is None:
+                    _SHOWN.release()
         elif bar is not None:
             bar.update(bar.task_ids[0], completed=done, total=total)
 
@@ -41,8 +48,11 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
         yield progress
     finally:
         if bar is not None:
-            bar.stop()
-            _SHOWN.release()
+            try:
+                with suppress(OSError):
+                    bar.stop()
+            finally:
+                _SHOWN.release()
 
 
 def remove_bar() -> None:
