@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 
-from karat import Scores, compare, demo, evaluate, evaluate_results
+from karat import Comparison, Scores, compare, demo, evaluate, evaluate_results
 from tests.end_to_end.in_process import run_here
 
 KARAT = Path(sys.executable).with_name("karat")
@@ -199,6 +200,16 @@ def test_formats_for_programs_contain_every_number_to_the_last_digit(
     assert rows[0]["difference"] == rows[0]["p"] == rows[0]["baseline"] == ""
     assert [float(rows[1][key]) for key in KEYS[3:-1]] == [getattr(expected[1], key) for key in KEYS[3:-1]]
     assert rows[1]["higher_is_better"] == "True"
+
+
+@pytest.mark.parametrize(("form", "documents", "records"), [("table", 0, 0), ("csv", 0, 1), ("json", 1, 1)])
+def test_rows_are_made_once_and_only_if_they_are_written(karat: Karat, form: str, documents: int, records: int) -> None:
+    with (
+        patch.object(Comparison, "to_dict", autospec=True, side_effect=Comparison.to_dict) as to_dict,
+        patch.object(Comparison, "records", autospec=True, side_effect=Comparison.records) as rows,
+    ):
+        assert karat(*PAIR, "--format", form).status == 0
+    assert (to_dict.call_count, rows.call_count) == (documents, records)
 
 
 def test_latex_is_a_booktabs_table_with_superscripts(karat: Karat) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -74,6 +75,33 @@ def test_tukeys_p_value_and_the_difference_use_the_same_queries() -> None:
     assert (row.wins, row.ties, row.losses) == (30, 0, 0)
     assert found.notes[-1] == "AP: 30 queries left out (not all systems have a value)."
     assert "30 queries" in found.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("nulls", "note"),
+    [
+        ([0, 2], "2 queries left out (b or a has no value)"),
+        ([0, 0, 2], "up to 2 queries left out of a comparison (c has no value)"),
+        ([1, 0, 2], "up to 3 queries left out of a comparison (a, c have no value)"),
+        ([1, 2, 3, 4], "up to 7 queries left out of a comparison (a, b, c, … have no value)"),
+    ],
+)
+def test_one_note_per_measure_says_how_many_queries_are_left_out(nulls: list[int], note: str) -> None:
+    """Of 20 queries, the systems have no value for so many, each for other ones."""
+    before = np.cumsum([0, *nulls])
+    systems = {}
+    for name, first, last in zip("abcd", before, before[1:], strict=False):
+        values = np.random.default_rng(int(last)).random(20)
+        values[first:last] = np.nan
+        systems[name] = scores_of(values)
+    assert compare(systems).notes[1:] == (f"AP: {note}.",)
+
+
+def test_queries_that_no_system_has_a_value_for_are_left_out_of_each_comparison() -> None:
+    values = np.random.default_rng(0).random((3, 20))
+    values[:, :2] = np.nan
+    found = compare(dict(zip("abc", map(scores_of, values), strict=True)))
+    assert found.notes[1:] == ("AP: 2 queries left out of each comparison (a, b, c have no value).",)
 
 
 def test_tukeys_test_has_no_queries_if_one_system_has_no_values() -> None:
@@ -158,8 +186,10 @@ def test_a_p_value_just_below_alpha_is_not_shown_as_alpha() -> None:
 def test_very_many_comparisons_are_counted_instead_of_listed() -> None:
     chance = np.random.default_rng(9)
     systems = {str(at): scores_of(chance.random(6)) for at in range(12)}
-    last = str(compare(systems, permutations=9, resamples=9)).splitlines()[-1]
+    with patch("karat.comparison.sentences.sentence_for") as sentence_for:
+        last = str(compare(systems, permutations=9, resamples=9)).splitlines()[-1]
     assert last == "0 of 66 differences on AP are significant"
+    assert not sentence_for.called
 
 
 def test_nulls_of_one_system_do_not_change_intervals_of_the_others() -> None:

@@ -42,7 +42,8 @@ def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
     by_run: dict[str, dict[str, object]] = {}
     for (measure, run), each in bounds.items():
         by_run.setdefault(run, {})[measure] = each.to_dict()
-    print_report(output, tables, document={"runs": by_run} if several else next(iter(by_run.values())), rows=rows)
+    document = {"runs": by_run} if several else next(iter(by_run.values()))
+    print_report(output, tables, document=lambda: document, rows=lambda: rows)
 
 
 def _rows(bounds: Bounds, per_query: bool) -> list[dict[str, object]]:

@@ -120,7 +120,7 @@ def command(
         print_report(
             output,
             [comparison.table(output.decimals)],
-            document=comparison.to_dict(),
-            rows=comparison.records(),
+            document=comparison.to_dict,
+            rows=comparison.records,
             latex=partial(comparison.to_latex, digits=output.decimals),
         )

@@ -86,13 +86,18 @@ def command(
     (first, before), (second, after) = aligned.systems.items()
     found = diff(before, after, before.measures[0], n or None, (first, second), losses, aligned.notes)
     if query is None:
-        rows = [each.values() for each in found.queries]
-        columns = ["query", "before", "after", "difference"]
-        print_report(output, [found.table(output.decimals)], document=found.to_dict(), rows=rows, columns=columns)
+        print_report(
+            output,
+            [found.table(output.decimals)],
+            document=found.to_dict,
+            rows=lambda: [each.values() for each in found.queries],
+            columns=["query", "before", "after", "difference"],
+        )
         return
     about = {"measure": found.measure, "systems": list(found.names)}
     change = {**about, **found[query].to_dict(), "notes": found.all_notes}
     # What moved cannot be shown for saved scores.
     rows = change["moves"] if found.limitation is None else [found[query].values()]
     columns = [field.name for field in fields_of(Move)] if found.limitation is None else []
-    print_report(output, found.query_tables(query, output.decimals), document=change, rows=rows, columns=columns)
+    tables = found.query_tables(query, output.decimals)
+    print_report(output, tables, document=lambda: change, rows=lambda: rows, columns=columns)

@@ -140,18 +140,21 @@ def print_report(
     output: Output,
     tables: Sequence[Table],
     *,
-    document: Mapping[str, Any],
-    rows: Sequence[Mapping[str, object]],
+    document: Callable[[], Mapping[str, Any]],
+    rows: Callable[[], Sequence[Mapping[str, object]]],
     columns: Sequence[str] = (),
     latex: Callable[[], str] | None = None,
 ) -> None:
-    """Print a report on scores, or write it: as tables for people, as a JSON document, or as rows for programs."""
+    """Print a report on scores, or write it: as tables for people, as a JSON document, or as rows for programs.
+
+    The document and the rows are made only if they are written.
+    """
     if output.format == "table" and output.file is None:
         _print_tables(tables)
     elif output.format == "json":
-        write_or_print(json_text(document), output)
+        write_or_print(json_text(document()), output)
     elif output.format in ("csv", "tsv", "jsonl"):
-        write_or_print(_lines(rows, output, columns), output)
+        write_or_print(_lines(rows(), output, columns), output)
         _print_notes(note for table in tables for note in (*table.notes, *table.sentences))
     elif output.format == "latex" and latex is not None:
         write_or_print(latex(), output)

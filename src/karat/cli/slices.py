@@ -60,14 +60,14 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
         for measure, values in group["scores"].items()
     ]  # fmt: skip
     document = {"runs": documents} if several else next(iter(documents.values()))
-    print_report(output, tables, document=document, rows=rows)
+    print_report(output, tables, document=lambda: document, rows=lambda: rows)
 
 
 def print_comparison(comparison: Comparison, grouping: Grouping, output: Output) -> None:
     """Print or write a comparison within each group of queries."""
     with _with_options(grouping):
         slices = replace(comparison.slices(grouping.by, texts=grouping.texts), by=grouping.name)
-    print_report(output, [slices.table(output.decimals)], document=slices.to_dict(), rows=slices.records())
+    print_report(output, [slices.table(output.decimals)], document=slices.to_dict, rows=slices.records)
 
 
 @contextmanager

@@ -8,12 +8,14 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from karat.comparison.alignment import align_systems, check_system
 from karat.comparison.differences import MeasureValues, Pair, PValue, p_values
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
-from karat.errors import plural
+from karat.errors import first_few, plural
 from karat.options import Test
 from karat.registry.selection import Measures
 from karat.scores import Scores, SystemScores
@@ -172,11 +174,26 @@ def _power(pair: Pair, method: Method, systems: int, exact: bool) -> Power:
 
 
 def _null_notes(pairs: Sequence[Pair], names: Sequence[str], test: Test) -> list[str]:
-    """Notes on the queries that are left out of a comparison because a system has no value for them."""
-    notes = []
+    """For each measure, a note on the queries that are left out because a system has no value for them."""
+    left_out: dict[MeasureValues, list[int]] = {}
     for pair in pairs:
-        if left_out := len(pair.rows) - pair.n:
-            of_two = f"{names[pair.system]} or {names[pair.baseline]} has no value"
-            why = "not all systems have a value" if test == "tukey" else of_two
-            notes.append(f"{pair.values.measure}: {plural(left_out, 'query')} left out ({why}).")
-    return list(dict.fromkeys(notes))
+        left_out.setdefault(pair.values, []).append(len(pair.rows) - pair.n)
+    return [
+        f"{values.measure}: {_left_out(counts, values, names, test)}."
+        for values, counts in left_out.items()
+        if any(counts)
+    ]
+
+
+def _left_out(counts: Sequence[int], values: MeasureValues, names: Sequence[str], test: Test) -> str:
+    """How many queries are left out of the comparisons on a measure, and which systems have no value for them."""
+    queries = f"{plural(max(counts), 'query')} left out"
+    if test == "tukey":
+        return f"{queries} (not all systems have a value)"
+    if len(counts) == 1:
+        return f"{queries} ({' or '.join(names[::-1])} has no value)"
+    lacking = [name for name, column in zip(names, values.columns, strict=True) if np.isnan(column).any()]
+    where = f"({first_few(lacking)} {'has' if len(lacking) == 1 else 'have'} no value)"
+    if min(counts) == max(counts):
+        return f"{queries} of each comparison {where}"
+    return f"up to {queries} of a comparison {where}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -197,7 +197,7 @@ class Comparison(ComparisonExports):
 
     def records(self) -> list[dict[str, Any]]:
         """The fields of each row, by name."""
-        return [asdict(row) for row in self.rows]
+        return [dict(vars(row)) for row in self.rows]
 
     def to_latex(self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS) -> str:
         """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""

@@ -107,7 +107,7 @@ def correction_name(method: Method) -> str:
 def _sentences(comparison: Comparison) -> tuple[str, ...]:
     """The results as sentences; if there are many, only those of the first measure, or a count."""
     first = comparison.measures[0]
-    of_first = len(comparison.sentences) // len(comparison.measures)
+    of_first = sum(row.measure == first and row.baseline is not None for row in comparison.rows)
     if of_first > _MAX_OF_FIRST:
         return (_significant_count(comparison, first),)
     return first_sentences(comparison.sentences, first, of_first)
