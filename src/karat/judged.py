@@ -90,7 +90,9 @@ class Judged:
 
     def relevant(self, rel: float) -> Ints:
         """How many judged documents of each query have at least this grade."""
-        return self._per_query(self.gold_query[self.gold_grade >= rel])
+        wanted = self.gold_grade >= rel
+        # Often all of them are relevant: then they are counted already.
+        return np.diff(self.gold_offsets) if wanted.all() else self._per_query(self.gold_query[wanted])
 
     def nonrelevant(self, rel: float) -> Ints:
         """How many documents of each query were judged not relevant; a negative grade means not judged."""
@@ -232,7 +234,7 @@ class View:
         return self.where(self.grade >= rel)
 
     def where(self, rows: Bools) -> View:
-        return View(self.n, self.query[rows], self.rank[rows], self.grade[rows])
+        return self if rows.all() else View(self.n, self.query[rows], self.rank[rows], self.grade[rows])
 
     def count(self) -> Ints:
         """How many rows each query has."""

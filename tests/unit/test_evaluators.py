@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -24,6 +25,8 @@ from karat.components.evaluators import (
     DocumentRecallEvaluator,
 )
 from karat.components.evaluators.document_recall import RecallMode
+from karat.matching.joiner import join_lists
+from karat.matching.matchers import Same
 from karat.measures import nDCG
 from karat.registry.measure import Definition
 
@@ -112,6 +115,42 @@ def test_maps_that_differ_only_by_rounding_give_no_warning(caplog: pytest.LogCap
 def test_a_chosen_convention_gives_no_warning(convention: Any, caplog: pytest.LogCaptureFixture) -> None:
     DocumentMAPEvaluator(convention=convention).run([["a", "b", "c"]], [["x", "a"]])
     assert not caplog.records
+
+
+class Text(str):
+    """A text that is read as another one."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "b"
+
+
+FIELDS = st.builds(
+    SimpleNamespace,
+    content=st.sampled_from(["a", "b", "c", "1", ""]) | st.sampled_from(["a", "b", "", None, 1, Text("a")]),
+    score=st.none() | st.sampled_from([None, None, 1, 2.5]),
+) | st.builds(SimpleNamespace, content=st.sampled_from(["a", "b", "c"]))
+SEVERAL = st.lists(FIELDS, max_size=5)
+
+
+@given(lists=st.lists(st.tuples(SEVERAL, SEVERAL), min_size=1, max_size=4))
+def test_documents_as_objects_are_matched_like_the_same_documents_as_mappings(
+    lists: list[tuple[list[SimpleNamespace], list[SimpleNamespace]]],
+) -> None:
+    """Most lists of objects are read in one pass; mappings are always read one by one."""
+    golds, retrieved = [gold for gold, _ in lists], [found for _, found in lists]
+    found = join_lists(golds, retrieved, Same("content"), ("golds", "retrieved"))
+    expected = join_lists(
+        [list(map(vars, gold)) for gold in golds],
+        [list(map(vars, documents)) for documents in retrieved],
+        Same("content"),
+        ("golds", "retrieved"),
+    )
+    for name, value in expected._asdict().items():
+        mine = getattr(found, name)
+        same = str(mine) == str(value) if isinstance(value, KaratError) else np.array_equal(mine, value)
+        assert same, name
 
 
 @given(lists=LISTS)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from karat.documents.fields import DocumentLike
+from karat.documents.key import Key
 from karat.errors import KaratError
-from karat.judged import Floats, Ints
+from karat.judged import Floats, Ints, ranges
 from karat.matching.matchers import Comparer, FunctionMatcher, Matcher, Prefix, Same
 from karat.output.progress import progress_bar
 from karat.sources.containers import RankedLists, ScoredMappings, ScoredRows, Truth
@@ -229,56 +231,90 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
     they are found, those not found last.
     """
     gold_key, key = match.gold_key, match.key
+    by_content = gold_key == key == Key("content")
     hits: list[int] = []
     hit_position: list[int] = []
-    hit_gold: list[int] = []
-    sizes: list[int] = []
+    hit_golds_from: dict[int, list[int]] = {}
     gold_sizes: list[int] = []
     scores_from: dict[int, list[float]] = {}
     wrong_score: KaratError | None = None
     golds_without_key = start = 0
     without_key: dict[str, int] = {}
     for at, (gold_documents, documents) in enumerate(zip(gold_lists, lists, strict=True)):
-        where = f"{names[0]}, query {at}"
-        listed = gold_key.of(gold_documents, where)
-        golds = set(listed)
-        if not golds.isdisjoint(_NO_KEYS):
-            golds -= _NO_KEYS
-            golds_without_key += sum(not doc for doc in listed)
-        docs = key.of_retrieved(documents, f"{names[1]}, query {at}")
-        found_at = _positions_of(golds, docs)
-        hit_docs = [docs[position] for position in found_at]
-        found = dict.fromkeys(hit_docs)
-        if len(found) == len(found_at):
-            hit_gold += range(start, start + len(found_at))
+        if by_content and (plain := _plain_hits(gold_documents, documents)):
+            found_at, keyless = plain
+            gold_sizes.append(len(gold_documents))
         else:
-            number = {doc: gold for gold, doc in enumerate(found, start)}
-            hit_gold += [number[doc] for doc in hit_docs]
-        try:
-            if grades := grades_by_key(listed, gold_documents, where):
-                scores_from[start] = [grades[doc] for doc in dict.fromkeys([*found, *filter(None, listed)])]
-        except KaratError as error:
-            wrong_score = wrong_score or error
-        if not found_at and not all(docs):
-            without_key[str(at)] = sum(not doc for doc in docs)
+            where = f"{names[0]}, query {at}"
+            listed = gold_key.of(gold_documents, where)
+            golds = set(listed)
+            if not golds.isdisjoint(_NO_KEYS):
+                golds -= _NO_KEYS
+                golds_without_key += sum(not doc for doc in listed)
+            docs = key.of_retrieved(documents, f"{names[1]}, query {at}")
+            found_at = _positions_of(golds, docs)
+            hit_docs = [docs[position] for position in found_at]
+            found = dict.fromkeys(hit_docs)
+            if len(found) < len(found_at):
+                number = {doc: gold for gold, doc in enumerate(found, start)}
+                hit_golds_from[len(hit_position)] = [number[doc] for doc in hit_docs]
+            try:
+                if grades := grades_by_key(listed, gold_documents, where):
+                    scores_from[start] = [grades[doc] for doc in dict.fromkeys([*found, *filter(None, listed)])]
+            except KaratError as error:
+                wrong_score = wrong_score or error
+            keyless = 0 if found_at else sum(not doc for doc in docs)
+            gold_sizes.append(len(golds))
+        if keyless:
+            without_key[str(at)] = keyless
         hits.append(len(found_at))
         hit_position += found_at
-        sizes.append(len(docs))
-        gold_sizes.append(len(golds))
-        start += len(golds)
+        start += gold_sizes[-1]
     scores = np.ones(start)
     for first, scores_of_query in scores_from.items():
         scores[first : first + len(scores_of_query)] = scores_of_query
+    hits_per_query, golds_per_query = np.asarray(hits, np.int64), np.asarray(gold_sizes, np.int64)
+    hit_gold = ranges(np.cumsum(golds_per_query) - golds_per_query, hits_per_query)
+    for first, golds_of_query in hit_golds_from.items():
+        hit_gold[first : first + len(golds_of_query)] = golds_of_query
     return JoinedLists(
-        np.repeat(np.arange(len(hits)), hits),
-        np.asarray(hit_position, np.int64),
-        np.asarray(hit_gold, np.int64),
-        np.asarray(sizes, np.int64),
-        np.asarray(gold_sizes, np.int64),
+        np.repeat(np.arange(len(hits)), hits_per_query),
+        np.fromiter(hit_position, np.int64, len(hit_position)),
+        hit_gold,
+        np.fromiter(map(len, lists), np.int64, len(lists)),
+        golds_per_query,
         wrong_score or (scores if scores_from else None),
         golds_without_key,
         without_key,
     )
+
+
+def _plain_hits(
+    gold_documents: Sequence[DocumentLike], documents: Sequence[DocumentLike]
+) -> tuple[list[int], int] | None:
+    """The positions of gold documents in a list, and without any of them, the number of empty texts.
+
+    Only for the most common lists, which are read in one pass: the content of each document is a text, and no gold
+    document is empty, has a score, or is in one of the lists twice. None for all other lists.
+    """
+    try:
+        golds = {text for doc in gold_documents if type(text := doc.content) is str and doc.score is None}
+        if len(golds) < len(gold_documents) or "" in golds:
+            return None
+        found_at = [
+            at
+            for at, doc in enumerate(documents)
+            if (text in golds if type(text := doc.content) is str else _not_a_text())
+        ]
+        if len({documents[at].content for at in found_at}) < len(found_at):
+            return None
+        return found_at, 0 if found_at else [doc.content for doc in documents].count("")
+    except AttributeError:
+        return None
+
+
+def _not_a_text() -> bool:
+    raise AttributeError
 
 
 _NO_KEYS = frozenset((None, ""))
