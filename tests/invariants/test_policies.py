@@ -67,6 +67,7 @@ MAY_IMPORT = {
 # What it may import besides when a function is called, or for type checkers alone.
 WHEN_CALLED = {
     "options": "matching",
+    "sources": "output",
     "scores": "analysis answers comparison",
     "comparison": "analysis",
     "__init__": "comparison components conversion documents errors evaluation measures scores",

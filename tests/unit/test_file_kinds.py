@@ -111,9 +111,9 @@ def test_json_and_tables_with_a_header_are_not_taken_for_broken_trec_files(text:
     path = tmp_path / "file"
     path.write_text(text)
     with pytest.raises(KaratError, match=f"this file is {OTHER_TEXT[text]} a TREC qrels file"):
-        evaluate(path, {"q1": ["d1"]}, "AP")
+        evaluate(path, {"q1": ["d1"]}, "AP", truth_format="trec")
     with pytest.raises(KaratError, match=f"this file is {OTHER_TEXT[text]} a TREC run"):
-        evaluate({"q1": ["d1"]}, path, "AP")
+        evaluate({"q1": ["d1"]}, path, "AP", run_format="trec")
 
 
 def test_a_mapping_in_json_is_not_taken_for_results(tmp_path: Path) -> None:

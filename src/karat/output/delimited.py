@@ -22,7 +22,7 @@ def _field(value: object, delimiter: str, safe: bool) -> str:
     text = "" if value is None else str(value)
     if isinstance(value, float) and delimiter not in text:  # first, because there may be millions
         return text
-    if safe and isinstance(value, str) and _is_formula(text):
+    if safe and isinstance(value, str) and is_formula(text):
         text = f"'{text}"
     # Python's csv writer does not quote a carriage return, which its reader then takes for the end of a line. Readers
     # may strip blanks that are not in quotes.
@@ -40,11 +40,11 @@ def unguarded(rows: list[list[str]]) -> list[list[str]]:
     """
     if not any(cell[:1] == "'" for row in rows for cell in row):
         return rows
-    if any(_is_formula(cell) and not cell.startswith("'") for row in rows for cell in row):
+    if any(is_formula(cell) and not cell.startswith("'") for row in rows for cell in row):
         return rows
-    return [[cell[1:] if _is_formula(cell) else cell for cell in row] for row in rows]
+    return [[cell[1:] if is_formula(cell) else cell for cell in row] for row in rows]
 
 
-def _is_formula(text: str) -> bool:
+def is_formula(text: str) -> bool:
     """Whether a spreadsheet would run a text, or would without the apostrophes before it."""
     return bool(_FORMULA.match(text)) and not _NUMBER.fullmatch(text)

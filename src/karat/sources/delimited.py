@@ -56,6 +56,8 @@ def looks_delimited(start: bytes) -> Delimited | None:
         return None
     text = start.decode(errors="replace")
     separator = _separator(text)
+    if separator not in text:
+        return None
     rows = _first_rows(text, separator, whole=False)
     if not rows or len(rows[0]) < 2:
         return None
@@ -108,13 +110,16 @@ def empty_error(name: str, number: Number) -> KaratError:
 
 
 def parsed_rows(text: str, separator: str) -> Iterator[Row]:
-    """The rows of a text, without those that are blank."""
+    """The rows of a text, without those that are blank. A csv.Error contains the line of the row that is wrong."""
     reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     line = 0
-    for cells in reader:
-        if len(cells) > 1 or "".join(cells).strip():
-            yield Row(line, cells)
-        line = reader.line_num
+    try:
+        for cells in reader:
+            if len(cells) > 1 or "".join(cells).strip():
+                yield Row(line, cells)
+            line = reader.line_num
+    except csv.Error as error:
+        raise csv.Error(str(error), line) from None
 
 
 def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[list[str]]]:  # noqa: A002
@@ -133,7 +138,10 @@ def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[lis
 def _separator(text: str) -> str:
     """The separator with which the first row has known names, or with which all rows have equally many columns."""
     best, most = ",", 1
+    first_line = text.lstrip().partition("\n")[0]
     for separator in _SEPARATORS:
+        if separator not in first_line:
+            continue
         rows = _first_rows(text, separator, whole=False)
         width = len(rows[0]) if rows else 1
         if width > 1 and _has_known_names(rows[0]):

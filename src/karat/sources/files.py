@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from karat.errors import KaratError
+from karat.sources.delimited import Delimited
 from karat.sources.formats import Format, check_format, contradiction, detect
 from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
@@ -55,6 +56,12 @@ def _trec(file: InputFile, reading: Reading) -> PairTable:
     return TrecTable(file, reading.number)
 
 
+def _delimited(file: InputFile, of_file: Delimited, reading: Reading) -> PairTable:
+    from karat.sources.delimited_table import DelimitedTable
+
+    return DelimitedTable.of(file, of_file, reading.number, reading.columns)
+
+
 def _arrow(
     name: str, files: list[InputFile], of_files: Literal["parquet", "feather"], reading: Reading
 ) -> PairTable | Mapping[str, Any]:
@@ -65,6 +72,8 @@ def _arrow(
 
 _READERS: dict[Format, Reader] = {
     "trec": _trec,
+    "csv": lambda file, reading: _delimited(file, "csv", reading),
+    "tsv": lambda file, reading: _delimited(file, "tsv", reading),
     "parquet": lambda file, reading: _arrow(file.name, [file], "parquet", reading),
     "feather": lambda file, reading: _arrow(file.name, [file], "feather", reading),
 }

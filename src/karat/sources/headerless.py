@@ -49,7 +49,8 @@ def is_trec(lines: Sequence[str], separator: str) -> bool:
     if separator != "\t" and all(token.endswith(separator) for row in rows for token in row[:-1]):
         return False  # blanks after separators
     return all(
-        len(row) in (4, 6) and (_lacks_iteration([row]) or is_number(row[3 if len(row) == 4 else 4])) for row in rows
+        (len(row) == 4 or len(row) >= 6) and (_lacks_iteration([row]) or is_number(row[3 if len(row) == 4 else 4]))
+        for row in rows
     )
 
 
@@ -80,6 +81,9 @@ def _names_of_truth(rows: Rows, number_is_given: bool, where: str) -> Sequence[s
 
 def _names_of_run(rows: Rows, number_is_given: bool, where: str) -> Sequence[str] | None:
     width = len(rows[0])
+    if width == 2:
+        what = "a run has a query, a document, and a score or a rank in each row, but the rows have 2 columns"
+        raise KaratError(what, where=where, hint="Add a column with the rank of each document: query,doc,rank.")
     if width == 3:
         return "query", "doc", "3" if number_is_given else _rank_or_score(rows, where)
     if _is_trec_run(rows):

@@ -81,9 +81,18 @@ class InputFile:
             return RemotePath.of(self.path).name
         return "standard input" if self.path == "-" and self._object is None else self.path
 
-    def blocks(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Block]:
-        """The lines in blocks; with `whole_queries`, blocks end where the first column changes."""
-        last_end = last_change if whole_queries else last_line_end
+    def blocks(
+        self,
+        progress: Progress | None = None,
+        *,
+        whole_queries: bool = True,
+        last_end: Callable[[bytearray], int] | None = None,
+    ) -> Iterator[Block]:
+        """The lines in blocks; with `whole_queries`, blocks end where the first column changes.
+
+        `last_end` finds the last byte of some data at which a block may end, if not every line is a row; 0 if none.
+        """
+        last_end = last_end or (last_change if whole_queries else last_line_end)
         size = max(BLOCK_SIZE, len(BOM))
         with self._opened() as (stream, file, total):
             rest: bytes | bytearray = b""

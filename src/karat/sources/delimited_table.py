@@ -1,0 +1,110 @@
+"""Ground truth and runs in CSV and TSV files: large files in blocks, with Arrow, and small files in plain Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from karat.errors import KaratError
+from karat.sources.delimited import Delimited, DelimitedLayout, empty_error, layout_of
+from karat.sources.delimited_rows import TooLongError, guarded_ids, read_pairs, rows_of
+from karat.sources.input_file import Block, InputFile, Progress
+from karat.sources.tables import Columns, Number
+
+# Plain Python reads a file of this many bytes in less time than it takes to load Arrow.
+_SMALL = 1 << 19
+
+
+@dataclass(frozen=True)
+class DelimitedTable:
+    """A CSV or TSV file with a row per query and document."""
+
+    source: InputFile
+    number: Number
+    layout: DelimitedLayout
+
+    @classmethod
+    def of(
+        cls,
+        source: InputFile,
+        format: Delimited,  # noqa: A002
+        number: Number,
+        columns: Mapping[str, str] | None,
+    ) -> DelimitedTable:
+        """The table in a file; `columns` are the names or numbers of columns, by role."""
+        return cls(source, number, layout_of(source, format, number, columns))
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.layout.notes
+
+    def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
+        """One part per block of the file."""
+        from karat.sources.delimited_blocks import read_block
+
+        for block in self._blocks(progress, self._last_row_end(whole_queries)):
+            yield partial(read_block, block, self.layout, self.number, self._is_guarded)
+
+    def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
+        """The number of each document of each query in a small file; None if Arrow is loaded already."""
+        if "pyarrow" in sys.modules or len(self.source.start(_SMALL + 1)) > _SMALL:
+            return None
+        by_query: dict[str, dict[str, float]] = {}
+        for block in self._blocks(progress, lambda _: 0):  # all rows in one block
+            try:
+                pairs = read_pairs(block, self.layout, self.number, self._is_guarded)
+            except TooLongError:
+                return None
+            for query, doc, number in zip(*pairs, strict=True):
+                of_query = by_query.setdefault(query, {})
+                if doc in of_query:
+                    return None
+                of_query[doc] = number
+        return by_query
+
+    def locate(self, query: str, doc: str) -> str:
+        """The first two lines with this query and document: `run.csv:3 and 7`."""
+        lines: list[int] = []
+        # In the file, the id may be in quotation marks, and those that are part of it are doubled.
+        part = max(doc.split('"'), key=len).encode()
+        for block in self._blocks(None, self._last_row_end(False)):
+            if part not in bytes(block.data):
+                continue
+            pairs = read_pairs(block, self.layout, self.number, self._is_guarded)
+            rows = zip(rows_of(block, self.layout), pairs.queries, pairs.docs, strict=True)
+            found = [row.line for row, *pair in rows if pair == [query, doc]]
+            before = self.source.lines_before(block.offset) if found else 0
+            lines += [before + line + 1 for line in found]
+            if len(lines) > 1:
+                return f"{self.name}:{lines[0]} and {lines[1]}"
+        return self.name
+
+    def empty_error(self) -> KaratError:
+        """The error for a file without rows."""
+        return empty_error(self.name, self.number)
+
+    def _blocks(self, progress: Progress | None, last_end: Callable[[bytearray], int]) -> Iterator[Block]:
+        """The rows in blocks, without the header; see `InputFile.blocks`."""
+        first: int | None = None
+        for block in self.source.blocks(progress, last_end=last_end):
+            first = block.offset if first is None else first
+            header = min(max(first + self.layout.start - block.offset, 0), len(block.data))
+            yield Block(block.data[header:], self.source, block.offset + header)
+
+    def _last_row_end(self, whole_queries: bool) -> Callable[[bytearray], int]:
+        from karat.sources.delimited_blocks import last_row_end
+
+        return partial(last_row_end, layout=self.layout, whole_queries=whole_queries)
+
+    def _is_guarded(self) -> bool:
+        return self._guarded
+
+    @cached_property
+    def _guarded(self) -> bool:
+        return guarded_ids(self._blocks(None, self._last_row_end(False)), self.layout)
