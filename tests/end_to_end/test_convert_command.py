@@ -36,7 +36,7 @@ def test_ground_truth_is_recognized_by_its_four_columns(folder: Path) -> None:
 
 def test_standard_output_has_the_data_and_nothing_else(folder: Path) -> None:
     done = run_here(folder, "convert", "-", "-", "--output-format", "jsonl", stdin=RUN.encode())
-    assert done.stdout.splitlines()[1] == '{"query": "q2", "documents": [{"id": "d1", "score": 1e-7}]}'
+    assert done.stdout.splitlines()[1] == '{"query": "q2", "documents": {"d1": 1e-7}}'
     assert done.stderr == ""
 
 

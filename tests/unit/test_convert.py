@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
+import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat import convert, evaluate
+from karat import KaratError, convert, evaluate
+from karat.conversion.kinds import kind_of_columns
 from karat.options import Ties
 
 FORMATS = ("trec", "parquet", "feather")
@@ -59,3 +64,177 @@ def test_numbers_are_read_back_to_the_last_bit(numbers: list[float], form: str) 
         read = pq.read_table(f"{folder}/again.parquet")
     wanted = [(query, doc, number.hex()) for query, docs in run.items() for doc, number in docs.items()]
     assert [(row["query"], row["doc"], row["score"].hex()) for row in read.to_pylist()] == wanted
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_ranked_lists_keep_their_order(tmp_path: Path, form: str) -> None:
+    run = {"q1": ["c", "a", "b"], "q2": ["b"]}
+    converted = convert(run, tmp_path / f"run.{form}", kind="run")
+    truth = {"q1": {"a": 1}, "q2": {"b": 1}}
+    assert values(truth, str(tmp_path / f"run.{form}"), "trec") == values(truth, run, "trec")
+    has_note = any("scores n to 1" in note for note in converted.notes)
+    assert has_note == (form == "trec")
+
+
+def test_a_trec_run_from_lists_has_positive_scores(tmp_path: Path) -> None:
+    convert({"q1": ["c", "a"], "q2": ["b"]}, tmp_path / "run.trec", kind="run", tag="mine")
+    text = (tmp_path / "run.trec").read_text()
+    assert text == "q1 Q0 c 1 2 mine\nq1 Q0 a 2 1 mine\nq2 Q0 b 1 1 mine\n"
+
+
+def test_lists_stay_lists_in_json(tmp_path: Path) -> None:
+    convert({"q1": ["c", "c"], "q2": []}, tmp_path / "run.json", kind="run")
+    assert json.loads((tmp_path / "run.json").read_text()) == {"q1": ["c", "c"], "q2": []}
+
+
+def test_queries_without_documents_are_named_where_they_cannot_be_written(tmp_path: Path) -> None:
+    converted = convert({"q1": {"d": 1}, "q2": {}}, tmp_path / "run.csv", kind="run")
+    assert converted.notes == ("1 query without documents cannot be written as csv: q2",)
+    assert convert({"q1": {"d": 1}, "q2": {}}, tmp_path / "run.json", kind="run").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "message"),
+    [
+        ({"q1": {"a b": 1}}, "run.trec", r"the document id 'a b' contains a blank, which a TREC file cannot contain"),
+        ({"q\n1": {"a": 1}}, "run.trec", r"the query id 'q\\n1' contains a line end"),
+        ({"#q1": {"a": 1}}, "run.trec", r"the query id '#q1' begins with '#'"),
+        ({"q1": {"": 1}}, "run.csv", r"the id of a document is empty"),
+        ({"q1": {"a\0": 1}}, "run.tsv", r"contains a NUL character, which CSV and TSV cannot contain"),
+        (
+            {"q1": {"a": math.inf}},
+            "run.json",
+            r"the score of document a for query q1 is inf",
+        ),
+        ([("q1", "a", 1.0), ("q1", "a", 2.0)], "run.jsonl", r"document a is listed twice for query q1"),
+        ({}, "run.csv", r"there is nothing to convert"),
+        ({"q1": {"a": 1}}, "run.xls", r"the format of .xls files is not known"),
+        ({"q1": [{"content": "text"}]}, "run.csv", r"a document has no id"),
+    ],
+)
+def test_what_a_format_cannot_contain_is_an_error_and_nothing_is_written(
+    tmp_path: Path, run: Any, name: str, message: str
+) -> None:
+    with pytest.raises(KaratError, match=message):
+        convert(run, tmp_path / name, kind="run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_source_contains_is_asked_for_unless_the_output_says_it(tmp_path: Path) -> None:
+    with pytest.raises(KaratError, match="it cannot be known whether this is a run, ground truth"):
+        convert({"q1": {"d1": 1}}, tmp_path / "out.csv")
+    assert convert({"q1": {"d1": 1}}, tmp_path / "out.qrels").kind == "truth"
+    assert convert({"q1": {"d1": 1}}, tmp_path / "out.run").kind == "run"
+    with pytest.raises(KaratError, match="'runs' is not what a file can contain"):
+        convert({"q1": {"d1": 1}}, tmp_path / "out.csv", kind="runs")
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        ("query doc score", "run"),
+        ("qid docno rank", "run"),
+        ("query_id doc_id relevance", "truth"),
+        ("query doc label", "truth"),
+        ("query-id corpus-id score", None),
+        ("query doc score label", None),
+        ("query answer", "answers"),
+        ("query gold_answers answer", "results"),
+        ("query truth retrieved", "results"),
+        ("_id text", "texts"),
+        ("_id title text", "texts"),
+        ("query text gold_answers", None),
+        ("a b c", None),
+    ],
+)
+def test_what_a_table_contains_is_told_by_its_columns(columns: str, kind: str | None) -> None:
+    assert kind_of_columns(columns.split()) == kind
+
+
+def test_data_frames_are_told_by_their_columns(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"query": ["q1"], "doc": ["d1"], "grade": [2]})
+    assert convert(frame, tmp_path / "truth.csv").kind == "truth"
+    assert (tmp_path / "truth.csv").read_text() == "query,doc,grade\nq1,d1,2\n"
+
+
+texts = st.text("ab ,;\"'\t\n\ré", min_size=1, max_size=4)
+
+
+@settings(max_examples=25)
+@given(
+    golds=st.dictionaries(texts, st.none() | texts | st.lists(texts, min_size=2, unique=True), min_size=1),
+    chain=st.lists(st.sampled_from(["json", "jsonl", "csv", "tsv", "parquet", "feather"]), min_size=1, max_size=3),
+)
+def test_answers_are_the_same_in_every_format(golds: dict[str, Any], chain: list[str]) -> None:
+    with TemporaryDirectory() as folder:
+        source: Any = golds
+        for at, form in enumerate(chain):
+            convert(source, f"{folder}/{at}.{form}", kind="answers")
+            source = f"{folder}/{at}.{form}"
+        convert(source, f"{folder}/last.json", kind="answers")
+        assert json.loads(Path(f"{folder}/last.json").read_text()) == golds
+
+
+def test_an_empty_answer_is_not_written_where_it_would_mean_no_answer(tmp_path: Path) -> None:
+    with pytest.raises(KaratError, match="the answer to question 'q1' is empty"):
+        convert({"q1": ""}, tmp_path / "answers.csv", kind="answers")
+
+
+RESULTS: list[dict[str, Any]] = [
+    {"query": "q1", "truth": ["a"], "retrieved": [{"id": "a", "score": 0.1}], "answer": None, "n": 2**53},
+    {"query": "q2", "truth": [], "retrieved": [{"id": "b", "score": 1.0}], "answer": "x"},
+]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "parquet", "feather"])
+def test_results_are_the_same_in_every_format(tmp_path: Path, form: str) -> None:
+    assert convert(RESULTS, tmp_path / f"results.{form}", kind="results").rows == 2
+    converted = convert(tmp_path / f"results.{form}", tmp_path / "last.jsonl")
+    assert converted.kind == "results"
+    read = [json.loads(line) for line in (tmp_path / "last.jsonl").read_text().splitlines()]
+    # A column of a table has a value in every row.
+    assert [{name: value for name, value in record.items() if value is not None} for record in read] == [
+        {name: value for name, value in record.items() if value is not None} for record in RESULTS
+    ]
+
+
+TEXTS = [{"_id": "q1", "text": 'why "so"?'}, {"_id": "q2", "text": " é, b "}]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "tsv", "parquet", "feather"])
+def test_texts_are_the_same_in_every_format(tmp_path: Path, form: str) -> None:
+    convert(TEXTS, tmp_path / f"queries.{form}", kind="texts")
+    converted = convert(tmp_path / f"queries.{form}", tmp_path / "last.jsonl")
+    assert converted.kind == "texts"
+    assert [json.loads(line) for line in (tmp_path / "last.jsonl").read_text().splitlines()] == TEXTS
+
+
+def test_a_tsv_file_of_ids_and_texts_is_that_of_ms_marco(tmp_path: Path) -> None:
+    beir = [{"_id": "q1", "text": 'why "so"?', "metadata": {}}, {"_id": "q2", "text": "a b", "metadata": {}}]
+    convert(beir, tmp_path / "queries.tsv", kind="texts")
+    assert (tmp_path / "queries.tsv").read_text() == 'q1\twhy "so"?\nq2\ta b\n'
+    with pytest.raises(KaratError, match="the text of 'q1' contains a tab or a line end"):
+        convert([{"_id": "q1", "text": "a\tb"}], tmp_path / "other.tsv", kind="texts")
+
+
+def test_fields_of_other_types_in_some_records_are_an_error_in_parquet(tmp_path: Path) -> None:
+    mixed = [{"query": "q1", "retrieved": ["a"]}, {"query": "q2", "retrieved": {"a": 1}}]
+    with pytest.raises(KaratError, match="parquet files have values of one type in each field"):
+        convert(mixed, tmp_path / "results.parquet", kind="results")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_output_is_never_the_input(tmp_path: Path) -> None:
+    (tmp_path / "run.trec").write_text("q1 Q0 d1 1 1 t\n")
+    (tmp_path / "link.trec").symlink_to(tmp_path / "run.trec")
+    with pytest.raises(KaratError, match="the output file is also an input"):
+        convert(tmp_path / "run.trec", tmp_path / "link.trec")
+    assert (tmp_path / "run.trec").read_text() == "q1 Q0 d1 1 1 t\n"
+
+
+def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for at in (1, 2):
+        convert({f"q{at}": {"d": at}}, tmp_path / "parts" / f"{at}.parquet", kind="run")
+    convert(tmp_path / "parts", tmp_path / "run.csv")
+    assert (tmp_path / "run.csv").read_text() == "query,doc,score\nq1,d,1\nq2,d,2\n"

@@ -64,10 +64,11 @@ def command(
     conversion = Conversion(kind["as"], None, _by_name(fields), None, None, tag)
     with progress_bar("bytes") as progress:
         converted = conversion.apply(source, written_to, progress)
+    notes = "".join(f"note: {printable(note)}\n" for note in converted.notes)
     if to_output:
-        print_error("".join(f"note: {printable(note)}\n" for note in converted.notes))
+        print_error(notes)
     else:
-        print_text("".join(f"{line}\n" for line in map(printable, (str(converted), *converted.notes))))
+        print_text(f"{printable(str(converted))}\n{notes}")
 
 
 def _by_name(fields: tuple[str, ...]) -> dict[str, str]:

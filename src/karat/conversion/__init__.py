@@ -114,10 +114,10 @@ class Conversion:
 
         require(target.format != "trec", f"{kind} cannot be written as a TREC file", "Write JSON lines instead.")
         if kind == "answers":
-            rows = write_answers(source, target, self.fields)
+            rows, notes = write_answers(source, form, target, self.fields)
         else:
-            rows = write_record_file(source, form, target, as_texts=kind == "texts")
-        return Converted(kind, target.path, rows, size=_size_of(target))
+            rows, notes = write_record_file(source, form, target, as_texts=kind == "texts"), ()
+        return Converted(kind, target.path, rows, None, _size_of(target), notes)
 
     def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:
         from karat.conversion.pair_files import write_pairs
@@ -129,6 +129,8 @@ class Conversion:
         notes = list(pairs.run.notes)
         if pairs.is_listed and kind == "run" and target.format == "trec":
             notes.append(_RANKS)
+        if pairs.has_objects:
+            notes.append("documents that are objects are written by their ids, in the order in which they are listed")
         if written.without_documents and target.format not in ("json", "jsonl"):
             queries = plural(len(written.without_documents), "query")
             few = first_few(written.without_documents)

@@ -26,6 +26,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _CONTENT = "a run, ground truth, answers, results or texts (queries, a corpus)"
 _START = 1 << 16  # bytes
+_LINES = 20
 _TREC_COLUMNS: dict[int, Kind] = {4: "truth", 6: "run"}
 _BY_SUFFIX: dict[str, Kind] = {".qrels": "truth", ".qrel": "truth", ".run": "run"}
 _GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement")
@@ -71,35 +72,60 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
     doc = find_column(plain, "doc", (query,))
     has_grades = any(name in _GRADES for name in plain)
     has_scores = find_column(plain, "score") is not None or find_column(plain, "rank") is not None
+    has_texts, has_answers = bool(TEXT_NAMES & set(plain)), _any_of(plain, "gold_answers") or _any_of(plain, "answer")
     if {"truth", "retrieved"} & set(plain) or (_any_of(plain, "gold_answers") and "answer" in plain):
         return "results"
     if query and doc and (has_grades or has_scores):
         # BEIR writes grades into a column named score, with these names of the other columns.
         is_beir = {"query_id", "corpus_id", "score"} <= set(plain)
         return None if has_grades == has_scores or is_beir else "truth" if has_grades else "run"
-    if _any_of(plain, "gold_answers") or _any_of(plain, "answer"):
-        return "answers"
-    return "texts" if TEXT_NAMES & set(plain) and not (query and doc and query != "_id") else None
+    if has_texts == has_answers:
+        return None
+    return "answers" if has_answers else "texts"
+
+
+def other_fields(names: Iterable[str]) -> list[str]:
+    """Fields of records that are neither the question nor its answers."""
+    return [name for name in names if not any(_any_of([name], field) for field in ("query", "gold_answers", "answer"))]
 
 
 def _any_of(names: Sequence[str], field: str) -> bool:
     return field in names or any(name in names for name in ALIASES[field])
 
 
-def _kind_of_content(file: InputFile, form: Format) -> Kind | None:
+def names_in(file: InputFile, form: Format) -> list[str]:
+    """The columns of a table with a header, or the fields of the first record; nothing for other content."""
     if form in ("parquet", "feather"):
-        return kind_of_columns(arrow_files(file, form)[0].schema().names)
+        return list(arrow_files(file, form)[0].schema().names)
     start = file.start(_START).decode(errors="replace")
+    return list(_first_object(start)) if form in ("json", "jsonl") else (_first_rows(start, form) or [[]])[0]
+
+
+def _kind_of_content(file: InputFile, form: Format) -> Kind | None:
+    start = "" if form in ("parquet", "feather") else file.start(_START).decode(errors="replace")
     if form in ("json", "jsonl"):
-        return _kind_of_json(start, is_single=form == "json")
-    lines = [line for line in start.splitlines() if line.strip() and not line.startswith("#")]
-    if not lines:
+        return kind_of_columns(_first_object(start)) or _kind_of_json(start, is_single=form == "json")
+    if form in ("parquet", "feather"):
+        return kind_of_columns(names_in(file, form))
+    rows = _first_rows(start, form)
+    if not rows:
         raise KaratError("the file is empty", where=file.name)
     if form == "trec":
-        return _TREC_COLUMNS.get(min(len(lines[0].split()), 6))
-    rows = list(csv.reader(lines[:20], delimiter="\t" if form == "tsv" else _delimiter(lines[0])))
+        return _TREC_COLUMNS.get(min(len(rows[0]), 6))
     has_texts = all(len(row) == 2 and len(row[1].split()) > 1 for row in rows)
     return kind_of_columns(rows[0]) or ("texts" if has_texts else None)
+
+
+def _first_rows(start: str, form: Format) -> list[list[str]]:
+    """The first rows of a text in columns, without blank lines and comments."""
+    lines = [line for line in start.splitlines() if line.strip() and not line.startswith("#")][:_LINES]
+    if form == "trec":
+        return [line.split() for line in lines]
+    return list(csv.reader(lines, delimiter="\t" if form == "tsv" else _delimiter(lines))) if lines else []
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    return next((mark for mark in ",;\t" if mark in lines[0]), ",")
 
 
 def arrow_files(file: InputFile, form: Format) -> list[ArrowFile]:
@@ -111,28 +137,23 @@ def arrow_files(file: InputFile, form: Format) -> list[ArrowFile]:
     return [ArrowFile(InputFile(path), kind) for path in several[1]] if several else [ArrowFile(file, kind)]
 
 
-def _delimiter(line: str) -> str:
-    return next((mark for mark in ",;\t" if mark in line), ",")
+def _first_object(start: str) -> Mapping[str, object]:
+    """The first JSON object of a text, with only the first character of each value if it goes on after the text."""
+    try:
+        value, _ = json.JSONDecoder().raw_decode(start, max(start.find("{"), 0))
+    except (ValueError, RecursionError):
+        members = _MEMBER.findall(start)
+        # Where the first value is an object or a list, the next name is one in it.
+        return dict(members[:1] if members and members[0][1] in "{[" else members)
+    return value if isinstance(value, dict) else {}
 
 
 def _kind_of_json(start: str, *, is_single: bool) -> Kind | None:
-    """What JSON contains: `{query: "answer"}` is answers, and records are told apart by their fields."""
-    first = max(start.find("{"), 0)
-    try:
-        value, _ = json.JSONDecoder().raw_decode(start, first)
-    except (ValueError, RecursionError):
-        # The object goes on after the bytes that were read.
-        members = _MEMBER.findall(start)
-        if not members or members[0][1] in "{[":
-            return None
-        names, is_texts = [name for name, _ in members], all(begin == '"' for _, begin in members)
-    else:
-        if not isinstance(value, dict) or not value:
-            return None
-        names, is_texts = list(value), all(isinstance(each, str) for each in value.values())
-        if is_single and _is_squad(value):
-            return "answers"
-    return kind_of_columns(names) or ("answers" if is_single and is_texts and start.lstrip()[:1] == "{" else None)
+    """What JSON without records contains: `{query: "answer"}` and SQuAD's format are answers."""
+    value = _first_object(start)
+    is_object = is_single and bool(value) and start.lstrip()[:1] == "{"
+    is_texts = all(isinstance(each, str) and each not in ("{", "[") for each in value.values())
+    return "answers" if is_object and (is_texts or _is_squad(value)) else None
 
 
 def _is_squad(value: Mapping[str, object]) -> bool:

@@ -99,9 +99,9 @@ def _encoder(pairs: PairSource, target: Target, tag: str) -> Callable[[ScoredRow
         as_run = partial(pair_texts.trec_run, tag=tag, is_listed=listed)
         return as_run if pairs.number == "score" else pair_texts.trec_qrels
     if target.format == "json":
-        return partial(pair_texts.json_objects, is_listed=listed)
+        return partial(pair_texts.json_members, is_listed=listed)
     if target.format == "jsonl":
-        return partial(pair_texts.json_lines, number=pairs.number, is_listed=listed)
+        return partial(pair_texts.json_lines, is_listed=listed)
     by_rank = listed and pairs.number == "score"
     return partial(pair_texts.delimited_lines, delimiter=_DELIMITER[target.format], by_rank=by_rank)
 

@@ -31,7 +31,11 @@ def write_parquet(file: BinaryIO, tables: Iterator[pa.Table], number: str, *, by
     import pyarrow.parquet as pq
 
     schema = _schema(number, by_rank)
-    with pq.ParquetWriter(file, schema, use_dictionary=["query"], compression="zstd", store_schema=False) as writer:
+    # Compressing scores makes them hardly smaller, and slower to read. Without Arrow's schema, queries are plain texts.
+    compression = dict.fromkeys(("query", "doc"), "zstd") | {schema.names[2]: "none"}
+    with pq.ParquetWriter(
+        file, schema, use_dictionary=["query"], compression=compression, store_schema=False
+    ) as writer:
         for table in _groups(tables):
             writer.write_table(table, _MOST_ROWS_PER_GROUP)
 

@@ -48,25 +48,15 @@ def delimited_lines(rows: ScoredRows, delimiter: str, *, by_rank: bool) -> bytes
     return _lines(query, delimiter, _quoted(_wide(rows.docs), delimiter), delimiter, numbers, "\n")
 
 
-def json_objects(rows: ScoredRows, *, is_listed: bool) -> bytes:
+def json_members(rows: ScoredRows, *, is_listed: bool) -> bytes:
     """Members of a JSON object, each preceded by a comma: `"q1": {"d1": 2.5}`, or lists if documents are listed."""
-    docs = _json_texts(_wide(rows.docs))
-    if not is_listed:
-        _check_json(rows)
-        docs = _joined(docs, ": ", _json_numbers(rows.scores))
-    brackets = "[]" if is_listed else "{}"
-    queries = _json_texts(text_column(rows.queries))
-    return _lines(",\n", queries, f": {brackets[0]}", _of_queries(docs, rows.offsets), brackets[1])
+    return _lines(",\n", _json_texts(text_column(rows.queries)), ": ", _json_documents(rows, is_listed))
 
 
-def json_lines(rows: ScoredRows, number: str, *, is_listed: bool) -> bytes:
-    """Lines of JSON, one per query: `{"query": "q1", "documents": [{"id": "d1", "score": 2.5}]}`."""
-    docs = _json_texts(_wide(rows.docs))
-    if not is_listed:
-        _check_json(rows)
-        docs = _joined('{"id": ', docs, f', "{number}": ', _json_numbers(rows.scores), "}")
+def json_lines(rows: ScoredRows, *, is_listed: bool) -> bytes:
+    """Lines of JSON, one per query: `{"query": "q1", "documents": {"d1": 2.5}}`, or lists if documents are listed."""
     queries = _json_texts(text_column(rows.queries))
-    return _lines('{"query": ', queries, ', "documents": [', _of_queries(docs, rows.offsets), "]}\n")
+    return _lines('{"query": ', queries, ', "documents": ', _json_documents(rows, is_listed), "}\n")
 
 
 def number_texts(numbers: Floats) -> Column:
@@ -129,6 +119,15 @@ def _pair(rows: ScoredRows, row: int) -> tuple[str, str]:
 
 
 # Columns.
+
+
+def _json_documents(rows: ScoredRows, is_listed: bool) -> Column:
+    """The documents of each query. If they have scores, a list would be read as an order, so they are an object."""
+    docs = _json_texts(_wide(rows.docs))
+    if is_listed:
+        return _joined("[", _of_queries(docs, rows.offsets), "]")
+    _check_json(rows)
+    return _joined("{", _of_queries(_joined(docs, ": ", _json_numbers(rows.scores)), rows.offsets), "}")
 
 
 def _ranks(rows: ScoredRows) -> Ints:

@@ -29,6 +29,8 @@ class PairSource:
     run: Run
     number: Number
     is_listed: bool = False
+    has_objects: bool = False
+    """whether any document was listed as an object, of which only the id is converted"""
 
     @property
     def name(self) -> str:
@@ -43,11 +45,12 @@ class PairSource:
 def read_pairs(source: Any, reading: Reading, progress: Progress | None = None) -> PairSource:
     """Read a run or ground truth from a file or a Python object. Tables in files are read later, batch by batch."""
     if reading.number == "score":
-        lists = len(source) if isinstance(source, Sequence) else 0
-        truth = _numbered_queries(lists)
+        truth = _numbered_queries(len(source) if isinstance(source, Sequence) else 0)
         run = read_run(source, truth, columns=reading.columns, format=reading.format, progress=progress)
-        is_listed = isinstance(run, InMemoryRun) and {type(part) for part in run.parts} == {RankedLists}
-        return PairSource(run, "score", is_listed)
+        parts = run.parts if isinstance(run, InMemoryRun) else ()
+        lists = [part for part in parts if isinstance(part, RankedLists)]
+        has_objects = not all(isinstance(each, str | int) for part in lists for docs in part.documents for each in docs)
+        return PairSource(run, "score", bool(lists) and len(lists) == len(parts), has_objects)
     if is_file(source):
         content, notes = open_file(InputFile.of(source), reading)
         if not isinstance(content, Mapping):
@@ -82,7 +85,9 @@ def _rows(batch: Callable[[], Batch], name: str) -> ScoredRows:
         sizes = np.fromiter(map(len, content.docs), np.int64, len(content.docs))
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         ids = [doc for doc in chain.from_iterable(content.docs) if doc]
-        if len(ids) < offsets[-1]:
+        # The id of an object without one is a digest of its text.
+        objects = (each for each in chain.from_iterable(content.documents) if isinstance(each, Mapping))
+        if len(ids) < offsets[-1] or any(each.get("id") is None for each in objects):
             raise _without_id(name)
         ranks = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + 1
         return ScoredRows(content.queries, offsets, text_column(ids), -ranks.astype(float), _locate_nothing(name))

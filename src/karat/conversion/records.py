@@ -9,10 +9,10 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
-from karat.conversion.kinds import TEXT_NAMES, arrow_files
+from karat.conversion.kinds import TEXT_NAMES, arrow_files, names_in, other_fields
 from karat.conversion.record_files import Record, Records, write_object, write_records, write_without_header
-from karat.conversion.targets import Target
-from karat.errors import KaratError, list_hint, plural, shown
+from karat.conversion.targets import BINARY, Target
+from karat.errors import KaratError, first_few, list_hint, plural, shown
 from karat.json_decoding import decode_json
 from karat.sources.answers import GoldAnswers, read_gold_answers
 from karat.sources.formats import Format
@@ -23,16 +23,25 @@ _AT_ONCE = 1 << 12  # rows
 _HINT = 'Each record is an object: {"_id": "q1", "text": "..."}.'
 
 
-def write_answers(source: Any, target: Target, fields: Mapping[str, str] | None) -> int:
-    """Write answers, which may be gold answers, several per question; returns the number of questions."""
-    golds = read_gold_answers(source, fields, name="the answers")
+def write_answers(
+    source: Any, form: Format | None, target: Target, fields: Mapping[str, str] | None
+) -> tuple[int, tuple[str, ...]]:
+    """Write answers, of which a question may have several; returns the number of questions, and notes."""
+    notes: tuple[str, ...] = ()
+    if isinstance(source, InputFile) and form is not None:
+        golds = read_gold_answers(_frame(source, form) or source, fields)
+        others = [name for name in other_fields(names_in(source, form)) if name not in (fields or {}).values()]
+        if others and not golds.keys() & set(others):
+            notes = (f"only answers are written, not the other fields of {source.name}: {first_few(others, 10)}",)
+    else:
+        golds = read_gold_answers(source, fields, name="the answers")
     if target.format == "json":
         write_object(((query, _value(texts)) for query, texts in golds.items()), target)
     elif target.format in ("csv", "tsv"):
         write_records(lambda: _rows(golds), target)
     else:
         write_records(lambda: _objects(golds), target)
-    return len(golds)
+    return len(golds), notes
 
 
 def write_record_file(source: Any, form: Format | None, target: Target, *, as_texts: bool) -> int:
@@ -47,6 +56,15 @@ def write_record_file(source: Any, form: Format | None, target: Target, *, as_te
     else:
         write_records(records, target)
     return count
+
+
+def _frame(file: InputFile, form: Format) -> Any:
+    """The table in Parquet or Feather files; None for other formats."""
+    if form not in BINARY:
+        return None
+    import pyarrow as pa
+
+    return pa.concat_tables([each.table() for each in arrow_files(file, form)])
 
 
 def _value(texts: tuple[str, ...] | None) -> str | list[str] | None:
