@@ -118,11 +118,14 @@ def test_unscored_answers_are_not_a_finding_if_measures_are_named() -> None:
     assert evaluate_results([{**D, "answer": "x"}], "F1").findings == ()
 
 
-@pytest.mark.parametrize(("record", "measures", "field"), [(A, "F1, RR", "truth"), (D, "F1, EM", "gold_answers")])
-def test_the_error_for_a_missing_part_names_its_field_even_with_an_ambiguous_measure(
-    record: Any, measures: str, field: str
+@pytest.mark.parametrize(
+    ("record", "measures", "fields"),
+    [(A, "F1, RR", "'truth' and 'retrieved'"), (D, "F1, EM", "'gold_answers' and 'answer'")],
+)
+def test_the_error_for_a_missing_part_names_its_fields_even_with_an_ambiguous_measure(
+    record: Any, measures: str, fields: str
 ) -> None:
-    with pytest.raises(KaratError, match=f"no line has a field '{field}'"):
+    with pytest.raises(KaratError, match=f"no line has the fields {fields}"):
         evaluate_results([record], measures)
 
 

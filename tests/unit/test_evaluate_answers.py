@@ -407,7 +407,6 @@ def test_a_measure_of_documents_without_documents_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("record", "lacking"),
     [
-        ({"query": "q"}, "truth"),
         ({"query": "q", "answer": "a"}, "gold_answers"),
         ({"query": "q", "gold_answers": "a"}, "answer"),
         ({"query": "q", "truth": ["a"]}, "retrieved"),

@@ -157,7 +157,7 @@ def _used_name(records: Sequence[tuple[str, Record]], field: str, names: Sequenc
     fields = ", ".join(name if isinstance(name, str) else shown(name) for name in list(record)[:_MAX_LISTED]) or "none"
     what = f"no field {shown(names[0])}" if len(names) == 1 else f"no field for the {field}"
     raise KaratError(
-        what, where=where, hint=f"The fields are {fields}. If it has another name, use {rename_hint(field, '...')}"
+        what, where=where, hint=f"The fields are {fields}. If it has another name, use {rename_hint({field: '...'})}"
     )
 
 

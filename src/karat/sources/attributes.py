@@ -40,4 +40,6 @@ def attribute(record: Any, name: str, where: str) -> Any:
         return getattr(record, name, None)
     except Exception as error:  # a property may raise anything
         hint = "Pass the name of another field, or records that are dictionaries."
-        raise KaratError(f"the attribute {shown(name)} cannot be read: {error}", where=where, hint=hint) from error
+        raise KaratError(
+            f"the attribute {shown(name)} cannot be read: {error}", where=where or None, hint=hint
+        ) from error

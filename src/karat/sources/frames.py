@@ -36,10 +36,7 @@ class Frame:
     @classmethod
     def of(cls, source: Any, number: Number, names: Mapping[str, str] | None, name: str) -> Frame:
         """Read a data frame; `names` are the names of its columns, by role."""
-        try:
-            table = pa.table(source)
-        except Exception as error:  # the library that made the frame may raise anything
-            raise KaratError(f"cannot be read as a table: {error}", where=name, hint=_HINT) from None
+        table = arrow_table(source, name, _HINT)
         columns = columns_to_read(table.column_names, number, names, name)
         query = text_ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
         doc = text_ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
@@ -81,6 +78,14 @@ class FrameRun:
     def without_progress(self) -> FrameRun:
         """This run, which reports no progress."""
         return self
+
+
+def arrow_table(source: Any, name: str, hint: str) -> pa.Table:
+    """A data frame as an Arrow table."""
+    try:
+        return pa.table(source)
+    except Exception as error:  # the library that made the frame may raise anything
+        raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None
 
 
 def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:

@@ -5,7 +5,7 @@ Objects of other libraries are recognized by what they have, so none of these li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from numbers import Number as AnyNumber
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from karat.sources.tables import Number
 if TYPE_CHECKING:
     from karat.sources.frames import Frame
 
+_RECORDS_AT_ONCE = 1 << 10
 _MOST_FIELDS = 1000  # of a row; a mapping with more keys maps documents to numbers
 
 
@@ -60,6 +61,18 @@ def read_frame(source: Any, number: Number, given: Mapping[str, str] | None, nam
     from karat.sources.rows import read_rows
 
     return read_rows(source, number, given, name)
+
+
+def records_of(source: Any, name: str) -> Iterable[Any] | None:
+    """The records of a list, an iterator, a data frame or a data set of Hugging Face; None for anything else."""
+    if _is_hugging_face(source):
+        source = hugging_face_table(source, name)
+    if hasattr(source, "__arrow_c_stream__"):
+        from karat.sources.frames import arrow_table
+
+        batches = arrow_table(source, name, 'Pass frame.to_dict("records").').to_batches(_RECORDS_AT_ONCE)
+        return chain.from_iterable(batch.to_pylist() for batch in batches)
+    return source if isinstance(source, Sequence | Iterator) and not isinstance(source, str | bytes) else None
 
 
 def _has_rows(source: Sequence[Any], number: Number, given: Mapping[str, str] | None) -> bool:

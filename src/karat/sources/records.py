@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, did_you_mean, require, shown
 from karat.json_decoding import InvalidJsonError, decode_json, decode_lines
+from karat.sources.attributes import attribute, field_names_of
 from karat.sources.input_file import InputFile, Progress
 
 Record = Mapping[str, Any]
@@ -51,28 +52,54 @@ def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     return {field: field for field in FIELDS} | dict(fields or {})
 
 
-def rename_hint(field: str, name: str) -> str:
-    """How to give the name of a field, on the command line and in Python."""
-    in_python = json.dumps({field: name}, ensure_ascii=False)
-    return f"--field {shlex.quote(f'{field}={name}')} (in Python fields={in_python})."
+def rename_hint(names: Mapping[str, str]) -> str:
+    """How to give the names of fields, on the command line and in Python."""
+    options = " ".join(f"--field {shlex.quote(f'{field}={name}')}" for field, name in names.items())
+    return f"{options} (in Python fields={json.dumps(names, ensure_ascii=False)})."
 
 
-def field_value(record: Record, name: str) -> Any:
-    """A field of a record, or None; `a.b` is the field b of the object a, unless the record has a key `a.b`."""
+def field_value(record: Record, name: str, where: str = "") -> Any:
+    """A field of a record, or None; `a.b` is what is called b in a, unless the record has a key `a.b`.
+
+    >>> field_value({"choices": [{"text": "soft"}]}, "choices.0.text")
+    'soft'
+    """
     if name in record:
         return record[name]
     outer, dot, inner = name.partition(".")
-    inside = record.get(outer) if dot else None
-    return field_value(inside, inner) if isinstance(inside, Mapping) else None
+    return _inner_value(record.get(outer), inner, where) if dot else None
 
 
-def records_from_list(records: Sequence[Record], name: str) -> Iterator[tuple[str, Record]]:
-    """Each record with its place, for errors."""
+def _inner_value(value: Any, name: str, where: str) -> Any:
+    """What a path with dots leads to: through keys of mappings, positions in lists and attributes of objects."""
+    if isinstance(value, Mapping):
+        return field_value(value, name, where)
+    outer, dot, inner = name.partition(".")
+    if isinstance(value, list):
+        at = int(outer) if outer.isdecimal() and len(outer) < 10 else len(value)
+        found = value[at] if at < len(value) else None
+    else:
+        found = attribute(value, outer, where)
+    return _inner_value(found, inner, where) if dot else found
+
+
+def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = ()) -> Iterator[tuple[str, Record]]:
+    """Each record with its place, for errors. A record is a mapping, or an object with attributes.
+
+    Of an object, stored attributes are read, and those that are named in `given`, which may be computed.
+    """
+    paths = {path.partition(".")[0] for path in given}
     for at, record in enumerate(records):
         where = f"{name}[{at}]"
-        if not isinstance(record, Mapping):
-            raise KaratError(f"{shown(record)} is not a record", where=where, hint="A record is a dictionary.")
-        yield where, record
+        if isinstance(record, Mapping):
+            yield where, record
+            continue
+        stored = {field: attribute(record, field, where) for field in field_names_of(record)}
+        computed = {path: attribute(record, path, where) for path in paths - stored.keys()}
+        fields = stored | {path: value for path, value in computed.items() if value is not None}
+        hint = "A record is a dictionary, or an object with attributes."
+        require(fields, f"{shown(record)} is not a record", hint, where=where)
+        yield where, fields
 
 
 def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:

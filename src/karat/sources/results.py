@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, nearest, plural, shown
+from karat.errors import KaratError, enumeration, nearest, plural, shown
 from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
+from karat.sources.attributes import field_names_of
 from karat.sources.input_file import InputFile, is_file
+from karat.sources.objects import records_of
 from karat.sources.records import (
     ALIASES,
     Record,
@@ -90,11 +92,12 @@ def read_results(
         except KaratError:
             file.check()
             raise
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _results("the results", records_from_list(source, "the results"), names, required, optional)
-    raise KaratError(
-        f"results cannot be read from {shown(source)}", hint="Pass a path, an open file or a list of dictionaries."
-    )
+    listed = records_of(source, "the results")
+    if listed is None:
+        hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
+        raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
+    records = records_from_list(listed, "the results", (fields or {}).values())
+    return _results("the results", records, names, required, optional)
 
 
 def is_results(source: InputFile) -> bool:
@@ -109,14 +112,14 @@ def _results(
     required: Collection[Part],
     optional: Collection[Part],
 ) -> Results:
-    found, present, example = _collect_fields(records, names)
+    found, present, example, without_query = _collect_fields(records, names)
     places = found["query"]
     if example is None:
         raise KaratError("no results found", where=name, hint=_HINT)
-    used = _fields_to_read(found, required, optional)
-    for field in ("query", *used):
-        if not found[field]:
-            raise _missing_field_error(field, names, list(present), example, name)
+    there = {field for field in found if found[field]} | without_query
+    used = _fields_to_read(there, required, optional)
+    if missing := [field for field in ("query", *used) if field not in there]:
+        raise _missing_fields_error(missing, names, list(present), example, name)
     read = {field: _read_field(field, found, names) for field in used if field in PARTS["documents"]}
     unscored = list(_incomplete_parts(found, names))
     try:
@@ -132,19 +135,25 @@ def _results(
 
 def _collect_fields(
     records: Iterable[tuple[str, Record]], names: Mapping[str, str]
-) -> tuple[dict[str, dict[str, Any]], dict[str, None], Record | None]:
-    """The values of each field by query (of `query`, its place); the names of all fields; and the first record."""
+) -> tuple[dict[str, dict[str, Any]], dict[str, None], Record | None, set[str]]:
+    """The values of each field by query (of `query`, its place); the names of all fields; and the first record.
+
+    Last, the fields of records without a query: the query probably has another name, and these fields have not.
+    """
     found: dict[str, dict[str, Any]] = {field: {} for field in ALIASES}
     places = found["query"]
     present: dict[str, None] = {}
     example: Record | None = None
-    without_query = None
+    without_query, fields_without_query = None, set()
     for where, record in records:
         example = record if example is None else example
         present.update(dict.fromkeys(record))
-        value = field_value(record, names["query"])
+        value = field_value(record, names["query"], where)
         if value is None:
             without_query = without_query or where
+            fields_without_query |= {
+                field for field in _READERS if field_value(record, names[field], where) is not None
+            }
         # If no record has a query, the field probably has another name: that is a different error, raised later.
         if without_query and (places or value is not None):
             what = f"the field {shown(names['query'])} is missing"
@@ -153,9 +162,9 @@ def _collect_fields(
             query = _new_query(value, where, places)
             places[query] = where
             for field in _READERS:
-                if (value := field_value(record, names[field])) is not None:
+                if (value := field_value(record, names[field], where)) is not None:
                     found[field][query] = value
-    return found, present, example
+    return found, present, example, fields_without_query
 
 
 def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
@@ -171,7 +180,7 @@ def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mappi
         if field in PARTS["documents"] or inner is None:
             raise
         # In many logs the answer is an object.
-        hint = f"Use the text in it: {rename_hint(field, f'{name}.{inner}')}"
+        hint = f"Use the text in it: {rename_hint({field: f'{name}.{inner}'})}"
         raise KaratError(error.what, where=error.where, hint=hint) from None
 
 
@@ -184,16 +193,17 @@ def _incomplete_parts(
             if found[present] and not found[missing]:
                 queries = plural(len(found[present]), "query")
                 message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
-                hint = f"If the field has another name, use {rename_hint(missing, '...')}"
+                hint = f"If the field has another name, use {rename_hint({missing: '...'})}"
                 yield message, len(found[present]), hint
 
 
-def _fields_to_read(
-    found: Mapping[str, Mapping[str, Any]], required: Collection[Part], optional: Collection[Part]
-) -> list[str]:
-    """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part."""
-    complete = [part for part in optional if all(found[field] for field in PARTS[part])]
-    most_complete = max(PARTS, key=lambda part: sum(bool(found[field]) for field in PARTS[part]))
+def _fields_to_read(there: Collection[str], required: Collection[Part], optional: Collection[Part]) -> list[str]:
+    """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part.
+
+    `there` are the fields that any record has.
+    """
+    complete = [part for part in optional if all(field in there for field in PARTS[part])]
+    most_complete = max(PARTS, key=lambda part: sum(field in there for field in PARTS[part]))
     parts = {*required, *complete} or {most_complete}
     return [field for part in PARTS if part in parts for field in PARTS[part]]
 
@@ -205,7 +215,7 @@ def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
         raise KaratError(
             f"query {shown(query)} was already in {places[query]}",
             where=where,
-            hint="Keep one line per query, or use another field for the query: " + rename_hint("query", "..."),
+            hint="Keep one line per query, or use another field for the query: " + rename_hint({"query": "..."}),
         )
     return query
 
@@ -254,23 +264,37 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 }  # fmt: skip
 
 
-def _missing_field_error(
-    field: str, names: Mapping[str, str], present: list[str], example: Record, where: str
+def _missing_fields_error(
+    missing: Sequence[str], names: Mapping[str, str], present: list[str], example: Record, where: str
 ) -> KaratError:
-    """The error for a field that no line has: lists the fields that are present, and suggests one of them."""
-    if field == "query" and maps_queries_to_documents(example):
+    """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
+    if "query" in missing and maps_queries_to_documents(example):
         return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IN_PYTHON)
-    name = names[field]
     texts = [each for each in present if isinstance(each, str)]
-    what = f"the field {shown(name)} is null on every line" if name in texts else f"no line has a field {shown(name)}"
+    quoted = [shown(names[field]) for field in missing]
+    if len(missing) > 1:
+        what = f"no line has the fields {enumeration(quoted, 'and')}"
+    elif names[missing[0]] in texts:
+        what = f"the field {quoted[0]} is null on every line"
+    else:
+        what = f"no line has a field {quoted[0]}"
     shortened = [each if len(each) <= 60 else f"{each[:59]}…" for each in texts[:_MAX_LISTED]]
     more = f" and {len(texts) - _MAX_LISTED} more" if len(texts) > _MAX_LISTED else ""
     listed = f"The fields are {', '.join(shortened)}{more}." if texts else "There are no fields."
-    inner = [f"{each}.{key}" for each in texts if isinstance(value := example.get(each), Mapping) for key in value]
-    used = {names[other] for other in ALIASES}
-    free = [each for each in [*texts, *inner] if each not in used][:_MAX_COMPARED]
+    free = [*texts, *(f"{each}.{key}" for each in texts for key in field_names_of(example.get(each)))]
+    free = [each for each in free if each not in {names[field] for field in ALIASES}][:_MAX_COMPARED]
+    renamed: dict[str, str] = {}
+    for field in missing:
+        if likely := _likely_names(field, names[field], free):
+            renamed[field] = likely[0]
+            free.remove(likely[0])
+    other = "If it has another name" if len(missing) == 1 else "If they have other names"
+    hint = f"{listed} {other}, use {rename_hint(renamed or {missing[0]: '...'})}"
+    return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(missing[0], '')}".rstrip())
+
+
+def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:
+    """The names that a field may have, the likeliest first."""
     known = [each for alias in ALIASES[field] for each in free if each.rpartition(".")[2].casefold() == alias]
     # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
-    likely = [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
-    hint = f"{listed} If it has another name, use {rename_hint(field, likely[0] if likely else '...')}"
-    return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(field, '')}".rstrip())
+    return [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
