@@ -258,6 +258,7 @@ WRITERS = {
     "output/progress.py": "the sequence that removes an interrupted progress bar",
     "gating/outputs.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",
+    "sources/temporary_rows.py": "a temporary file without a name",
     "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",
 }
 

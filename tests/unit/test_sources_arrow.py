@@ -18,16 +18,11 @@ from hypothesis import strategies as st
 
 import karat
 from karat.errors import KaratError
-from karat.sources import arrow_blocks, files
+from karat.sources import arrow_blocks
 
 MEASURES = ("AP", "nDCG", "RR", "NumRet")
 TRUTH = {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}
 ROWS = [("q1", "a", 3.0), ("q1", "b", 2.0), ("q2", "b", 1.0), ("q2", "a", 0.5)]
-
-
-@pytest.fixture(autouse=True)
-def _detect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "detect", lambda file: "parquet" if file.start(4) == b"PAR1" else "feather")
 
 
 def table_of(rows: list[tuple[str, str, float]] = ROWS, number: str = "score", kind: Any = None) -> pa.Table:

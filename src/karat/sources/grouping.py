@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -69,18 +69,32 @@ def _is_encoded(query: Column) -> bool:
     return bool(pa.types.is_run_end_encoded(query.type))
 
 
-def join_rows(parts: Iterable[NumberedRows]) -> NumberedRows:
-    """The rows of several parts in one, with common numbers. To save memory, a part is not kept once it was added."""
-    number_of: dict[str, int] = {}
-    numbers, scores, docs = bytearray(), bytearray(), ColumnBuilder()
-    for part in parts:
-        common = [number_of.setdefault(query, len(number_of)) for query in part.queries]
-        numbers += np.asarray(common, np.int32)[part.query_number].data
-        scores += np.ascontiguousarray(part.scores).data
-        docs.append(part.docs)
-    return NumberedRows(
-        list(number_of), np.frombuffer(numbers, np.int32), docs.column(), np.frombuffer(scores, np.float64)
-    )
+class RowBuilder:
+    """Appends rows to one another, with common numbers of their queries. To save memory, parts are not kept."""
+
+    def __init__(self) -> None:
+        self._number_of: dict[str, int] = {}
+        self._clear()
+
+    def __len__(self) -> int:
+        return len(self._scores) // np.dtype(np.float64).itemsize
+
+    def append(self, part: NumberedRows) -> None:
+        """Append the rows of a part."""
+        common = [self._number_of.setdefault(query, len(self._number_of)) for query in part.queries]
+        self._numbers += np.asarray(common, np.int32)[part.query_number].data
+        self._scores += np.ascontiguousarray(part.scores).data
+        self._docs.append(part.docs)
+
+    def take(self) -> NumberedRows:
+        """The rows since the last call, and the queries of all rows until now."""
+        numbers, scores = np.frombuffer(self._numbers, np.int32), np.frombuffer(self._scores, np.float64)
+        rows = NumberedRows(list(self._number_of), numbers, self._docs.column(), scores)
+        self._clear()
+        return rows
+
+    def _clear(self) -> None:
+        self._numbers, self._scores, self._docs = bytearray(), bytearray(), ColumnBuilder()
 
 
 def as_table(rows: NumberedRows, locate: Locate) -> ScoredRows:

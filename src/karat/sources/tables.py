@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 Number = Literal["grade", "score"]
 """what the number of a row is: a grade in ground truth, a score in a run"""
 
-MOST_ROWS = 1 << 28  # in memory together
+MOST_ROWS = 1 << 28  # of ground truth, or of a list, which are in memory together
+# More rows of a run, if they have to be sorted, are sorted through a temporary file: in memory, each takes 60 bytes.
+MOST_IN_MEMORY = 1 << 24
 
 
 class Columns(NamedTuple):
@@ -76,6 +79,8 @@ class TableRun:
     progress: Progress | None = None
     of_name: tuple[str, ...] = ()
     """what the name of the file got wrong, as sentences"""
+    _sorting: list[str] = field(default_factory=list, repr=False, compare=False)
+    """how the rows were sorted, as a sentence, once they were"""
 
     @property
     def name(self) -> str:
@@ -83,7 +88,7 @@ class TableRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.of_name, *self.table.notes)
+        return (*self.of_name, *self.table.notes, *self._sorting)
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """One batch per part of the table; the whole table if it is small."""
@@ -94,10 +99,24 @@ class TableRun:
             yield partial(_consecutive, self.table, part)
 
     def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
-        """All rows, in memory, for a table whose rows are not grouped by query."""
-        from karat.sources.grouping import as_batches
+        """All rows, for a table whose rows are not grouped by query: in memory, or through a temporary file."""
+        from karat.sources.grouping import RowBuilder, as_batches
+        from karat.sources.temporary_rows import ROWS_AT_ONCE, TemporaryRows
 
-        return as_batches(_read_all(self.table, self.progress), self.table.locate)
+        builder, temporary = RowBuilder(), None
+        with ExitStack() as opened:
+            for part in _numbered_parts(self.table, self.progress):
+                builder.append(part)
+                if len(builder) > (ROWS_AT_ONCE if temporary else MOST_IN_MEMORY):
+                    temporary = temporary or opened.enter_context(TemporaryRows(self.name))
+                    temporary.append(builder.take())
+            rows = builder.take()
+            if temporary is None:
+                yield from as_batches(rows, self.table.locate)
+                return
+            temporary.append(rows)
+            self._sorting[:] = [temporary.note()]
+            yield from temporary.batches(rows.queries, self.table.locate)
 
     def empty_error(self) -> KaratError:
         """The error for a table without rows."""
@@ -143,33 +162,26 @@ def _consecutive(table: PairTable, part: Callable[[], Columns]) -> ScoredRows:
     return group_consecutive(*part(), table.locate)
 
 
-def _read_all(table: PairTable, progress: Progress | None = None) -> NumberedRows:
-    """All rows of a table."""
-    from karat.sources.grouping import join_rows
+def _read_all(table: PairTable) -> NumberedRows:
+    """All rows of a table of ground truth."""
+    from karat.sources.grouping import RowBuilder
 
-    parts = table.parts(progress, whole_queries=False)
-    rows = join_rows(_limited(in_threads(partial(_numbered, part) for part in parts), table))
-    if not rows.queries:
+    builder = RowBuilder()
+    for part in _numbered_parts(table):
+        builder.append(part)
+        if len(builder) > MOST_ROWS:
+            what = f"the ground truth has more than {MOST_ROWS:,} rows, which are read into memory together"
+            raise KaratError(what, where=table.name, hint="Split it by query into several files.")
+    if not len(builder):
         raise table.empty_error()
-    return rows
+    return builder.take()
+
+
+def _numbered_parts(table: PairTable, progress: Progress | None = None) -> Iterator[NumberedRows]:
+    return in_threads(partial(_numbered, part) for part in table.parts(progress, whole_queries=False))
 
 
 def _numbered(part: Callable[[], Columns]) -> NumberedRows:
     from karat.sources.grouping import number_queries
 
     return number_queries(*part())
-
-
-def _limited(parts: Iterator[NumberedRows], table: PairTable) -> Iterator[NumberedRows]:
-    """The same parts; an error if they have too many rows."""
-    rows = 0
-    for part in parts:
-        rows += len(part.scores)
-        if rows > MOST_ROWS:
-            kind, hint = ("run", "Sort it by query.") if table.number == "score" else _TRUTH_TOO_LARGE
-            what = f"the {kind} has more than {MOST_ROWS:,} rows, which are read into memory together"
-            raise KaratError(what, where=table.name, hint=hint)
-        yield part
-
-
-_TRUTH_TOO_LARGE = "ground truth", "Split it by query into several files."
