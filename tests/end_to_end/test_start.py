@@ -22,8 +22,8 @@ EVALUATION = {*COMMAND_LINE, "numpy"}
 SLOW = {
     "concurrent.futures", "hashlib", "karat.analysis.bounds", "karat.analysis.diff", "karat.analysis.explain",
     "karat.analysis.slices", "karat.answers.models", "karat.comparison", "karat.components", "karat.evaluation",
-    "karat.evaluation.eval_run_result", "karat.gating", "karat.sources.spans", "karat.sources.trec_blocks", "logging",
-    "numpy.ma", "numpy.random", "statistics",
+    "karat.evaluation.eval_run_result", "karat.gating", "karat.sources.delimited_blocks", "karat.sources.spans",
+    "karat.sources.trec_blocks", "logging", "numpy.ma", "numpy.random", "statistics",
 }  # fmt: skip
 EVALUATING = {*EVALUATION, "karat.evaluation"}
 # Scores are compared only if they have the same digests of the ground truth.

@@ -94,6 +94,12 @@ INPUTS = (
         "evaluate truth.qrels FILE --ties best --duplicates first --missing skip -m P@5 -m nDCG",
         "evaluate FILE run.trec",
     )),
+    *(Input(f"truth.{kind}", ("evaluate FILE run.trec", "evaluate FILE run.csv", "compare FILE run.trec other.trec"))
+      for kind in ("csv", "tsv")),
+    *(Input(f"run.{kind}", (
+        "evaluate truth.qrels FILE", "evaluate truth.csv FILE other.trec", "diff truth.tsv other.trec FILE",
+        "evaluate truth.qrels FILE --duplicates first --ties input", "gate truth.csv FILE --min AP=0.9",
+    )) for kind in ("csv", "tsv")),
     Input("results.jsonl", (
         "evaluate FILE --match content", "evaluate FILE --match chunk", "evaluate FILE other.jsonl --match fuzzy",
         "compare FILE other.jsonl --match content", "gate FILE --min R@5=0.9 --match content", "evaluate FILE",
@@ -115,6 +121,10 @@ def base_files() -> Mapping[str, bytes]:
     """The content of every valid file, by its name."""
     texts = {
         "truth.qrels": _TRUTH, "run.trec": _RUN, "other.trec": _OTHER, "karat.toml": _GATE,
+        "truth.csv": 'qid,docno,label\nq1,d1,1\n"q1",d2,0\nq1,"d3",2\nq2,d1,1\nq3,"d,5",1\n',
+        "truth.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td3\t2\nq2\td4\t1\n",
+        "run.csv": 'query;doc;text;score\r\nq1;d1;"two\nlines";3.5\r\nq1;d9;"a ""b""";2\r\nq2;d4;;1e-3\r\n',
+        "run.tsv": "q1\td1\t1\nq1\td9\t2\nq1\td3\t3\nq2\td4\t1\nq2\tq2\t2\nq3\td5\t1\n",
         "results.jsonl": _lines(_RESULTS), "other.jsonl": _lines(_RESULTS[::-1]),
         "spans.jsonl": _lines([{"query": "q1", "truth": [["d1", 0, 9], ["d2", 3, 5]], "retrieved": [["d1", 4, 12]]},
                                {"query": "q2", "truth": [["d1", 1, 2]], "retrieved": []}]),
