@@ -23,7 +23,7 @@ VALUES = """
     (); (1,); ('a', 'b'); []; [None]; [0]; [1, 2]; ['a']; ['a', 'a']; [[]]; [['a'], ['b']]; [{}]; [float('nan')]; ['']
     {}; {'a': 1}; {'q1': {}}; {'q1': {'d1': 1}}; {'q1': ['d1']}; {1: 2}; {None: None}; {'q1': None}; {'': ''}; {'\\ud800': 1}
     {('a',): 1}; {float('nan'): 1}; {b'q1': 1}; {'q1': {1: 1}}; {'q1': {'d1': 'x'}}; {'q1': {'d1': float('nan')}}
-    set(); {'a'}; frozenset({'d1'}); range(3); range(10**5); iter([]); iter(['a']); (x for x in [1, 2]); zip(); map(str, [1])
+    set(); {'a'}; frozenset({'d1'}); range(3); range(10**5); iter([]); iter(['a']); (x for x in [1, 2]); zip(); map(str, '1')
     object(); object; type; int; str; list; len; print; lambda: 0; lambda a, b: a; lambda a, b: 1 / 0; lambda *a: None; Exception('x')
     np; slice(None); nested(50); nested(5000); nested_mapping(5000); cyclic_list(); cyclic_mapping(); deep_text(100_000)
     Path('missing'); Path('.'); Path(''); datetime(2024, 1, 1); date(2024, 1, 1); UUID(int=1); re.compile('a')
