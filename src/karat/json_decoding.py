@@ -33,7 +33,8 @@ class InvalidJsonError(KaratError):
 def decode_json(data: bytes, where: str, hint: str) -> Any:
     """The value of a JSON document; a key that appears twice in an object is an error.
 
-    `hint` says what was expected. In an object of objects of numbers, whole numbers beyond 64 bits are floats.
+    `hint` says what was expected. In an object of objects, such as `{query: {doc: score}}`, whole numbers beyond 64
+    bits are floats.
     """
     try:
         value = _fast_decoder()(data)

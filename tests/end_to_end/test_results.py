@@ -153,7 +153,6 @@ def test_an_invalid_match_is_an_error_with_a_hint(folder: Path, match: str, hint
 
 def test_a_truth_without_a_run_and_swapped_files_are_errors(folder: Path) -> None:
     assert "Add a run after it" in mistake(folder, "evaluate", "truth.qrels")
-    assert "evaluate results.jsonl" in mistake(folder, "evaluate", "truth.qrels", "results.jsonl")
     assert "run.trec: this file contains neither results" in mistake(folder, "evaluate", "results.jsonl", "run.trec")
     assert "--field" in mistake(folder, "evaluate", "truth.qrels", "run.trec", "--field", "query=id")
 

@@ -37,7 +37,7 @@ MAY_LOAD = {
     ("evaluate", "--no-such-option"): COMMAND_LINE,
     ("measures",): EVALUATION,
     ("evaluate", TRUTH, ONE, TWO): EVALUATING,
-    ("evaluate", RESULTS, "-m", "TokenF1", "-m", "AP"): EVALUATING,
+    ("evaluate", RESULTS, "-m", "TokenF1", "-m", "AP"): {*EVALUATING, "orjson"},
     ("evaluate", TRUTH, ONE, "--ci"): EVALUATING | RESAMPLING,
     ("compare", TRUTH, ONE, TWO): COMPARING | RESAMPLING,
     ("diff", TRUTH, ONE, TWO): {*COMPARING, "karat.analysis.diff", "karat.analysis.explain"},

@@ -98,8 +98,6 @@ def test_text_in_utf_8_is_never_taken_for_a_binary_file(text: str) -> None:
 
 
 OTHER_TEXT = {
-    json.dumps({"q1": {"d1": 1}}): "a JSON object of queries and their documents, not",
-    json.dumps([{"query": "q1"}]): "a JSON list, not",
     "[\n1]": "JSON, not",
     "query-id\tcorpus-id\tscore\nq1\td1\t1\n": "a table with the header query-id, corpus-id, score, not",
     "query,doc,grade\nq1,d1,1\n": "a table with the header query, doc, grade, not",

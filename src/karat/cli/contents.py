@@ -8,8 +8,8 @@ from pathlib import PurePath
 
 from karat.cli.files import split_system
 from karat.errors import require
+from karat.sources.columns import ALIASES
 from karat.sources.input_file import InputFile
-from karat.sources.records import ALIASES
 
 _DOCUMENT_COLUMNS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id"}
 _DOCUMENT_KEY = re.compile(rf'"(?:{"|".join(_DOCUMENT_COLUMNS)})"\s*:'.encode())

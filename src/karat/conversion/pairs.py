@@ -16,7 +16,7 @@ from karat.sources.arrays import text_column
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows, Truth
 from karat.sources.files import Reading, open_file
 from karat.sources.input_file import InputFile, Progress, is_file
-from karat.sources.tables import Number, TableRun
+from karat.sources.tables import ByQuery, Number, TableRun
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,10 @@ def read_pairs(source: Any, reading: Reading, progress: Progress | None = None) 
         return PairSource(run, "score", bool(lists) and len(lists) == len(parts), has_objects)
     if is_file(source):
         content, notes = open_file(InputFile.of(source), reading)
-        if not isinstance(content, Mapping):
+        if not isinstance(content, ByQuery):
             return PairSource(TableRun(content, progress, notes), "grade")
-        truth = replace(read_truth(content, name=InputFile.of(source).name), notes=notes)
+        truth = read_truth(content.documents, name=InputFile.of(source).name)
+        truth = replace(truth, notes=(*notes, *content.notes))
         return _of_truth(truth, InputFile.of(source).name)
     return _of_truth(read_truth(source, columns=reading.columns), "the ground truth")
 

@@ -15,7 +15,7 @@ from karat.sources.files import DescribedFile, Reading, open_file
 from karat.sources.input_file import InputFile, Progress, is_file
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.objects import adapted, read_frame
-from karat.sources.tables import TableRun, truth_from_rows, truth_from_table
+from karat.sources.tables import ByQuery, TableRun, truth_from_rows, truth_from_table
 
 __all__ = ["Run", "Truth", "read_run", "read_truth", "run_from_lists", "truth_from_lists"]
 
@@ -58,8 +58,8 @@ def read_truth(
     if is_file(source):
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("grade", columns, format))
-        if isinstance(content, Mapping):
-            truth = truth_from_mapping(content, key, file.name)
+        if isinstance(content, ByQuery):
+            truth = replace(truth_from_mapping(content.documents, key, file.name), notes=content.notes)
         else:
             check_matched_by_id(key, "a table", file.name, gold=True)
             truth = truth_from_table(content, key)
@@ -98,8 +98,8 @@ def read_run(
     if is_file(source):
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("score", columns, format))
-        if isinstance(content, Mapping):
-            return replace(run_from_mapping(content, key, file.name), notes=notes)
+        if isinstance(content, ByQuery):
+            return replace(run_from_mapping(content.documents, key, file.name), notes=(*notes, *content.notes))
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
     if isinstance(source, Mapping):

@@ -13,9 +13,9 @@ from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
 from karat.json_decoding import decode_json
+from karat.sources.columns import ALIASES
 from karat.sources.input_file import InputFile, is_file
 from karat.sources.records import (
-    ALIASES,
     Record,
     field_names,
     field_value,

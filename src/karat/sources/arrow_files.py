@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 
 from karat.errors import KaratError, shown
 from karat.sources.arrow_blocks import ArrowFile, RowBlock, blocks_of, parts_of
-from karat.sources.columns import IfPresent, ReadColumns, columns_to_read, find_column
+from karat.sources.columns import ALIASES, IfPresent, ReadColumns, columns_to_read, find_column
 from karat.sources.input_file import InputFile, Progress
-from karat.sources.records import ALIASES
-from karat.sources.tables import Columns, Number
+from karat.sources.tables import ByQuery, Columns, Number
 
 
 def open_arrow(
@@ -24,14 +23,14 @@ def open_arrow(
     format: Literal["parquet", "feather"],  # noqa: A002
     number: Number,
     given: Mapping[str, str] | None,
-) -> ArrowTable | Mapping[str, Any]:
+) -> ArrowTable | ByQuery:
     """The table in these files; if it has a row per query, with a list of documents, a mapping of queries to them."""
     opened = [ArrowFile(file, format) for file in files]
     schemas = [file.schema() for file in opened]
     for file, schema in zip(opened, schemas, strict=True):
         _check_names_are_unique(schema.names, file.name)
     if lists := _list_columns(schemas[0], number, given, name):
-        return _mapping(opened, *lists)
+        return ByQuery(_mapping(opened, *lists))
     columns = [
         columns_to_read(schema.names, number, given, file.name) for file, schema in zip(opened, schemas, strict=True)
     ]

@@ -33,6 +33,32 @@ _SPELLINGS: dict[Role, tuple[tuple[str, ...], ...]] = {
     "score": (("score",), ("_score", "similarity", "sim", "relevance_score", "@search.score")),
     "rank": (("rank",), ("position",)),
 }  # fmt: skip
+# The fields of records with one record per query, and the names that other systems use for them.
+ALIASES = {
+    "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input", "_id"),
+    "truth": (
+        "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
+        "relevant_docs", "relevant_documents", "positive_passages", "judgments", "qrels",
+    ),
+    "retrieved": (
+        "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results", "retrieved_documents",
+        "retrieved_chunks", "hits", "ranking", "passages", "ctxs",
+    ),
+    "gold_answers": (
+        "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth", "references",
+        "reference", "reference_answer", "expected_answer", "expected_output", "expected", "target", "gold",
+    ),
+    "answer": (
+        "predicted_answer", "prediction", "prediction_text", "predicted_answers", "generated_answer", "response",
+        "output", "completion", "reply", "result",
+    ),
+}  # fmt: skip
+# In a record per query, `id` is the id of the query.
+_QUERY_OF_RECORD = (*_SPELLINGS["query"][0], "query", "id", "_id", *_SPELLINGS["query"][1], *ALIASES["query"])
+_DOCUMENTS_OF_RECORD = {
+    "grade": ("truth", *ALIASES["truth"], "documents", "docs", "passages"),
+    "score": ("retrieved", *ALIASES["retrieved"]),
+}
 _MAX_LISTED = 20  # names in a message
 
 
@@ -115,6 +141,36 @@ def columns_to_read(
         raise _missing_error(missing, names, wanted, where)
     query, doc, of_number = (found[role] for role in roles)
     return ReadColumns(query, doc, of_number, roles[-1] == "rank", tuple(guessed), tuple(absent.values()))
+
+
+def lists_to_read(
+    record: Mapping[str, object], number: Literal["grade", "score"], given: Mapping[str, str] | None
+) -> ReadColumns | None:
+    """The fields that contain the query and a list of its documents; None if a record has no such list.
+
+    The field of the documents can be given as `doc`.
+    """
+    chosen = _checked(given, number)
+    documents = _DOCUMENTS_OF_RECORD[number]
+    query = _field(record, chosen.get("query"), _QUERY_OF_RECORD, is_list=False)
+    doc = _field(record, chosen.get("doc"), documents, is_list=True)
+    if query is None or doc is None:
+        return None
+    guessed = [Guess("query", query, ())] if query not in ("query", chosen.get("query")) else []
+    guessed += [Guess("doc", doc, ())] if doc not in ("documents", documents[0], chosen.get("doc")) else []
+    return ReadColumns(query, doc, "", guessed=tuple(guessed))
+
+
+def _field(record: Mapping[str, object], given: str | None, usual: Sequence[str], *, is_list: bool) -> str | None:
+    """The given field of a record, or the first with a usual name, whose value is a list, or is not."""
+    by_plain = {_plain(name): name for name in reversed([*record])}
+    is_given = given is not None and (given in record or not isinstance(given, IfPresent))
+    names = [given or ""] if is_given else [by_plain.get(_plain(name), "") for name in usual]
+    return next((name for name in names if name in record and _is_list(record[name]) == is_list), None)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | Mapping)
 
 
 def _fitting(names: Iterable[str], role: Role, used: Container[str | None] = ()) -> list[str]:

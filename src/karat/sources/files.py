@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from karat.errors import KaratError
 from karat.sources.delimited import Delimited
 from karat.sources.formats import Format, check_format, contradiction, detect
 from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
-from karat.sources.tables import Number, PairTable
+from karat.sources.tables import ByQuery, Number, PairTable
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class DescribedFile:
     format: str | None = None
 
 
-Reader = Callable[[InputFile, Reading], PairTable | Mapping[str, Any]]
+Reader = Callable[[InputFile, Reading], PairTable | ByQuery]
 
 
-def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | Mapping[str, Any], tuple[str, ...]]:
+def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, tuple[str, ...]]:
     """The content of a file, a table or a mapping of queries to their documents; and what its name got wrong."""
     if reading.format in (None, "parquet", "feather") and (several := part_files(file.path)):
         of_parts, paths = several
         return _arrow(file.name, [InputFile(path) for path in paths], of_parts, reading), ()
     if reading.format is not None:
-        return _READERS.get(check_format(reading.format), _trec)(file, reading), ()
+        return _READERS[check_format(reading.format)](file, reading), ()
     found = detect(file)
-    return _READERS.get(found, _trec)(file, reading), contradiction(file, found)
+    return _READERS[found](file, reading), contradiction(file, found)
 
 
 def _trec(file: InputFile, reading: Reading) -> PairTable:
@@ -64,16 +64,30 @@ def _delimited(file: InputFile, of_file: Delimited, reading: Reading) -> PairTab
 
 def _arrow(
     name: str, files: list[InputFile], of_files: Literal["parquet", "feather"], reading: Reading
-) -> PairTable | Mapping[str, Any]:
+) -> PairTable | ByQuery:
     from karat.sources.arrow_files import open_arrow
 
     return open_arrow(name, files, of_files, reading.number, reading.columns)
+
+
+def _json(file: InputFile, reading: Reading) -> PairTable | ByQuery:
+    from karat.sources.json_files import read_json
+
+    return read_json(file, reading.number, reading.columns)
+
+
+def _json_lines(file: InputFile, reading: Reading) -> PairTable | ByQuery:
+    from karat.sources.json_files import read_json_lines
+
+    return read_json_lines(file, reading.number, reading.columns)
 
 
 _READERS: dict[Format, Reader] = {
     "trec": _trec,
     "csv": lambda file, reading: _delimited(file, "csv", reading),
     "tsv": lambda file, reading: _delimited(file, "tsv", reading),
+    "json": _json,
+    "jsonl": _json_lines,
     "parquet": lambda file, reading: _arrow(file.name, [file], "parquet", reading),
     "feather": lambda file, reading: _arrow(file.name, [file], "feather", reading),
 }

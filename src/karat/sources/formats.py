@@ -9,7 +9,7 @@ from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.file_kinds import check_is_text
 from karat.sources.delimited import looks_delimited
 from karat.sources.input_file import InputFile
-from karat.sources.json_start import json_or_jsonl
+from karat.sources.json_start import is_json, json_or_jsonl
 
 Format = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet", "feather"]
 
@@ -44,7 +44,7 @@ def detect(file: InputFile) -> Format:
         if start.startswith(magic):
             return of_magic
     check_is_text(start, file.name, _WANTED)
-    if start.lstrip()[:1] in (b"{", b"["):
+    if is_json(start):
         return json_or_jsonl(file)
     if delimited := looks_delimited(start):
         return delimited

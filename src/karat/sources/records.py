@@ -16,26 +16,6 @@ Record = Mapping[str, Any]
 
 FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
-# The names that other systems use for these fields.
-ALIASES = {
-    "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input", "_id"),
-    "truth": (
-        "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
-    ),
-    "retrieved": (
-        "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results", "retrieved_documents",
-        "retrieved_chunks",
-    ),
-    "gold_answers": (
-        "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth", "references",
-        "reference", "reference_answer", "expected_answer", "expected_output", "expected", "target", "gold",
-    ),
-    "answer": (
-        "predicted_answer", "prediction", "prediction_text", "predicted_answers", "generated_answer", "response",
-        "output", "completion", "reply", "result",
-    ),
-}  # fmt: skip
-
 
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     """The name of each field in the records: the field's own name, unless `fields` gives another."""
@@ -123,7 +103,8 @@ def objects_from_json_lines(
                 try:
                     objects.append(_object(line, f"{source.name}:{number}", first and not objects, hint))
                 except KaratError:
-                    yield numbers[: len(objects)], objects  # so that the first fault of a file is reported
+                    if objects:
+                        yield numbers[: len(objects)], objects  # so that the first fault of a file is reported
                     raise
         if objects:
             yield numbers, objects

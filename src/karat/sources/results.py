@@ -12,10 +12,10 @@ from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, nearest, plural, shown
 from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
 from karat.sources.attributes import field_names_of
+from karat.sources.columns import ALIASES
 from karat.sources.input_file import InputFile, is_file
 from karat.sources.objects import records_of
 from karat.sources.records import (
-    ALIASES,
     Record,
     field_names,
     field_value,
@@ -220,7 +220,7 @@ def _new_query(value: object, where: str, places: Mapping[str, str]) -> str:
     return query
 
 
-def _documents(value: object, where: str) -> Any:
+def documents_of_record(value: object, where: str) -> Any:
     """The documents of a query: a list, or a mapping of documents to numbers as it is."""
     if isinstance(value, str):
         return [value]
@@ -260,7 +260,8 @@ def _unwrapped(item: Record) -> Record:
 
 
 _READERS: dict[str, Callable[[Any, str], Any]] = {
-    "truth": _documents, "retrieved": _documents, "gold_answers": as_gold_answers, "answer": as_predicted_answer,
+    "truth": documents_of_record, "retrieved": documents_of_record, "gold_answers": as_gold_answers,
+    "answer": as_predicted_answer,
 }  # fmt: skip
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from karat.documents.key import Key
 from karat.errors import KaratError
@@ -69,6 +69,14 @@ class PairTable(Protocol):
 
     def empty_error(self) -> KaratError:
         """The error for a source without rows."""
+
+
+@dataclass(frozen=True)
+class ByQuery:
+    """The documents of each query, `{query: {doc: number}}` or `{query: [doc, ...]}`, and what was guessed."""
+
+    documents: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,78 @@
+"""Read ground truth and runs from JSON files and from JSON lines, whatever shape they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from karat.errors import KaratError, shown
+from karat.json_decoding import decode_json
+from karat.sources.columns import IfPresent, columns_to_read, find_column, lists_to_read
+from karat.sources.elasticsearch import from_elasticsearch
+from karat.sources.input_file import InputFile, Progress
+from karat.sources.json_lists import documents_by_query
+from karat.sources.json_pairs import HINT, ObjectSource, ObjectTable, empty_error
+from karat.sources.records import objects_from_json_lines
+from karat.sources.tables import ByQuery, Number, PairTable
+
+_OBJECTS_AT_ONCE = 1 << 16
+
+
+def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
+    """The content of a JSON file: a mapping by query, a list of objects, a single object, or Elasticsearch's."""
+    value = decode_json(file.read_all(), file.name, HINT[number])
+    if isinstance(value, dict):
+        if found := from_elasticsearch(value, number, file.name):
+            return found
+        if all(isinstance(each, dict | list) for each in value.values()):
+            return _mapping(value, columns, file.name)
+        if lists_to_read(value, number, columns) is None and find_column(list(value), "doc") is None:
+            query, each = next((query, each) for query, each in value.items() if not isinstance(each, dict | list))
+            what = f"{shown(each)} is not a list or an object of documents"
+            raise KaratError(what, where=f"{file.name}, {shown(query)}", hint=HINT[number])
+        value = [value]
+    if not isinstance(value, list):
+        raise KaratError(f"this file contains {shown(value)}", where=file.name, hint=HINT[number])
+    return _objects(_listed(value, file.name, number), number, columns)
+
+
+def read_json_lines(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
+    """The content of JSON lines: one object per query, or one per pair of query and document."""
+
+    def read(progress: Progress | None) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
+        return objects_from_json_lines(file, HINT[number], progress)
+
+    return _objects(ObjectSource(file.name, read, lambda at: f"{file.name}:{at}"), number, columns)
+
+
+def _listed(values: Sequence[Any], name: str, number: Number) -> ObjectSource:
+    """The objects in a list."""
+    for at, each in enumerate(values, 1):
+        if not isinstance(each, dict):
+            raise KaratError(f"{shown(each)} is not an object", where=f"{name}, object {at}", hint=HINT[number])
+
+    def read(progress: Progress | None) -> Iterator[tuple[range, Sequence[dict[str, Any]]]]:
+        for start in range(0, len(values), _OBJECTS_AT_ONCE):
+            objects = values[start : start + _OBJECTS_AT_ONCE]
+            yield range(start + 1, start + 1 + len(objects)), objects
+            if progress:
+                progress(start + len(objects), len(values))
+
+    return ObjectSource(name, read, lambda at: f"{name}, object {at}")
+
+
+def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: str) -> ByQuery:
+    if any(not isinstance(column, IfPresent) for column in (columns or {}).values()):
+        what = "a mapping of queries to documents has no names of columns"
+        raise KaratError(what, where=name, hint="Leave them out.")
+    return ByQuery(value)
+
+
+def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
+    """The documents in objects; the first object decides which shape they have."""
+    numbers, objects = next(iter(source.read(None)), ((), ()))
+    if not objects:
+        raise empty_error(source.name, number)
+    if lists := lists_to_read(objects[0], number, columns):
+        return documents_by_query(source, number, lists)
+    return ObjectTable(source, number, columns_to_read(list(objects[0]), number, columns, source.place(numbers[0])))

@@ -1,0 +1,93 @@
+"""Ground truth and runs as JSON objects with one object per query, which has a list of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from karat.documents.fields import document_field
+from karat.documents.ids import identifier
+from karat.errors import KaratError, shown
+from karat.sources.columns import ReadColumns, find_column
+from karat.sources.json_pairs import HINT, ObjectSource
+from karat.sources.results import documents_of_record
+from karat.sources.tables import ByQuery, Number
+
+
+def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns) -> ByQuery:
+    """The documents of each query. A query that appears twice is an error."""
+    by_query: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    for block, objects in source.read(None):
+        for at, each in zip(block, objects, strict=True):
+            query = _query(each, fields, source, at)
+            documents = _documents(each, fields, number, source, at)
+            if query in by_query:
+                what = f"query {shown(query)} was already in {source.place(numbers[query])}"
+                raise KaratError(what, where=source.place(at), hint="List all documents of a query in one object.")
+            numbers[query] = at
+            by_query[query] = documents
+    return ByQuery(by_query, fields.note(source.name))
+
+
+def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: int) -> str:
+    value = each.get(fields.query)
+    if type(value) is str:
+        return value
+    where = source.place(at)
+    if value is None:
+        raise KaratError(f"the field {shown(fields.query)} is missing", where=where, hint="Every object needs a query.")
+    return identifier(value, where)
+
+
+def _documents(each: dict[str, Any], fields: ReadColumns, number: Number, source: ObjectSource, at: int) -> Any:
+    value = each.get(fields.doc)
+    if isinstance(value, dict) and isinstance(hits := value.get("hits"), list):
+        value = hits  # the response of Elasticsearch to a search
+    where = source.place(at)
+    if not isinstance(value, list | dict):
+        single = find_column(list(each), "doc") if value is None else None
+        what = (
+            "this object has a single document, but the first object has the documents of a query"
+            if single
+            else f"{shown(fields.doc)} is {shown(value)}, not a list of documents"
+        )
+        raise KaratError(what, where=where, hint="All objects of a file need the same fields; [] if there are none.")
+    documents = documents_of_record(value, where)
+    if isinstance(documents, list) and any(type(document) is dict for document in documents):
+        documents = [_with_id(document, where) if type(document) is dict else document for document in documents]
+        if number == "grade":
+            return _graded(documents, where)
+    return documents
+
+
+def _with_id(document: dict[str, Any], where: str) -> dict[str, Any]:
+    """A document whose id has a usual name; a hit of Elasticsearch with the fields of its source."""
+    if isinstance(source := document.get("_source"), dict) and "_id" in document:
+        return {**source, "id": document["_id"], "score": document.get("_score")}
+    if document_field(document, "id") is None and document_field(document, "content") is None:
+        name = find_column(list(document), "doc")
+        if name is None:
+            listed = ", ".join(map(shown, list(document)[:20])) or "none"
+            what = f"a document has neither an id nor a content; its fields are {listed}"
+            raise KaratError(what, where=where, hint=HINT["score"])
+        return {**document, "id": document[name]}
+    return document
+
+
+def _graded(documents: Sequence[Any], where: str) -> Any:
+    """Gold documents with a grade as `{id: grade}`; others as they are, with their scores."""
+    names = [find_column(list(each), "grade") if type(each) is dict else None for each in documents]
+    graded = [name is not None and name != "score" for name in names]
+    if not any(graded):
+        return documents
+    if not all(graded):
+        what = f"{graded.count(False)} of {len(graded)} gold documents have no grade"
+        raise KaratError(what, where=where, hint="Give a grade to all gold documents of a query, or to none.")
+    grades: dict[str, Any] = {}
+    for each, name in zip(documents, names, strict=True):
+        doc = identifier(document_field(each, "id"), where)
+        if doc in grades:
+            raise KaratError(f"document {doc} is judged twice", where=where, hint="Keep one judgment per document.")
+        grades[doc] = each[name]
+    return grades
