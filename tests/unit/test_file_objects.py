@@ -119,6 +119,13 @@ def test_messages_name_the_file(opened: Callable[..., Any]) -> None:
                 karat.evaluate({"q1": ["a"]}, unnamed)
 
 
+def test_the_name_of_an_open_file_is_not_taken_for_a_path(tmp_path: Path) -> None:
+    for name in (str(tmp_path), "-", "s3://bucket/run", f"{tmp_path}/*"):
+        file = io.BytesIO(RUN.encode())
+        file.name = name  # as some libraries do
+        assert karat.evaluate({"q1": ["a"]}, file, "RR")["RR"] == 1
+
+
 def test_standard_input_can_be_passed_as_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode()), "utf-8"))
     assert karat.evaluate({"q1": ["a"]}, sys.stdin, "RR")["RR"] == 1

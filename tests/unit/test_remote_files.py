@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
@@ -186,7 +188,7 @@ def test_credentials_are_never_shown() -> None:
         ("s3://", "the path is empty"),
         ("s3://bucket/run?regoin=x", "regoin is not an option of s3://. Did you mean region"),
         ("hdfs://127.0.0.1:9/run", "hdfs://127.0.0.1:9/run: cannot be read: "),
-        ("abfs://", "the path is empty"),
+        ("abfs://container@account/run", "abfs:// is not read"),
         ("s3://bucket/run?scheme=ftp", "cannot be read"),
     ],
 )
@@ -194,6 +196,22 @@ def test_uris_that_cannot_be_read_are_an_error(uri: str, message: str) -> None:
     error = str(error_in(uri))
     assert re.search(message, error)
     assert "\n" not in error
+
+
+def test_the_format_is_known_by_the_name_without_options(put: Put) -> None:
+    put("run.csv", b"query,doc,score\nq1,a,2\n")
+    assert karat.evaluate({"q1": ["a"]}, "s3://bucket/run.csv?region=us-east-1", "RR")["RR"] == 1
+
+
+def test_part_files_in_a_remote_folder_are_one_table(put: Put) -> None:
+    for at in (1, 2):
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table({"query": [f"q{at}"], "doc": ["a"], "score": [1.0]}), sink)
+        put(f"dense/part-{at}.parquet", bytes(sink.getvalue()))
+    put("dense/_SUCCESS", b"")
+    for uri in ("s3://bucket/dense/", "s3://bucket/dense/*.parquet?region=us-east-1"):
+        assert expand(uri) == [uri]
+        assert karat.evaluate({"q1": ["a"], "q2": ["a"]}, uri, "RR")["RR"] == 1
 
 
 def test_a_uri_of_a_local_file_is_its_path(tmp_path: Path) -> None:

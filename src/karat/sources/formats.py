@@ -48,7 +48,7 @@ def detect(file: InputFile) -> Format:
         return json_or_jsonl(file)
     if delimited := looks_delimited(start):
         return delimited
-    return "trec" if _fits_trec(start) else format_of_name(file.path) or "trec"
+    return "trec" if _fits_trec(start) else format_of_name(file.name) or "trec"
 
 
 def format_of_name(path: str) -> Format | None:
@@ -74,7 +74,7 @@ def suffix_of(path: str) -> str:
 
 def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
     """A note if the name of a file promises another format; nothing otherwise."""
-    by_name = format_of_name(file.path)
+    by_name = format_of_name(file.name)
     if by_name in (None, detected) or any({by_name, detected} <= alike for alike in _ALIKE):
         return ()
     return (f"{file.name} is read as {NAMES[detected]}: its content is not {NAMES[by_name]}",)

@@ -60,6 +60,7 @@ class InputFile:
     """A file, standard input (`-`), or an open file, that can be read more than once."""
 
     path: str
+    """empty for an open file"""
     _content: bytes | None = field(default=None, repr=False)
     _object: Any = field(default=None, repr=False)
     _failure: KaratError | None = field(default=None, repr=False)
@@ -71,15 +72,17 @@ class InputFile:
             return source
         if isinstance(source, str | os.PathLike):
             return cls(os.fsdecode(source))
-        name = getattr(source, "name", None)
-        return cls(name if isinstance(name, str) and name else "the file object", _object=source)
+        return cls("", _object=source)
 
     @property
     def name(self) -> str:
         """The name of the file in messages."""
-        if self._object is None and is_remote(self.path):
+        if self._object is not None:
+            name = getattr(self._object, "name", None)
+            return name if isinstance(name, str) and name else "the file object"
+        if is_remote(self.path):
             return RemotePath.of(self.path).name
-        return "standard input" if self.path == "-" and self._object is None else self.path
+        return "standard input" if self.path == "-" else self.path
 
     def blocks(
         self,
@@ -216,8 +219,9 @@ class InputFile:
                         check_is_text(stream.peek(PEEK)[:PEEK], self.name)
                     yield stream, file, total
         except OSError as error:
-            remote = self._object is None and is_remote(self.path)
-            raise RemotePath.of(self.path).error(error) if remote else _cannot_read(self.path, error) from None
+            if is_remote(self.path):
+                raise RemotePath.of(self.path).error(error) from None
+            raise _cannot_read(self.path, error) from None
 
     def _file(self) -> BufferedReader:
         if self._content is None and self._object is not None:

@@ -32,7 +32,7 @@ def json_or_jsonl(file: InputFile) -> Literal["json", "jsonl"]:
         found = _FIRST_KEY.match(first)
         return "json" if not found or found[1] in b"{[" else "jsonl"
     if not rest.strip():
-        suffixes = {suffix.lower() for suffix in PurePath(file.path).suffixes}
+        suffixes = {suffix.lower() for suffix in PurePath(file.name).suffixes}
         return "jsonl" if suffixes & _LINES else "json"
     return "jsonl" if _is_complete(first) or (_is_line(first) and _is_line(rest.lstrip())) else "json"
 

@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, unquote
 
 from karat.errors import KaratError, did_you_mean, enumeration, require
 
-_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
+# Not abfs://, because Arrow ends the process if there are no credentials for it.
+_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs")
 # A question mark may also be part of a name, or of a pattern.
 _URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
 _S3_OPTIONS = ("region", "scheme", "endpoint_override")
