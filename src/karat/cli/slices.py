@@ -11,6 +11,7 @@ from karat.cli.files import split_column
 from karat.cli.output import Output, print_report
 from karat.errors import KaratError, require, shown
 from karat.scores import Scores
+from karat.sources.data_sets import named_data_set, query_texts
 from karat.sources.input_file import InputFile
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def _read_column(text: str, option: str) -> dict[str, Any]:
     """A value for each query from `FILE:COLUMN` (JSON lines, JSON, CSV or TSV), as numbers if all of them are."""
     from karat.sources.answer_rows import HINT, read_answer_rows
 
+    if option == "--texts" and named_data_set(text):
+        return dict(query_texts(text))
     file, name = split_column(text)
     if not (file and name):
         built_in = f"{', '.join(_BUILT_IN)}, or " if option == "--by" else ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from karat.errors import KaratError, enumeration, plural, shown
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import Role, find_column
+from karat.sources.data_sets import named_data_set, rows_of_data_set
 from karat.sources.input_file import is_file
 from karat.sources.tables import Number
 
@@ -28,6 +29,8 @@ def adapted(source: Any, number: Number, name: str) -> Any:
 
     Everything else is returned as it is.
     """
+    if data_set := named_data_set(source):
+        return rows_of_data_set(data_set, number)
     if _is_hugging_face(source):
         return hugging_face_table(source, name)
     if isinstance(source, str | Mapping | Sequence):
