@@ -18,12 +18,12 @@ from karat import KaratError, convert, evaluate
 from karat.conversion.kinds import kind_of_columns
 from karat.options import Ties
 
-FORMATS = ("trec", "parquet", "feather")
+FORMATS = ("trec", "csv", "tsv", "parquet", "feather")
 RUN = {"q1": {"d1": 1.5, "d2": 2.0, "d3": 1.5}, "q2": {"d9": -0.25}}
 MEASURES = ["nDCG", "AP", "RR", "P@2"]
 
-without_blanks = st.text("ab019.-=,;:'\"\\éß日#\u200b", min_size=1, max_size=3).filter(lambda text: text[0] != "#")
-any_ids = st.text("ab 01,;:'\"\\é\n\r\t日#=", min_size=1, max_size=3)
+without_blanks = st.text("ab019.-=,;:\"\\éß日#\u200b", min_size=1, max_size=3).filter(lambda text: text[0] != "#")
+any_ids = st.text("ab 01,;:\"\\é\n\r\t日#=", min_size=1, max_size=3)
 scores = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 2.5]), st.floats(allow_nan=False, allow_infinity=False))
 
 
@@ -37,7 +37,7 @@ def values(truth: Any, run: Any, ties: Ties) -> dict[str, list[float]]:
     return {measure: scores_of_run.values[measure].tolist() for measure in scores_of_run.measures}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data(), first=st.sampled_from(FORMATS), second=st.sampled_from(FORMATS))
 def test_a_converted_run_and_ground_truth_have_the_same_scores(data: st.DataObject, first: str, second: str) -> None:
     ids = without_blanks if "trec" in (first, second) else any_ids

@@ -22,6 +22,8 @@ _NOT_IN_TREC = b" \t\n\v\f\r\0"
 _BYTE_ORDER_MARK = "\ufeff"
 # Some readers remove blanks that are not in quotes.
 _BLANK_AT_AN_END = r"^[\s\v\pZ\x1c-\x1f\x{85}]|[\s\v\pZ\x1c-\x1f\x{85}]$"
+# An apostrophe before what a spreadsheet would run as a formula; see output/delimited.py.
+_GUARDED = r"^'[\s']*[=+\-@＝＋－＠\t\r\n]"
 _OTHER_FORMATS = "Write CSV, JSON or Parquet instead."
 
 
@@ -42,6 +44,7 @@ def trec_qrels(rows: ScoredRows) -> bytes:
 def delimited_lines(rows: ScoredRows, delimiter: str, *, by_rank: bool) -> bytes:
     """Lines of CSV or TSV: query, document, and score, grade or rank. Ids are quoted if needed."""
     check_ids(rows, b"\0", "CSV and TSV")
+    _check_apostrophes(rows)
     query = _quoted(text_column(rows.queries), delimiter)
     query = query.take(_query_numbers(rows))
     numbers = _texts_of(-rows.scores.astype(np.int64)) if by_rank else number_texts(rows.scores)
@@ -87,6 +90,16 @@ def _check_trec_ids(rows: ScoredRows) -> None:
         if query.startswith(("#", _BYTE_ORDER_MARK)):
             what = f"the query id {shown(query)} begins with {shown(query[0])}, which a TREC file cannot contain there"
             raise KaratError(what, hint=_OTHER_FORMATS)
+
+
+def _check_apostrophes(rows: ScoredRows) -> None:
+    """Reject ids that would be read without their first character, as if `--safe-csv` had written it."""
+    for column in (text_column(rows.queries), rows.docs):
+        found = pc.match_substring_regex(column, _GUARDED) if _contains_any(column, b"'") else None
+        if found is not None and pc.any(found).as_py():
+            text = column.filter(found)[0].as_py()
+            what = f"the id {shown(text)} begins with an apostrophe before a sign, which CSV and TSV would lose"
+            raise KaratError(what, hint="Write JSON or Parquet instead.")
 
 
 def _reject_id(column: Column, unwanted: bytes, role: str, kind: str) -> None:
