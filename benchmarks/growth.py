@@ -55,6 +55,7 @@ PAIRS = (45, 496, 4_950)
 """All pairs of 10, 32 and 100 systems."""
 ROWS = (
     Row("grouped", "TREC run", RUN, "lines"),
+    Row("convert", "TREC run to Parquet, `karat.convert`", RUN, "lines", memory=1000),
     Row("scattered", "TREC run, lines in random order", RUN, "lines", times=(3, "grouped")),
     Row("judgments", "ground truth, 1,000 documents per query", (100_000, 1_000_000, 10_000_000), "lines", 8, 1_200),
     Row("arrow", "Arrow table", RUN, "rows", 0.8),

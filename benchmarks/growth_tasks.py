@@ -76,6 +76,14 @@ def scattered(lines: int) -> Work:
     return evaluated(truth, shuffled)
 
 
+def converted(lines: int) -> Work:
+    """TREC text to Parquet."""
+    module, (_, run) = karat(), files(lines // DEPTH)
+    target = Path(tempfile.mkdtemp()) / "run.parquet"
+    module.convert({"q": {"d": 1.0}}, target, kind="run")  # imports
+    return lambda: module.convert(run, target)
+
+
 def evaluated(truth: Path, run: Path) -> Work:
     module = karat()
     return lambda: module.evaluate(str(truth), str(run), MEASURES)
@@ -269,6 +277,7 @@ def names(commas: int) -> Work:
 
 TASKS: dict[str, Callable[[int], Work]] = {
     "grouped": grouped,
+    "convert": converted,
     "scattered": scattered,
     "judgments": judgments,
     "arrow": arrow_table,

@@ -76,23 +76,28 @@ _SCORES_COMMANDS = (
     "gate scores.json --baseline FILE --max-drop AP=0.1", "evaluate truth.qrels FILE",
     "gate truth.qrels FILE --min AP=0.9",
 )  # fmt: skip
-_ANSWERS_COMMANDS = ("answers FILE predicted.json", "answers gold.json FILE", "answers FILE")
+_ANSWERS_COMMANDS = (
+    "answers FILE predicted.json", "answers gold.json FILE", "answers FILE", "convert FILE out.csv --as answers",
+    "convert FILE out.parquet",
+)  # fmt: skip
 _GROUP_COMMANDS = (
     "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --texts FILE:text",
-    "compare truth.qrels run.trec other.trec --by FILE:n",
+    "compare truth.qrels run.trec other.trec --by FILE:n", "convert FILE out.tsv --as texts",
 )  # fmt: skip
 INPUTS = (
     Input("truth.qrels", (
         "evaluate FILE run.trec", "evaluate FILE run.trec other.trec --per-query", "compare FILE run.trec other.trec",
         "diff FILE run.trec other.trec", "gate FILE run.trec --min AP=0.1", "evaluate FILE run.trec --bounds",
         "evaluate FILE run.trec --explain q1", "evaluate FILE run.trec --by relevant",
+        "convert FILE out.parquet", "convert FILE - --as truth --output-format json",
     )),
     Input("run.trec", (
         "evaluate truth.qrels FILE", "evaluate truth.qrels FILE other.trec --ci", "compare truth.qrels FILE other.trec",
         "diff truth.qrels other.trec FILE", "gate truth.qrels FILE --min AP=0.9",
         "gate truth.qrels other.trec --baseline FILE --max-drop AP=0.01", "evaluate truth.qrels FILE --explain q1",
         "evaluate truth.qrels FILE --ties best --duplicates first --missing skip -m P@5 -m nDCG",
-        "evaluate FILE run.trec",
+        "evaluate FILE run.trec", "convert FILE out.feather", "convert FILE out.jsonl.zst --as run",
+        "convert FILE - --as run --output-format trec",
     )),
     *(Input(f"truth.{kind}", ("evaluate FILE run.trec", "evaluate FILE run.csv", "compare FILE run.trec other.trec"))
       for kind in ("csv", "tsv")),
@@ -104,7 +109,7 @@ INPUTS = (
         "evaluate FILE --match content", "evaluate FILE --match chunk", "evaluate FILE other.jsonl --match fuzzy",
         "compare FILE other.jsonl --match content", "gate FILE --min R@5=0.9 --match content", "evaluate FILE",
         "diff FILE other.jsonl --match chunk", "evaluate FILE --match meta.a.b",
-        "evaluate FILE --explain q1 --match chunk",
+        "evaluate FILE --explain q1 --match chunk", "convert FILE out.parquet", "convert FILE - --output-format json",
     )),
     Input("spans.jsonl", ("evaluate FILE -m SpanRecall -m SpanIoU@2", "gate FILE --min SpanRecall=0.5")),
     Input("gold.json", _ANSWERS_COMMANDS), Input("squad.json", _ANSWERS_COMMANDS), Input("gold.csv", _ANSWERS_COMMANDS),
