@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from karat import KaratError, convert, evaluate
 from karat.conversion.kinds import kind_of_columns
 from karat.options import Ties
+from karat.sources.formats import Format
 
-FORMATS = ("trec", "csv", "tsv", "parquet", "feather")
+FORMATS = get_args(Format)
 RUN = {"q1": {"d1": 1.5, "d2": 2.0, "d3": 1.5}, "q2": {"d9": -0.25}}
 MEASURES = ["nDCG", "AP", "RR", "P@2"]
 
-without_blanks = st.text("ab019.-=,;:\"\\éß日#\u200b", min_size=1, max_size=3).filter(lambda text: text[0] != "#")
-any_ids = st.text("ab 01,;:\"\\é\n\r\t日#=", min_size=1, max_size=3)
+without_blanks = st.text('ab019.-=,;:"\\éß日#\u200b', min_size=1, max_size=3).filter(lambda text: text[0] != "#")
+any_ids = st.text('ab 01,;:"\\é\n\r\t日#=', min_size=1, max_size=3)
 scores = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 2.5]), st.floats(allow_nan=False, allow_infinity=False))
 
 
