@@ -326,7 +326,7 @@ def test_an_invalid_choice_is_rejected_without_a_traceback(karat: Karat, words: 
             ("truth.qrels", "bm25.trec", "overlap.trec", "-o", "bm25.trec", "--format", "csv"),
             "the output file is also an input",
         ),
-        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: scores cannot be read"),
+        (("truth.qrels", "bm25.trec", "broken.parquet"), "broken.parquet: the Parquet data is damaged or cut short"),
         (("truth.qrels", "bm25.trec", "means.csv"), "means.csv: this is a table of means"),
         (("truth.qrels", "bm25.trec", "saved.csv", "-m", "AP"), "saved.csv: these scores have no 'AP'"),
         (("truth.qrels", "bm25.trec", "saved.csv"), "no measure in common"),
@@ -397,7 +397,8 @@ def test_a_truth_can_be_named_json_and_a_baseline_can_be_given_next_to_standard_
 ) -> None:
     (folder / "truth.json").write_bytes((folder / "truth.qrels").read_bytes())
     words = ("bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t", "--baseline", "bm25.trec")
-    assert good(karat("truth.json", *words)) == good(karat("truth.qrels", *words))
+    note = "note: truth.json is read as TREC: its content is not JSON.\n"
+    assert good(karat("truth.json", *words)).replace(note, "") == good(karat("truth.qrels", *words))
 
 
 def test_compressed_scores_and_unused_options_are_rejected(karat: Karat, folder: Path) -> None:

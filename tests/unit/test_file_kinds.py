@@ -46,8 +46,6 @@ def database() -> bytes:
 
 
 BINARY: dict[str, bytes] = {
-    "a Parquet file": written(FRAME.to_parquet),
-    "an Arrow file": written(FRAME.to_feather),
     "a ZIP archive": zipped("truth.qrels"),
     "an Excel workbook": zipped("xl/workbook.xml"),
     "compressed with compress": b"\x1f\x9d" + bytes(20),

@@ -60,6 +60,7 @@ from karat.options import Correction, Family, Queries, Test
 @opt.sort
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
+@opt.input_options
 @opt.evaluation_options
 def command(
     truth: str,
@@ -83,11 +84,15 @@ def command(
     file: str | None,
     safe_csv: bool,
     fields: tuple[str, ...],
+    formats: tuple[str, ...],
+    columns: tuple[str, ...],
+    split: str | None,
     **options: Any,
 ) -> None:
     """Compare systems query by query: differences, confidence intervals and significance tests."""
     from functools import partial
 
+    from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, check_sort, print_report
     from karat.cli.slices import print_comparison, read_grouping
     from karat.cli.systems import Evaluation, SystemFiles
@@ -101,7 +106,10 @@ def command(
         test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
     )
     grouping = read_grouping(by, texts)
-    evaluation = Evaluation(measures, options, fields, accepts_saved=True, lower_is_better=lower_is_better, force=force)
+    inputs = parse_inputs(formats, columns, split)
+    evaluation = Evaluation(
+        measures, options, fields, inputs, accepts_saved=True, lower_is_better=lower_is_better, force=force
+    )
     files = SystemFiles(paths, evaluation)
     if baseline is not None:
         baseline = files.name(baseline)

@@ -1,93 +1,113 @@
-"""What the files of a command line contain, judging by their names and how they begin."""
+"""What the files of a command line contain: pairs of queries and documents, results of RAG systems, or saved scores.
+
+The content decides, not the name:
+
+- scores: JSON or Parquet as karat saves it; or a table, or records, with a column of queries and one of numbers, but
+  none of documents;
+- results: records with the ground truth and the retrieved documents of a query, or its gold answers and its answer;
+- documents: TREC; a table, or records, with a column of documents; a JSON object of queries; records with the
+  documents of a query.
+
+Documents are ground truth if they are in the first file, and runs otherwise. A JSON object of queries with numbers may
+be either documents or scores: it is scores if all its queries have the same names, and no other file is a run.
+"""
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import PurePath
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from karat.cli.files import split_system
-from karat.errors import require
-from karat.sources.columns import ALIASES
+from karat.scores.exports import METADATA
+from karat.scores.loading import SUFFIXES
+from karat.scores.score_table import query_column
+from karat.sources.columns import ALIASES, is_spelling
+from karat.sources.formats import suffix_of
 from karat.sources.input_file import InputFile
+from karat.sources.samples import Sample, sample
 
-_DOCUMENT_COLUMNS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id"}
-_DOCUMENT_KEY = re.compile(rf'"(?:{"|".join(_DOCUMENT_COLUMNS)})"\s*:'.encode())
-_RESULTS_FIELDS = {name for field, names in ALIASES.items() if field != "query" for name in (field, *names)}
+Content = Literal["documents", "results", "scores", "documents or scores", "records", "nothing"]
+"""`records` have fields of unknown names."""
+
+_SAVED = ({"name", "means"}, {"means", "queries"}, {"runs"})  # keys of the JSON that karat writes
+_MEANS = {"run", "system", "measure"}
+_RETRIEVED_ONLY = {"retrieved", *ALIASES["retrieved"]} - {"documents", "docs"}
 
 
 def is_saved_scores(path: str) -> bool:
-    """Whether a file, or `FILE:NAME`, seems to contain saved scores, judging by its name and its first line."""
-    path = split_system(path)[0]
-    suffix = PurePath(path).suffix.lower()
-    if suffix in (".csv", ".parquet") and lists_documents(path):
+    """Whether a file, or `FILE:NAME`, contains saved scores, or may do so."""
+    file = split_system(path)[0]
+    return suffix_of(file) in SUFFIXES and content_of(InputFile(file)) in ("scores", "documents or scores", "nothing")
+
+
+def content_of(file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None) -> Content:
+    """What a file contains; `given` is its format and `fields` the names of fields of results, if known."""
+    found = sample(file, given)
+    if found.format == "trec":
+        return "documents" if file.first_byte() else "nothing"
+    if found.format == "json" and isinstance(found.value, dict):
+        return _of_object(found.value, fields or {})
+    if not found.names:
+        return "nothing"
+    content = _of_records(found, fields or {})
+    # Scores are read by the suffix of the file.
+    return "documents" if content == "scores" and suffix_of(file.path) not in SUFFIXES else content
+
+
+def _of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
+    if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
+        return "scores"
+    if value and all(isinstance(each, dict | list) for each in value.values()):
+        rows = [each for each in value.values() if isinstance(each, dict) and each]
+        # The last row may be cut off.
+        numbers = all(isinstance(number, int | float) for row in rows for number in row.values())
+        same = len(rows) == len(value) and numbers and all(row.keys() == rows[0].keys() for row in rows[:-1])
+        return "documents or scores" if same and rows[-1].keys() <= rows[0].keys() else "documents"
+    return _of_records(Sample("json", tuple(value), (value,)), fields) if value else "nothing"
+
+
+def _of_records(found: Sample, fields: Mapping[str, str]) -> Content:
+    names = set(found.names)
+    if METADATA in found.metadata:
+        return "scores"
+    has = {field: _names_of(field, fields) & _with_parts(names, fields) for field in ALIASES}
+    if (has["truth"] and has["retrieved"] - has["truth"]) or (has["gold_answers"] and has["answer"]):
+        return "results"
+    if any(is_spelling(name, "doc") for name in names - {query_column(found.names)}) or found.format in ("csv", "tsv"):
+        return "documents" if not _are_scores(found) else "scores"
+    if fields or names & _RETRIEVED_ONLY or has["answer"]:
+        return "results"
+    if has["truth"] or has["retrieved"]:
+        return "documents"
+    return "scores" if _are_scores(found) else "records"
+
+
+def _names_of(field: str, fields: Mapping[str, str]) -> set[str]:
+    return {fields[field]} if field in fields else {field, *ALIASES[field]}
+
+
+def _with_parts(names: set[str], fields: Mapping[str, str]) -> set[str]:
+    """The names of fields, and the dotted names in `fields` whose first part is one."""
+    return names | {name for name in fields.values() if name.partition(".")[0] in names}
+
+
+def _are_scores(found: Sample) -> bool:
+    """Whether records have a column of queries and one of numbers, but none of documents or lists."""
+    query = query_column(found.names)
+    others = [name for name in found.names if name != query]
+    # A table of means has no queries; loading it as scores gives the better error.
+    if (query is None and not _MEANS & {*others}) or any(is_spelling(name, "doc") for name in others):
         return False
-    if suffix == ".csv" or contains_scores(path) or is_table_of_scores(path):
-        return True
-    start = InputFile(path).start() if suffix == ".json" else b"-"
-    # An empty file or a JSON array cannot be results either; loading it as scores gives the better error.
-    return start.lstrip()[:1] in (b"", b"[") and not _DOCUMENT_KEY.search(start)
-
-
-def lists_documents(path: str) -> bool:
-    """Whether a file is a table with a column of documents, or JSON that karat did not write, and not saved scores."""
-    suffix = PurePath(path).suffix.lower()
-    if suffix == ".json":
-        return not any(key in InputFile(path).start() for key in (b'"means"', b'"queries"', b'"runs"'))
-    if suffix != ".parquet":
-        return bool(_DOCUMENT_COLUMNS.intersection(_header(path)))
-    from pyarrow.parquet import read_schema
-
-    try:
-        return bool(_DOCUMENT_COLUMNS.intersection(read_schema(path).names))
-    except (OSError, ValueError):
-        return False  # loading it as scores gives the better error
-
-
-def _header(path: str) -> list[str]:
-    separator = "," if PurePath(path).suffix.lower() == ".csv" else "\t"
-    return [name.strip(' "') for name in _first_line(path).decode(errors="replace").split(separator)]
-
-
-def is_table_of_scores(path: str) -> bool:
-    """Whether the first line of a file is one of scores: a header, or a JSON object with numbers but no documents."""
-    from karat.scores.score_table import query_column
-
-    suffix = PurePath(path).suffix.lower()
-    if suffix in (".csv", ".tsv"):
-        return query_column(_header(path)) is not None and not lists_documents(path)
-    try:
-        record = json.loads(_first_line(path)) if suffix in (".json", ".jsonl", ".ndjson") else None
-    except (ValueError, RecursionError):
+    values = [record.get(name) for record in found.records for name in others]
+    if any(isinstance(value, list | dict) for value in values):
         return False
-    if not isinstance(record, dict) or not record:
-        return False
-    if all(isinstance(value, dict) for value in record.values()):
-        return True  # an object per query
-    others = {name: value for name, value in record.items() if name != query_column(record)}
-    numbers = {name for name, value in others.items() if isinstance(value, int | float)}
-    nested = any(isinstance(value, list | dict) for value in others.values())
-    is_results = nested or (_RESULTS_FIELDS | _DOCUMENT_COLUMNS).intersection(others.keys() - numbers)
-    return len(others) < len(record) and bool(numbers) and not is_results
+    # Texts in CSV may be numbers, and a table without rows may be anything.
+    return found.format in ("csv", "tsv") or any(isinstance(value, int | float) for value in values)
 
 
-def contains_scores(path: str) -> bool:
-    """Whether a file is JSON or Parquet as karat writes it.
-
-    karat's JSON has a brace alone in its first line, whereas a line of results is a whole object. JSON that was
-    reformatted is recognized by keys that results do not have.
-    """
-    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes[-2:]]
-    compressed = suffixes[-1:] == [".gz"]
-    suffix = (suffixes[:1] if compressed else suffixes[-1:]) or [""]
-    if suffix == [".json"]:
-        first = _first_line(path)
-        found = first == b"{" or (b'"means"' in first and b'"findings"' in first)
-    else:
-        found = suffix == [".parquet"] or (compressed and suffix == [".csv"])
-    require(not (found and compressed), "saved scores cannot be compressed", "Decompress the file first.", where=path)
-    return found
-
-
-def _first_line(path: str) -> bytes:
-    return next((line for _, line in InputFile(path).lines() if line), b"")
+def first_is_truth(contents: Sequence[Content], accepts_saved: bool) -> bool:
+    """Whether the first file of a command line is ground truth, and the others runs, or their saved scores."""
+    first, *others = contents
+    if first in ("documents or scores", "nothing"):
+        return not accepts_saved or "documents" in others
+    return first == "documents"

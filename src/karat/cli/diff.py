@@ -33,6 +33,7 @@ from karat.options import Queries
 @opt.lower_is_better
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
+@opt.input_options
 @opt.evaluation_options
 def command(
     truth: str,
@@ -49,6 +50,9 @@ def command(
     file: str | None,
     safe_csv: bool,
     fields: tuple[str, ...],
+    formats: tuple[str, ...],
+    columns: tuple[str, ...],
+    split: str | None,
     **options: Any,
 ) -> None:
     """Show the queries that changed most from one run to another, largest losses first, and which documents moved."""
@@ -56,6 +60,7 @@ def command(
     from dataclasses import replace
 
     from karat.analysis.diff import Move, diff
+    from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, print_report
     from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison.alignment import align_systems
@@ -69,7 +74,13 @@ def command(
     output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     evaluation = Evaluation(
-        measures or ("nDCG@10",), options, fields, accepts_saved=True, lower_is_better=lower_is_better, force=force
+        measures or ("nDCG@10",),
+        options,
+        fields,
+        parse_inputs(formats, columns, split),
+        accepts_saved=True,
+        lower_is_better=lower_is_better,
+        force=force,
     )
     files = SystemFiles(paths, evaluation)
     if not measures and (common := files.saved_measures()) and "nDCG@10" not in common:
@@ -98,6 +109,6 @@ def command(
     change = {**about, **found[query].to_dict(), "notes": found.all_notes}
     # What moved cannot be shown for saved scores.
     rows = change["moves"] if found.limitation is None else [found[query].values()]
-    columns = [field.name for field in fields_of(Move)] if found.limitation is None else []
+    header = [field.name for field in fields_of(Move)] if found.limitation is None else []
     tables = found.query_tables(query, output.decimals)
-    print_report(output, tables, document=lambda: change, rows=lambda: rows, columns=columns)
+    print_report(output, tables, document=lambda: change, rows=lambda: rows, columns=header)

@@ -34,6 +34,7 @@ from karat.options import Names
 @opt.texts
 @opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
 @opt.fields
+@opt.input_options
 @opt.evaluation_options
 def command(
     truth: str,
@@ -52,10 +53,14 @@ def command(
     file: str | None,
     safe_csv: bool,
     fields: tuple[str, ...],
+    formats: tuple[str, ...],
+    columns: tuple[str, ...],
+    split: str | None,
     **options: Any,
 ) -> None:
     """Evaluate runs against ground truth. Several runs are shown in one table."""
     from karat.cli.bounds import print_bounds
+    from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, check_sort, print_scores
     from karat.cli.slices import print_slices, read_grouping
     from karat.cli.systems import Evaluation, load_systems
@@ -75,8 +80,9 @@ def command(
     level, is_scores = 0.95 if ci else None, not (bounds or by)
     output = Output(format, file, per_query, level, explain, digits, is_scores, names=names, safe_csv=safe_csv)
     check_output(output)
+    inputs = parse_inputs(formats, columns, split)
     grouping = read_grouping(by, texts)
-    systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields)))
+    systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields, inputs)))
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
     if bounds:

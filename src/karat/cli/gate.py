@@ -77,6 +77,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.file_option("--junit", kind=FileToWrite(), help="Also write JUnit XML with a test case per rule.")
 @opt.output_options(_FORMATS, ".txt, .json or .md")
 @opt.fields
+@opt.input_options
 @opt.evaluation_options
 @click.pass_context
 def command(
@@ -90,9 +91,13 @@ def command(
     format: str | None,  # noqa: A002
     file: str | None,
     fields: tuple[str, ...],
+    formats: tuple[str, ...],
+    columns: tuple[str, ...],
+    split: str | None,
     **options: Any,
 ) -> int:
     """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
+    from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output
     from karat.cli.systems import Evaluation
     from karat.gating.config import find_config, read_config
@@ -118,6 +123,7 @@ def command(
         (),
         options,
         fields,
+        parse_inputs(formats, columns, split),
         accepts_saved=True,
         rejects_unused_options=strict,
         field_option=field_option,

@@ -133,6 +133,31 @@ fields = click.option(
     help="Read NAME from this field of results files, such as retrieved=source_nodes. Repeatable.",
 )
 
+
+def input_options(function: Function) -> Function:
+    """`--input-format`, `--column` and `--split`; the command gets them as `formats`, `columns` and `split`."""
+    split = click.option(
+        "--split", metavar="SPLIT", help="The split of a BEIR folder; test by default, or the only one."
+    )
+    columns = click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="ROLE=NAME",
+        help="Read query, doc, grade, score or rank from this column of all files that have it, such as doc=docno; or"
+        " of one side only: truth.doc=docno, run.doc=docno. Repeatable.",
+    )
+    formats = click.option(
+        "--input-format",
+        "formats",
+        multiple=True,
+        metavar="FORMAT",
+        help="The format of the files, if it is not to be detected: trec, csv, tsv, json, jsonl, parquet or feather; or"
+        " of one side only: truth=FORMAT, run=FORMAT.",
+    )
+    return formats(columns(split(function)))
+
+
 by = click.option(
     "--by",
     type=ColumnToRead(),

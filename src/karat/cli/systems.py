@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
-from karat.cli.contents import contains_scores, is_saved_scores, is_table_of_scores, lists_documents
+from karat.cli.contents import Content, content_of, first_is_truth
 from karat.cli.files import split_system
+from karat.cli.inputs import Inputs, Side
 from karat.cli.models import with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
@@ -22,9 +23,14 @@ from karat.scores import Finding, Scores
 from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import SUFFIXES, read_scores
 from karat.sources import read_truth
+from karat.sources.beir import is_data_set, qrels_of_split
+from karat.sources.files import DescribedFile
+from karat.sources.formats import COMPRESSIONS
 from karat.sources.input_file import InputFile
-from karat.sources.results import is_results
 from karat.sources.run_files import name_of_file, run_names
+from karat.sources.samples import sample
+
+_MAYBE_SCORES: tuple[Content, ...] = ("documents or scores", "nothing")
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Evaluation:
     options: Mapping[str, Any]
     """the options of `EVALUATION_OPTIONS`, by name"""
     fields: Sequence[str] = ()
+    inputs: Inputs = field(default_factory=Inputs)
     accepts_saved: bool = False
     """whether a file may also contain saved scores"""
     rejects_unused_options: bool = True
@@ -74,17 +81,57 @@ class SystemFiles:
         if not (evaluation.accepts_saved and any(PurePath(path).suffix.lower() in SUFFIXES for path in paths)):
             for name in evaluation.names():
                 meanings(name) or parse(name)  # an unknown measure is an error before anything is read
-        self.first = InputFile(split_system(paths[0])[0])
-        if not evaluation.accepts_saved:
-            _reject_saved_scores(paths)
-        saved = [path for path in paths if evaluation.accepts_saved and is_saved_scores(path)]
-        self.without_truth = paths[0] in saved or is_results(self.first)
+        inputs = evaluation.inputs
+        if inputs.split is not None or is_data_set(paths[0]):
+            paths = [qrels_of_split(paths[0], inputs.split), *paths[1:]]
+        self.opened = {path: InputFile(split_system(path)[0]) for path in paths}
+        self.first = self.opened[paths[0]]
+        sides: list[Side] = ["truth" if at == 0 else "run" for at in range(len(paths))]
+        contents = [
+            content_of(self.opened[path], inputs.formats.get(side), self.fields)
+            for path, side in zip(paths, sides, strict=True)
+        ]
+        self.without_truth = not first_is_truth(contents, evaluation.accepts_saved)
         self.files = paths if self.without_truth else paths[1:]
+        saved = self._saved(paths, contents)
         hint = "Add a run after it, or name a results file (one JSON object per line)."
         require(self.files, "this file is read as ground truth, but no run was given", hint, where=self.first.name)
         if len(saved) == len(self.files):
             _reject_unused_options(evaluation)
+        self._check_columns(path for path in paths if path not in saved)
         self.systems = _named_systems(self.files, saved)
+
+    def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:
+        """The files that contain saved scores; an error for files that do not fit the others."""
+        saved = []
+        for path, content in zip(paths, contents, strict=True):
+            if content == "scores" or (content in _MAYBE_SCORES and self.without_truth):
+                what = "these are saved scores, not ground truth, a run or results"
+                hint = "Saved scores are read by karat compare, diff and gate."
+                require(self.evaluation.accepts_saved or content == "nothing", what, hint, where=path)
+                compressed = content == "scores" and path.lower().endswith(COMPRESSIONS)
+                require(not compressed, "saved scores cannot be compressed", "Decompress the file first.", where=path)
+                saved.append(path)
+            elif self.without_truth and content == "documents":
+                what = "this file contains neither results nor saved scores, and a run needs ground truth"
+                raise KaratError(what, where=self.opened[path].name, hint="Name the ground truth before the runs.")
+            elif not self.without_truth and content == "results":
+                hint = f"A results file contains its own ground truth: karat evaluate {path}."
+                raise KaratError("these are results, not a run", where=self.opened[path].name, hint=hint)
+        return saved if self.evaluation.accepts_saved else []
+
+    def _check_columns(self, paths: Iterable[str]) -> None:
+        """Reject the name of a column that no file has."""
+        given = [name for _, name in self.evaluation.inputs.for_any_file() if not name.isdigit()]
+        if not given:
+            return
+        names = {path: sample(self.opened[path]).names for path in paths}
+        for name in given:
+            if not any(name in of_file for of_file in names.values()):
+                listed = dict.fromkeys(each for of_file in names.values() for each in of_file)
+                columns = f"The columns are {', '.join(map(shown, listed))}." if listed else ""
+                hint = f"{did_you_mean(name, listed)} {columns}".strip()
+                raise KaratError(f"no file has a column {shown(name)}", where="--column", hint=hint or None)
 
     def name(self, given: str) -> str:
         """The name of a system that is given by this name, by its file, or as `FILE:NAME`."""
@@ -125,8 +172,9 @@ class SystemFiles:
         new = {system.name: system.path for system in self.systems if system.saved is None}
         if self.without_truth:
             for name, path in new.items():
-                results = self.first if path == self.first.path else InputFile(path)
-                scores[name] = _evaluate_results(results, names, fields=self.fields, name=name, **self.options)
+                scores[name] = evaluate_results(
+                    self.opened[path], names or None, fields=self.fields, name=name, **self.options
+                )
             scores = with_findings(scores, findings)
         else:
             option = self.evaluation.field_option
@@ -134,19 +182,23 @@ class SystemFiles:
             require(not self.fields, what, "Leave it out.", where=self.first.name)
             if new:
                 with progress_bar("bytes") as progress:
-                    evaluated = evaluate_runs(
-                        self.first, new, names or DEFAULT_MEASURES, progress=progress, **self.options
-                    )
+                    runs = {name: self._described(self.opened[path], "run") for name, path in new.items()}
+                    truth = self._described(self.first, "truth")
+                    evaluated = evaluate_runs(truth, runs, names or DEFAULT_MEASURES, progress=progress, **self.options)
                 scores |= with_findings(evaluated, findings)
             else:
                 scores = self._checked_by_truth(scores)
         return {system.name: scores[system.name] for system in self.systems}
 
+    def _described(self, file: InputFile, side: Side) -> DescribedFile:
+        inputs = self.evaluation.inputs
+        return DescribedFile(file, inputs.columns.get(side), inputs.formats.get(side))
+
     def _checked_by_truth(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Saved scores, after checking that the ground truth, though not needed, is the one they were made with."""
         from karat.comparison.same_truth import check_given_truth
 
-        digests = read_truth(self.first).digests
+        digests = read_truth(self._described(self.first, "truth")).digests
         checked: dict[str, Scores] = {}
         for name, each in scores.items():
             notes = check_given_truth(name, each, digests, self.first.name, self.evaluation.force)
@@ -205,30 +257,14 @@ def _read_saved(path: str) -> Mapping[str, Scores]:
     return {name: systems[name]}
 
 
-def _reject_saved_scores(paths: Sequence[str]) -> None:
-    """Reject files of saved scores, where ground truth, runs or results are needed."""
-    for path in paths:
-        is_table = PurePath(path).suffix.lower() in (".csv", ".tsv") and is_table_of_scores(path)
-        if (contains_scores(path) or is_table) and not lists_documents(path):
-            hint = "Saved scores are read by karat compare, diff and gate."
-            raise KaratError("these are saved scores, not ground truth, a run or results", where=path, hint=hint)
-
-
 def _reject_unused_options(evaluation: Evaluation) -> None:
     """Reject options of an evaluation if all scores are saved."""
     changed = [f"--{name.replace('_', '-')}" for name, option in EVALUATION_OPTIONS.items()
                if evaluation.options[name] != option.default]  # fmt: skip
-    unused = [*changed, *([evaluation.field_option] if evaluation.fields else [])]
+    unused = [*changed, *([evaluation.field_option] if evaluation.fields else []), *evaluation.inputs.given]
     if unused and evaluation.rejects_unused_options:
         hint = f"Leave {unused[0]} out, or evaluate the run again."
         raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
-
-
-def _evaluate_results(results: InputFile, names: Sequence[str], **options: Any) -> Scores:
-    hint = "Name the ground truth before the runs."
-    what = "this file contains neither results nor saved scores, and a run needs ground truth"
-    require(is_results(results), what, hint, where=results.name)
-    return evaluate_results(results, names or None, **options)
 
 
 def _only(scores: Scores, names: Sequence[str], path: str) -> Scores:

@@ -103,12 +103,12 @@ def evaluate(
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
     check_text("name", name)
-    inputs = Inputs(truth_columns, run_columns, truth_format, run_format, split)
+    inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
     _check_reading(inputs, progress)
     return _evaluate(truth, run, selected, settings, inputs, progress, name)
 
 
-class Inputs(NamedTuple):
+class ReadingOptions(NamedTuple):
     """What the caller says about ground truth and runs."""
 
     truth_columns: Mapping[str, str] | None = None
@@ -123,7 +123,7 @@ def _evaluate(
     run: Any,
     measures: Selection,
     settings: Mapping[str, Any],
-    inputs: Inputs,
+    inputs: ReadingOptions,
     progress: Progress | None = None,
     name: str = "",
 ) -> Scores:
@@ -187,12 +187,12 @@ def _evaluate(
     )
 
 
-def _read_truth(truth: Any, inputs: Inputs, matcher: Matcher) -> Truth:
+def _read_truth(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Truth:
     columns, given = inputs.truth_columns, inputs.truth_format
     return read_truth(truth, columns=columns, format=given, split=inputs.split, key=matcher.gold_key)
 
 
-def _check_reading(inputs: Inputs, progress: object) -> None:
+def _check_reading(inputs: ReadingOptions, progress: object) -> None:
     for option, columns in (("truth_columns", inputs.truth_columns), ("run_columns", inputs.run_columns)):
         check_mapping(option, columns, '{"doc": "docno"}')
     for given in (inputs.truth_format, inputs.run_format):
@@ -254,7 +254,7 @@ def evaluate_runs(
     by_name = named_runs(runs)
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
-    inputs = Inputs(truth_columns, run_columns, truth_format, run_format, split)
+    inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
     _check_reading(inputs, progress)
     if _need_spans(selected):
         from karat.sources.spans import materialized
@@ -311,7 +311,7 @@ def evaluate_results(
 def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Scores:
     """Evaluate the documents of results; errors name the results as their place."""
     try:
-        return _evaluate(read.truth, read.run, measures, settings, Inputs(), name=name)
+        return _evaluate(read.truth, read.run, measures, settings, ReadingOptions(), name=name)
     except KaratError as error:
         if error.where is None:
             raise

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from karat.errors import KaratError
+from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
 from karat.sources.formats import Format, check_format, contradiction, detect
 from karat.sources.input_file import InputFile
@@ -51,7 +52,7 @@ def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, t
 def _trec(file: InputFile, reading: Reading) -> PairTable:
     from karat.sources.trec import TrecTable
 
-    if reading.columns:
+    if any(not isinstance(name, IfPresent) for name in (reading.columns or {}).values()):
         raise KaratError("a TREC file has no names of columns", where=file.name, hint="Leave them out.")
     return TrecTable(file, reading.number)
 

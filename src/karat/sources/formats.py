@@ -29,7 +29,6 @@ _ALIKE: tuple[set[Format], ...] = ({"csv", "tsv"}, {"json", "jsonl"}, {"trec", "
 _MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
 _START = 1 << 16  # bytes
 _LINES = 20
-_WANTED = "karat reads TREC files, CSV, TSV, JSON, JSON lines, Parquet and Feather, plain or compressed"
 
 
 def detect(file: InputFile) -> Format:
@@ -43,7 +42,7 @@ def detect(file: InputFile) -> Format:
     for magic, of_magic in _MAGIC.items():
         if start.startswith(magic):
             return of_magic
-    check_is_text(start, file.name, _WANTED)
+    check_is_text(start, file.name)
     if is_json(start):
         return json_or_jsonl(file)
     if delimited := looks_delimited(start):

@@ -1,0 +1,115 @@
+"""How a file begins: its format, and the records or columns in its first bytes, to tell what it contains."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from karat.sources.formats import Format, check_format, detect
+from karat.sources.input_file import InputFile
+
+_START = 1 << 16  # bytes
+_SEPARATORS = "\t,;"
+# A text, the beginning of one that does not end, a mark, or a number or word.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|".*\Z|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How a file begins. `value` is the JSON value, or its beginning; `records` are the first rows or objects."""
+
+    format: Format
+    names: tuple[str, ...] = ()
+    """of columns or fields"""
+    records: tuple[Mapping[str, Any], ...] = ()
+    value: Any = None
+    metadata: tuple[bytes, ...] = ()
+    """the keys of the metadata of a Parquet or Feather file"""
+
+
+def sample(file: InputFile, given: str | None = None) -> Sample:
+    """How a file begins; `given` is its format, if it is not to be detected."""
+    of_file = detect(file) if given is None else check_format(given)
+    if of_file in ("parquet", "feather"):
+        return _of_arrow(file, of_file)
+    if of_file == "trec":
+        return Sample("trec")
+    text = file.start(_START).decode(errors="replace")
+    if of_file in ("csv", "tsv"):
+        return _of_table(text, of_file)
+    if of_file == "jsonl":
+        lines = [line for line in text.splitlines() if line.strip()]
+        values = [beginning_of_json(line) for line in lines[:20]]
+        records = tuple(value for value in values if isinstance(value, dict))
+        return Sample("jsonl", _names(records), records)
+    value = beginning_of_json(text)
+    records = tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
+    return Sample("json", _names(records), records, value)
+
+
+def beginning_of_json(text: str) -> Any:
+    """The value of a JSON text; if the text is cut off, what of the value is there. None if it is not JSON.
+
+    >>> beginning_of_json('{"q1": {"d1": 0.5, "d2": 0.2'), beginning_of_json('[{"query": "q1", "doc": "d')
+    ({'q1': {'d1': 0.5}}, [{'query': 'q1'}])
+    """
+    closing: list[str] = []
+    cut, closed_by = 0, ""
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark in ("{", "["):
+            closing.append(_CLOSING[mark])
+        elif mark in ("}", "]") and closing:
+            closing.pop()
+        elif mark != ",":
+            continue
+        # Here the text can be cut, before a comma or after a bracket.
+        cut, closed_by = token.start() if mark == "," else token.end(), "".join(reversed(closing))
+        if not closing:
+            break
+    try:
+        return json.loads(text[:cut] + closed_by)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _names(records: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for record in records for name in record))
+
+
+def _of_table(text: str, of_file: Format) -> Sample:
+    lines = [line for line in text.splitlines() if line.strip()][:20]
+    head = lines[0] if lines else ""
+    separator = "\t" if of_file == "tsv" else next((mark for mark in _SEPARATORS if mark in head), ",")
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator, skipinitialspace=True)]
+    names = tuple(rows[0]) if rows else ()
+    return Sample(of_file, names, tuple(dict(zip(names, row, strict=False)) for row in rows[1:]))
+
+
+def _of_arrow(file: InputFile, of_file: Format) -> Sample:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with file.seekable() as stream:
+            schema = pq.read_schema(stream) if of_file == "parquet" else pa.ipc.open_file(stream).schema
+    except (pa.ArrowException, OSError):
+        return Sample(of_file)  # the reader has the better error
+    # A null stands for a value that is not text.
+    record = {field.name: _example(field.type) for field in schema}
+    return Sample(of_file, tuple(schema.names), (record,), metadata=tuple(schema.metadata or ()))
+
+
+def _example(kind: Any) -> Any:
+    """A value of a type."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(kind):
+        return []
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return 0 if is_number or pa.types.is_boolean(kind) else ""
