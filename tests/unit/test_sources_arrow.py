@@ -172,7 +172,7 @@ def test_a_document_listed_twice_is_named_by_its_rows(suffix: str, tmp_path: Pat
         ("score", [1.0, 2.0, None, 1.0], "column score, row 2: a value is missing"),
         ("score", [1.0, 2.0, 3.0, float("nan")], "column score, row 3: nan is not a number"),
         ("query", ["q1", "", "q2", "q2"], "column query, row 1: an id is empty"),
-        ("doc", [1.5, 2.0, 3.0, 4.0], "column doc: ids have type double"),
+        ("doc", [2.0, 1.5, 3.0, 4.0], "column doc, row 1: 1.5 is not an id"),
         ("score", ["1", "2", "3", "4"], "column score: type string is not numeric"),
     ],
 )

@@ -32,6 +32,7 @@ from karat.registry.selection import (
 from karat.scores import Finding, Scores, SystemScores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run, read_truth
+from karat.sources.columns import notes_on_reading
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
 from karat.sources.formats import check_format
 from karat.sources.input_file import Progress
@@ -176,7 +177,7 @@ def _evaluate(
         else:
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
 
-    notes = [Finding("reading", note, 0) for note in (*judgments.notes, *source.notes)]
+    notes = [Finding("reading", note, 0) for note in notes_on_reading(judgments.notes, source.notes)]
     found = notes + findings(
         judged, observations, list(measures), settings["missing"], matcher, only_relevant=judgments.only_relevant
     )

@@ -18,7 +18,7 @@ import pyarrow.ipc as ipc
 from karat.errors import KaratError
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, to_numpy
-from karat.sources.arrow_columns import numbers, text_ids
+from karat.sources.arrow_columns import numbers, scores_of_ranks, text_ids
 from karat.sources.columns import ReadColumns
 from karat.sources.input_file import InputFile
 from karat.sources.tables import Columns
@@ -213,7 +213,9 @@ def _block(file: ArrowFile, columns: ReadColumns, finite: bool, rows: _Rows) -> 
         queries, ends = _stretches(query, of_query, rows.first_row)
         docs = text_ids(doc, of_doc, rows.first_row)
         values = numbers(number, of_number, finite, rows.first_row)
-    return RowBlock(file, rows.first_row, queries, ends, docs, -values if columns.by_rank else values, rows.done)
+        if columns.by_rank:
+            values = scores_of_ranks(values, of_number, rows.first_row)
+    return RowBlock(file, rows.first_row, queries, ends, docs, values, rows.done)
 
 
 def _stretches(column: pa.ChunkedArray, where: str, first_row: int) -> tuple[Column, Ints]:

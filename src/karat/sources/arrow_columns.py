@@ -6,9 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.errors import KaratError
+from karat.errors import KaratError, enumeration, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, to_numpy
+from karat.sources.columns import NumericIdsNote, ReadColumns, rank_error
+
+_LARGEST_WHOLE = 1 << 53  # beyond, not every whole number is a double
 
 
 def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
@@ -21,6 +24,10 @@ def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
         kind = column.type
     if pa.types.is_null(kind) and not len(column):
         column = column.cast(pa.large_string())
+        kind = column.type
+    if pa.types.is_floating(kind):
+        _reject_nulls(column, where, first_row)
+        column = _whole_numbers(column, where, first_row)
         kind = column.type
     if not (_is_text(kind) or pa.types.is_integer(kind)):
         raise KaratError(
@@ -36,6 +43,44 @@ def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
     return ids
 
 
+def id_notes(schema: pa.Schema, columns: ReadColumns, name: str) -> tuple[str, ...]:
+    """Notes on ids that are numbers."""
+    kinds = {column: schema.field(column).type for column in (columns.query, columns.doc)}
+    kinds = {column: kind.value_type if pa.types.is_dictionary(kind) else kind for column, kind in kinds.items()}
+    decimal = [shown(column) for column, kind in kinds.items() if pa.types.is_floating(kind)]
+    whole = [shown(column) for column, kind in kinds.items() if pa.types.is_integer(kind)]
+    notes = []
+    if decimal:
+        notes.append(f"{name}: ids in {_columns(decimal)} are decimal numbers, read as whole numbers")
+    if whole:
+        notes.append(NumericIdsNote(f"{name}: ids in {_columns(whole)} are numbers, read as texts"))
+    return tuple(notes)
+
+
+def _columns(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {enumeration(names, 'and')}"
+
+
+def _whole_numbers(column: pa.ChunkedArray, where: str, first_row: int) -> pa.ChunkedArray:
+    """Ids that pandas has made decimal numbers because a value was missing."""
+    values = _as_floats(column)
+    bad = ~((np.abs(values) <= _LARGEST_WHOLE) & (values == np.floor(values)))
+    if bad.any():
+        at = int(np.argmax(bad))
+        hint = "Ids are text or whole numbers; convert the column to text."
+        raise KaratError(f"{values[at]} is not an id", where=f"{where}, row {first_row + at}", hint=hint)
+    return column.cast(pa.float64()).cast(pa.int64())
+
+
+def scores_of_ranks(ranks: Floats, where: str, first_row: int = 0) -> Floats:
+    """Scores that give the order of ranks."""
+    bad = ~((ranks >= 0) & (ranks <= _LARGEST_WHOLE) & (ranks == np.floor(ranks)))
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise rank_error(str(ranks[at]), f"{where}, row {first_row + at}")
+    return -ranks
+
+
 def numbers(column: pa.ChunkedArray, where: str, finite: bool, first_row: int = 0) -> Floats:
     """The numbers of a column; with `finite`, infinite ones are errors."""
     kind = column.type
@@ -49,13 +94,17 @@ def numbers(column: pa.ChunkedArray, where: str, finite: bool, first_row: int = 
     ):
         raise KaratError(f"type {kind} is not numeric", where=where, hint="Convert the column to numbers.")
     _reject_nulls(column, where, first_row)
-    chunks: list[Floats] = [to_numpy(chunk, np.float64) for chunk in column.cast(pa.float64(), safe=False).chunks]
-    values = chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0), *chunks])
+    values = _as_floats(column)
     bad = ~np.isfinite(values) if finite else np.isnan(values)
     if bad.any():
         at = int(np.argmax(bad))
         raise KaratError(f"{values[at]} is not a number", where=f"{where}, row {first_row + at}")
     return values
+
+
+def _as_floats(column: pa.ChunkedArray) -> Floats:
+    chunks: list[Floats] = [to_numpy(chunk, np.float64) for chunk in column.cast(pa.float64(), safe=False).chunks]
+    return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0), *chunks])
 
 
 def _is_text(kind: pa.DataType) -> bool:

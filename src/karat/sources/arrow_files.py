@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from karat.errors import KaratError, shown
 from karat.sources.arrow_blocks import ArrowFile, RowBlock, blocks_of, parts_of
+from karat.sources.arrow_columns import id_notes
 from karat.sources.columns import ALIASES, IfPresent, ReadColumns, columns_to_read, find_column
 from karat.sources.input_file import InputFile, Progress
 from karat.sources.tables import ByQuery, Columns, Number
@@ -38,7 +39,8 @@ def open_arrow(
         other = next(at for at, each in enumerate(columns) if each != columns[0])
         what = f"the columns are {', '.join(map(shown, schemas[other].names))}, others than in {files[0].name}"
         raise KaratError(what, where=files[other].name, hint="The files of one table have the same columns.")
-    return ArrowTable(name, tuple(opened), columns[0], number)
+    notes = (*columns[0].note(name), *id_notes(schemas[0], columns[0], name))
+    return ArrowTable(name, tuple(opened), columns[0], number, notes)
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,7 @@ class ArrowTable:
     files: tuple[ArrowFile, ...]
     columns: ReadColumns
     number: Number
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.columns.note(self.name)
+    notes: tuple[str, ...]
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """The rows in parts, which are row groups, record batches, or several of them together."""

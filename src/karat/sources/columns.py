@@ -60,10 +60,17 @@ _DOCUMENTS_OF_RECORD = {
     "score": ("retrieved", *ALIASES["retrieved"]),
 }
 _MAX_LISTED = 20  # names in a message
+_LARGEST_RANK = 1 << 53  # beyond, not every whole number is a double
 
 
 class IfPresent(str):
     """The name of a column, for files that have such a column. Others are read by the usual names; a note says so."""
+
+    __slots__ = ()
+
+
+class NumericIdsNote(str):
+    """A note that ids are numbers: it matters only if the ids of the other source are texts."""
 
     __slots__ = ()
 
@@ -171,6 +178,23 @@ def _field(record: Mapping[str, object], given: str | None, usual: Sequence[str]
 
 def _is_list(value: object) -> bool:
     return isinstance(value, list | Mapping)
+
+
+def notes_on_reading(truth: Sequence[str], run: Sequence[str]) -> list[str]:
+    """The notes on reading ground truth and a run, without those on numeric ids if both have such ids."""
+    are_numeric = [any(isinstance(note, NumericIdsNote) for note in notes) for notes in (truth, run)]
+    return [note for note in (*truth, *run) if not (all(are_numeric) and isinstance(note, NumericIdsNote))]
+
+
+def is_rank(number: float) -> bool:
+    """Whether a number can be a rank: a whole number from 0."""
+    return 0 <= number <= _LARGEST_RANK and number % 1 == 0
+
+
+def rank_error(shown_rank: str, where: str) -> KaratError:
+    """The error for a rank that is none."""
+    hint = "If this column contains scores, use --column score=NAME (in Python run_columns=)."
+    return KaratError(f"rank {shown_rank} is not a whole number from 0", where=where, hint=hint)
 
 
 def _fitting(names: Iterable[str], role: Role, used: Container[str | None] = ()) -> list[str]:

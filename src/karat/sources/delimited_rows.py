@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from karat.errors import KaratError, plural, shown
+from karat.sources.columns import is_rank, rank_error
 from karat.sources.delimited import DelimitedLayout, Row, parsed_rows
 from karat.sources.headerless import as_number
 from karat.sources.input_file import Block
@@ -15,7 +16,6 @@ from karat.sources.tables import Number
 
 NAMES = {"\t": "tab", ",": "comma", ";": "semicolon"}
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
-_MOST_RANKS = 1 << 53  # beyond, not every whole number is a double
 
 
 class RowValues(NamedTuple):
@@ -100,11 +100,10 @@ def _checked(row: Row, layout: DelimitedLayout, number: Number, block: Block) ->
     name = "rank" if layout.by_rank else number
     if value is None or math.isnan(value):
         raise _not_a_number(name, cell, block.where(row.line))
-    if math.isinf(value) and (number == "grade" or layout.by_rank or "inf" not in cell.lower()):
+    if math.isinf(value) and (number == "grade" or "inf" not in cell.lower()):
         raise KaratError(f"{name} {shown(cell)} is too large", where=block.where(row.line))
-    if layout.by_rank and not (value.is_integer() and 0 <= value < _MOST_RANKS):
-        hint = "If this column contains scores, use --column score=NAME (in Python run_columns=)."
-        raise KaratError(f"rank {shown(cell)} is not a whole number from 0", where=block.where(row.line), hint=hint)
+    if layout.by_rank and not is_rank(value):
+        raise rank_error(shown(cell), block.where(row.line))
     return value
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column
-from karat.sources.arrow_columns import numbers, text_ids
+from karat.sources.arrow_columns import id_notes, numbers, scores_of_ranks, text_ids
 from karat.sources.columns import columns_to_read
 from karat.sources.containers import Batch, ScoredRows
 from karat.sources.grouping import Locate, NumberedRows, as_batches, group_by_query, number_queries
@@ -41,7 +41,10 @@ class Frame:
         query = text_ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
         doc = text_ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
         values = numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", number == "grade")
-        return cls.from_columns(name, query, doc, -values if columns.by_rank else values, columns.note(name))
+        if columns.by_rank:
+            values = scores_of_ranks(values, f"{name}, column {columns.number}")
+        notes = (*columns.note(name), *id_notes(table.schema, columns, name))
+        return cls.from_columns(name, query, doc, values, notes)
 
     @classmethod
     def from_columns(cls, name: str, query: Column, doc: Column, number: Floats, notes: tuple[str, ...]) -> Frame:

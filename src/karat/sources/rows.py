@@ -22,7 +22,7 @@ from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.arrays import ColumnBuilder, text_column
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import ReadColumns, columns_to_read
+from karat.sources.columns import ReadColumns, columns_to_read, is_rank, rank_error
 from karat.sources.frames import Frame
 from karat.sources.objects import is_row
 from karat.sources.tables import MOST_ROWS, Number
@@ -98,6 +98,8 @@ class _RowReader:
         else:
             getters = [itemgetter(name) if kind is dict else attrgetter(name) for name in names]
         queries, docs, numbers = (list(map(get, chunk)) for get in getters)
+        if columns.by_rank and not all(map(is_rank, numbers)):
+            raise ValueError("not a rank")
         return queries, docs, [-rank for rank in numbers] if columns.by_rank else numbers
 
     def _row(self, entry: Any, where: str) -> Row:
@@ -121,7 +123,10 @@ class _RowReader:
         ids = identifier(query, where), identifier(doc, where)
         if not all(ids):
             raise KaratError("an id is empty", where=where)
-        return *ids, self._number(value, where, hint) * (-1 if by_rank else 1)
+        read = self._number(value, where, hint)
+        if by_rank and not is_rank(read):
+            raise rank_error(shown(value), where)
+        return *ids, -read if by_rank else read
 
     def _number(self, value: Any, where: str, hint: str) -> float:
         read: float
