@@ -80,6 +80,10 @@ _ANSWERS_COMMANDS = (
     "answers FILE predicted.json", "answers gold.json FILE", "answers FILE", "convert FILE out.csv --as answers",
     "convert FILE out.parquet",
 )  # fmt: skip
+_RUN_COMMANDS = (
+    "evaluate truth.qrels FILE", "evaluate truth.qrels FILE other.trec --ci", "diff truth.qrels other.trec FILE",
+    "evaluate truth.qrels FILE --explain q1 --ties best --duplicates first",
+)  # fmt: skip
 _GROUP_COMMANDS = (
     "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --texts FILE:text",
     "compare truth.qrels run.trec other.trec --by FILE:n", "convert FILE out.tsv --as texts",
@@ -105,6 +109,10 @@ INPUTS = (
         "evaluate truth.qrels FILE", "evaluate truth.csv FILE other.trec", "diff truth.tsv other.trec FILE",
         "evaluate truth.qrels FILE --duplicates first --ties input", "gate truth.csv FILE --min AP=0.9",
     )) for kind in ("csv", "tsv")),
+    *(Input(f"run.{kind}", _RUN_COMMANDS) for kind in ("parquet", "feather", "arrows")),
+    Input("lists.parquet", _RUN_COMMANDS),
+    Input("truth.parquet", ("evaluate FILE run.trec", "evaluate FILE run.parquet --per-query")),
+    Input("truth.feather", ("evaluate FILE run.trec", "gate FILE run.trec --min AP=0.1")),
     Input("results.jsonl", (
         "evaluate FILE --match content", "evaluate FILE --match chunk", "evaluate FILE other.jsonl --match fuzzy",
         "compare FILE other.jsonl --match content", "gate FILE --min R@5=0.9 --match content", "evaluate FILE",
@@ -163,7 +171,30 @@ def write_base_files(folder: Path) -> Mapping[str, bytes]:
         pa.Table.from_pylist([{**row, "AP": float(str(row["AP"])), "latency": 1.0} for row in _TOOL_SCORES]),
         folder / "tool.parquet",
     )
+    _write_tables(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _write_tables(folder: Path) -> None:
+    """The ground truth and the run in Parquet and Arrow files."""
+    import pyarrow as pa
+    import pyarrow.feather as feather
+    import pyarrow.parquet as pq
+
+    judged = [line.split() for line in _TRUTH.splitlines()]
+    truth = pa.table({"query": [row[0] for row in judged], "doc": [row[2] for row in judged],
+                      "grade": [int(row[3]) for row in judged]})  # fmt: skip
+    ranked = [line.split() for line in _RUN.splitlines()]
+    queries = pa.array([row[0] for row in ranked]).dictionary_encode()
+    run = pa.table({"qid": queries, "docno": [row[2] for row in ranked], "score": [float(row[4]) for row in ranked]})
+    pq.write_table(truth, folder / "truth.parquet", row_group_size=4)
+    feather.write_feather(truth, folder / "truth.feather", compression="uncompressed")
+    pq.write_table(run, folder / "run.parquet", row_group_size=3, compression="none")
+    feather.write_feather(run, folder / "run.feather", compression="lz4")
+    with pa.ipc.new_stream(folder / "run.arrows", run.schema) as stream:
+        stream.write_table(run, max_chunksize=3)
+    documents = [[{"id": "d1", "score": 3.5}, {"id": "d9", "score": 2.0}], [{"id": "d4", "score": 0.1}]]
+    pq.write_table(pa.table({"query": ["q1", "q2"], "documents": documents}), folder / "lists.parquet")
 
 
 def _lines(rows: Sequence[object]) -> str:

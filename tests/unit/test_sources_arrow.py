@@ -193,6 +193,14 @@ def test_texts_that_are_not_utf_8_are_an_error(tmp_path: Path) -> None:
                 karat.evaluate(TRUTH, path)
 
 
+def test_a_name_of_a_column_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
+    for suffix in ("feather", "arrows"):
+        path = write(table_of().rename_columns(["query", "document", "score"]), tmp_path / f"run.{suffix}")
+        path.write_bytes(path.read_bytes().replace(b"document", b"docum\xffnt"))
+        with pytest.raises(KaratError, match="the Arrow data is damaged or cut short"):
+            karat.evaluate(TRUTH, path)
+
+
 def test_tables_without_the_columns_or_without_rows_are_errors(tmp_path: Path) -> None:
     with pytest.raises(KaratError, match="no columns 'query' and 'score'; the columns are 'a', 'doc'"):
         karat.evaluate(TRUTH, write(pa.table({"a": [1], "doc": ["d"]}), tmp_path / "run.parquet"))
@@ -298,3 +306,19 @@ def test_an_open_file_is_read_from_its_position(suffix: str, tmp_path: Path) -> 
         file.seek(5)
         assert karat.evaluate(TRUTH, file, MEASURES).per_query == expected()
     assert karat.evaluate(TRUTH, io.BytesIO(data), MEASURES).per_query == expected()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather", "arrows"])
+def test_answers_and_results_are_read_from_tables(suffix: str, tmp_path: Path) -> None:
+    golds = write(pa.table({"query": ["q1", "q2"], "gold_answers": [["x", "y"], ["z"]]}), tmp_path / f"gold.{suffix}")
+    predicted = write(pa.table({"query": ["q1", "q2"], "answer": ["y", None]}), tmp_path / f"predicted.{suffix}")
+    assert karat.evaluate_answers(golds, predicted, "EM").values["EM"].tolist() == [1.0, 0.0]
+    columns = {"query": ["q1", "q2"], "truth": [["a"], ["b"]], "retrieved": [["x", "a"], ["b"]]}
+    results = write(pa.table(columns), tmp_path / f"results.{suffix}")
+    assert karat.evaluate_results(results, "RR").values["RR"].tolist() == [0.5, 1.0]
+    with pytest.raises(KaratError, match=rf"results\.{suffix}, row 0: .*no field"):
+        karat.evaluate_answers(results, predicted, "EM")
+    results.write_bytes(results.read_bytes()[:-30])
+    with suppress(KaratError):
+        karat.evaluate_results(results, "RR")
+        assert suffix == "arrows"

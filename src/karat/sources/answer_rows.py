@@ -1,4 +1,4 @@
-"""Read questions and their answers row by row from mappings, lists, records, data frames, JSON, CSV and TSV."""
+"""Read questions and their answers from mappings, lists, records, data frames, JSON, CSV, TSV, Parquet and Feather."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
+from karat.file_kinds import TABLES
 from karat.json_decoding import decode_json
 from karat.sources.columns import ALIASES
 from karat.sources.input_file import InputFile, is_file
@@ -62,7 +63,7 @@ def read_answer_rows(
     if isinstance(source, Mapping):
         return _from_object(source, field, name)
     if hasattr(source, "__arrow_c_stream__"):
-        return _from_records(_records_from_frame(source, name), field, names)
+        return _from_records(records_from_frame(source, name), field, names)
     if isinstance(source, Sequence) and not isinstance(source, bytes):
         return _from_list(source, field, names, name, queries)
     collect = "Call its collect() first." if hasattr(source, "collect") else list_hint(source)
@@ -165,6 +166,11 @@ def _used_name(records: Sequence[tuple[str, Record]], field: str, names: Sequenc
 
 
 def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
+    if source.start(8).startswith(TABLES):
+        from karat.sources.arrow_blocks import ArrowFile
+
+        yield from _from_records(records_from_frame(ArrowFile.of(source).table(), source.name), field, names)
+        return
     start = source.first_byte()
     if start in (b"{", b"["):
         data = source.read_all()
@@ -232,7 +238,7 @@ def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
             raise KaratError(f"more than one column {shown(column)}", where=where, hint="Keep one of them.")
 
 
-def _records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
+def records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
     import pyarrow as pa
 
     try:

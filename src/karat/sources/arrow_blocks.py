@@ -42,6 +42,11 @@ class ArrowFile:
     file: InputFile
     format: Literal["parquet", "feather"]
 
+    @classmethod
+    def of(cls, file: InputFile) -> ArrowFile:
+        """A file that begins as tables do."""
+        return cls(file, "parquet" if file.start(4) == b"PAR1" else "feather")
+
     @property
     def name(self) -> str:
         return self.file.name
@@ -62,10 +67,13 @@ class ArrowFile:
         """The schema of the table."""
         with self.opened() as opened, opened() as native:
             if self.format == "feather":
-                return _reader(native).schema
-            from pyarrow.parquet import ParquetFile
+                schema = _reader(native).schema
+            else:
+                from pyarrow.parquet import ParquetFile
 
-            return ParquetFile(native).schema_arrow
+                schema = ParquetFile(native).schema_arrow
+            _ = schema.names  # an error if one is not UTF-8
+            return schema
 
     def table(self) -> pa.Table:
         """The whole table."""
@@ -77,6 +85,7 @@ class ArrowFile:
 
                 table = ParquetFile(native).read()
             table.validate(full=True)
+            _ = table.column_names  # an error if one is not UTF-8
             return table
 
 
@@ -90,7 +99,7 @@ def errors_of(file: ArrowFile) -> Iterator[None]:
         raise
     except MemoryError as error:  # one that Arrow raises if a damaged file announces a huge column
         raise _damaged(file, kind, error) from None
-    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         if "encrypt" in str(error).lower():

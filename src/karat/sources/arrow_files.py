@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError, shown
-from karat.sources.arrow_blocks import ArrowFile, RowBlock, blocks_of, parts_of
+from karat.sources.arrow_blocks import ArrowFile, RowBlock, blocks_of, errors_of, parts_of
 from karat.sources.arrow_columns import id_notes
 from karat.sources.columns import ALIASES, IfPresent, ReadColumns, columns_to_read, find_column
 from karat.sources.input_file import InputFile, Progress
@@ -137,7 +137,9 @@ def _mapping(files: Sequence[ArrowFile], query: str, doc: str, number: str | Non
     found: dict[str, Any] = {}
     for file in files:
         wanted = [query, doc, *([number] if number else [])]
-        for at, record in enumerate(file.table().select(wanted).to_pylist()):
+        with errors_of(file):
+            records = file.table().select(wanted).to_pylist()
+        for at, record in enumerate(records):
             where = f"{file.name}, row {at}"
             name, docs = record[query], record[doc] or []
             if name is None:

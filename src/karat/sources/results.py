@@ -10,7 +10,8 @@ from typing import Any, Literal
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, nearest, plural, shown
-from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
+from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, TABLES, maps_queries_to_documents
+from karat.sources.answer_rows import records_from_frame
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import ALIASES
 from karat.sources.data_sets import named_data_set
@@ -73,7 +74,7 @@ def read_results(
     required: Collection[Part] = (),
     optional: Collection[Part] = tuple(PARTS),
 ) -> Results:
-    """Read results from a JSON lines file, as a path or open, or from a list of records.
+    """Read results from a JSON lines, Parquet or Feather file, as a path or open, or from a list of records.
 
     `fields` maps karat's field names to yours: `{"retrieved": "response.source_nodes"}`; a dot reads a field of an
     inner object. A query without ground truth is only in the run, and a query without retrieved
@@ -87,6 +88,11 @@ def read_results(
     names = field_names(fields)
     if is_file(source):
         file = InputFile.of(source)
+        if file.start(8).startswith(TABLES):
+            from karat.sources.arrow_blocks import ArrowFile
+
+            rows = records_from_frame(ArrowFile.of(file).table(), file.name)
+            return _results(file.name, rows, names, required, optional)
         try:
             records = records_from_json_lines(file, _HINT)
             return _results(file.name, records, names, required, optional)
