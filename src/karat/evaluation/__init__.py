@@ -80,9 +80,9 @@ def evaluate(
 ) -> Scores:
     """Evaluate a run against ground truth.
 
-    `truth` and `run` are each a path (TREC, CSV, TSV, JSON, JSON lines, Parquet or Feather; `-` is standard input), a
-    mapping by query, one list per query, rows, or a data frame. `truth` may also be the folder of a BEIR data set.
-    `measures` are names such as `nDCG@10`, in the spelling of karat or of another library.
+    `truth` and `run` are each a path (TREC, CSV, TSV, JSON, JSON lines, Parquet or Feather; `-` is standard input), an
+    open file, a mapping by query, one list per query, rows, or a data frame. `truth` may also be the folder of a BEIR
+    data set. `measures` are names such as `nDCG@10`, in the spelling of karat or of another library.
 
     - `match`: what counts as a hit. The same `id` (the default), `content` or field (`meta.source`); a `prefix` of the
       id; texts compared by `chunk`, `fuzzy(threshold=90)` or `overlap(threshold=0.5)`; or a function
@@ -245,8 +245,8 @@ def evaluate_runs(
 ) -> SystemScores:
     """Evaluate several runs against the same ground truth, which is read once. The options are those of `evaluate`.
 
-    `runs` is a mapping of names to runs, or a list of paths: the systems are then named after the files. The result is
-    a mapping of names to Scores, and a table when printed.
+    `runs` is a mapping of names to runs, a list of paths, a folder or a pattern such as `runs/*.trec`: the systems are
+    then named after the files. The result is a mapping of names to Scores, and a table when printed.
 
     >>> scores = evaluate_runs({"q": {"a": 1}}, {"good": {"q": ["a"]}, "bad": {"q": ["x", "a"]}}, "RR")
     >>> {name: of_run["RR"] for name, of_run in scores.items()}

@@ -40,7 +40,7 @@ def decompressed(file: BufferedReader, name: str) -> BufferedReader:
     file.seek(0)
     if compression is None:
         return file
-    stream: BufferedReader = BufferedReader(_Decompressed(file, compression, name))
+    stream: BufferedReader = BufferedReader(_Decompressed(file, compression, name), _SMALLEST_READ)
     try:
         if inner := compression_of(stream.peek(_START)):
             both = f" with {inner}" if inner == compression else f", with {inner} and then with {compression}"
