@@ -20,7 +20,7 @@ from karat.sources.part_files import part_files
 
 __all__ = ["Conversion", "Converted", "convert", "target_of"]
 
-_RANKS = "the run has ranks and no scores: n documents of a query have the scores n to 1"
+_RANKS = "the run has ranks and no scores; scores that end with 1 keep the order of each query"
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Conversion:
         pairs = read_pairs(source, reading, progress)
         written = write_pairs(pairs, target, self.tag)
         notes = list(pairs.run.notes)
-        if pairs.is_listed and kind == "run" and target.format == "trec":
+        if pairs.by_rank and (target.format == "trec" or (target.format in ("json", "jsonl") and not pairs.is_listed)):
             notes.append(_RANKS)
         if pairs.has_objects:
             notes.append("documents that are objects are written by their ids, in the order in which they are listed")

@@ -63,7 +63,7 @@ def _write(pairs: PairSource, target: Target, tag: str, *, grouped: bool) -> Wri
     if target.format not in BINARY:
         write_to(target, _chunks(pairs, target, tag, written, grouped=grouped))
         return written
-    by_rank = pairs.is_listed and pairs.number == "score"
+    by_rank = pairs.by_rank
     write_file = pair_tables.write_parquet if target.format == "parquet" else pair_tables.write_feather
     encode = partial(pair_tables.arrow_table, number=pairs.number, by_rank=by_rank)
     tables = _encoded(pairs, encode, written, grouped=grouped, needs_groups=False)
@@ -76,7 +76,7 @@ def _chunks(pairs: PairSource, target: Target, tag: str, written: Written, *, gr
     needs_groups = target.format in _GROUPED and not grouped
     chunks = _encoded(pairs, _encoder(pairs, target, tag), written, grouped=grouped, needs_groups=needs_groups)
     if target.format in ("csv", "tsv"):
-        header = ("query", "doc", "rank" if pairs.is_listed and pairs.number == "score" else pairs.number)
+        header = ("query", "doc", "rank" if pairs.by_rank else pairs.number)
         yield (_DELIMITER[target.format].join(header) + "\n").encode()
     if target.format == "json":
         yield from _as_object(chunks)
@@ -94,15 +94,14 @@ def _as_object(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _encoder(pairs: PairSource, target: Target, tag: str) -> Callable[[ScoredRows], bytes]:
-    listed = pairs.is_listed
+    by_rank, is_listed = pairs.by_rank, pairs.is_listed
     if target.format == "trec":
-        as_run = partial(pair_texts.trec_run, tag=tag, is_listed=listed)
+        as_run = partial(pair_texts.trec_run, tag=tag, by_rank=by_rank)
         return as_run if pairs.number == "score" else pair_texts.trec_qrels
     if target.format == "json":
-        return partial(pair_texts.json_members, is_listed=listed)
+        return partial(pair_texts.json_members, by_rank=by_rank, is_listed=is_listed)
     if target.format == "jsonl":
-        return partial(pair_texts.json_lines, is_listed=listed)
-    by_rank = listed and pairs.number == "score"
+        return partial(pair_texts.json_lines, by_rank=by_rank, is_listed=is_listed)
     return partial(pair_texts.delimited_lines, delimiter=_DELIMITER[target.format], by_rank=by_rank)
 
 

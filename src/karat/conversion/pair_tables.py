@@ -8,6 +8,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from karat.conversion.pair_texts import ranks
 from karat.sources.arrays import text_column
 from karat.sources.containers import ScoredRows
 
@@ -21,7 +22,7 @@ def arrow_table(rows: ScoredRows, number: str, *, by_rank: bool) -> pa.Table:
     numbers = np.repeat(np.arange(len(rows.queries), dtype=np.int32), np.diff(rows.offsets))
     indices = pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
     query = pa.DictionaryArray.from_arrays(indices, text_column(rows.queries).cast(pa.string()))
-    values = -rows.scores.astype(np.int64) if by_rank else np.ascontiguousarray(rows.scores, np.float64)
+    values = ranks(rows) if by_rank else np.ascontiguousarray(rows.scores, np.float64)
     column = pa.Array.from_buffers(_kind(by_rank), len(values), [None, pa.py_buffer(values)])
     return pa.Table.from_arrays([query, rows.docs.cast(pa.large_string()), column], schema=_schema(number, by_rank))
 

@@ -27,12 +27,12 @@ _GUARDED = r"^'[\s']*[=+\-@＝＋－＠\t\r\n]"
 _OTHER_FORMATS = "Write CSV, JSON or Parquet instead."
 
 
-def trec_run(rows: ScoredRows, tag: str, *, is_listed: bool) -> bytes:
+def trec_run(rows: ScoredRows, tag: str, *, by_rank: bool) -> bytes:
     """Lines of a TREC run. The rank is the position by descending score, with ties in the order of the rows."""
     _check_trec_ids(rows)
-    scores = number_texts(_scores_from_ranks(rows) if is_listed else rows.scores)
-    ranks = _texts_of(_ranks(rows))
-    return _lines(query_column(rows), " Q0 ", _wide(rows.docs), " ", ranks, " ", scores, f" {tag}\n")
+    scores = number_texts(_scores_from_ranks(rows) if by_rank else rows.scores)
+    positions = _texts_of(_positions(rows))
+    return _lines(query_column(rows), " Q0 ", _wide(rows.docs), " ", positions, " ", scores, f" {tag}\n")
 
 
 def trec_qrels(rows: ScoredRows) -> bytes:
@@ -47,19 +47,28 @@ def delimited_lines(rows: ScoredRows, delimiter: str, *, by_rank: bool) -> bytes
     _check_apostrophes(rows)
     query = _quoted(text_column(rows.queries), delimiter)
     query = query.take(_query_numbers(rows))
-    numbers = _texts_of(-rows.scores.astype(np.int64)) if by_rank else number_texts(rows.scores)
+    numbers = _texts_of(ranks(rows)) if by_rank else number_texts(rows.scores)
     return _lines(query, delimiter, _quoted(_wide(rows.docs), delimiter), delimiter, numbers, "\n")
 
 
-def json_members(rows: ScoredRows, *, is_listed: bool) -> bytes:
+def json_members(rows: ScoredRows, *, by_rank: bool, is_listed: bool) -> bytes:
     """Members of a JSON object, each preceded by a comma: `"q1": {"d1": 2.5}`, or lists if documents are listed."""
-    return _lines(",\n", _json_texts(text_column(rows.queries)), ": ", _json_documents(rows, is_listed))
+    return _lines(",\n", _json_texts(text_column(rows.queries)), ": ", _json_documents(rows, by_rank, is_listed))
 
 
-def json_lines(rows: ScoredRows, *, is_listed: bool) -> bytes:
+def json_lines(rows: ScoredRows, *, by_rank: bool, is_listed: bool) -> bytes:
     """Lines of JSON, one per query: `{"query": "q1", "documents": {"d1": 2.5}}`, or lists if documents are listed."""
     queries = _json_texts(text_column(rows.queries))
-    return _lines('{"query": ', queries, ', "documents": ', _json_documents(rows, is_listed), "}\n")
+    return _lines('{"query": ', queries, ', "documents": ', _json_documents(rows, by_rank, is_listed), "}\n")
+
+
+def ranks(rows: ScoredRows) -> Ints:
+    """The ranks of a run without scores."""
+    whole = (-rows.scores).astype(np.int64)
+    if (whole != -rows.scores).any():
+        rank = -rows.scores[np.argmax(whole != -rows.scores)]
+        raise KaratError(f"rank {rank} is not a whole number", hint="Ranks are 1, 2, 3, ...")
+    return whole
 
 
 def number_texts(numbers: Floats) -> Column:
@@ -134,33 +143,37 @@ def _pair(rows: ScoredRows, row: int) -> tuple[str, str]:
 # Columns.
 
 
-def _json_documents(rows: ScoredRows, is_listed: bool) -> Column:
+def _json_documents(rows: ScoredRows, by_rank: bool, is_listed: bool) -> Column:
     """The documents of each query. If they have scores, a list would be read as an order, so they are an object."""
     docs = _json_texts(_wide(rows.docs))
     if is_listed:
         return _joined("[", _of_queries(docs, rows.offsets), "]")
     _check_json(rows)
-    return _joined("{", _of_queries(_joined(docs, ": ", _json_numbers(rows.scores)), rows.offsets), "}")
+    numbers = _json_numbers(_scores_from_ranks(rows) if by_rank else rows.scores)
+    return _joined("{", _of_queries(_joined(docs, ": ", numbers), rows.offsets), "}")
 
 
-def _ranks(rows: ScoredRows) -> Ints:
-    """The rank of each row within its query, from 1."""
+def _positions(rows: ScoredRows) -> Ints:
+    """The position of each row in its query by descending score, from 1."""
     sizes = np.diff(rows.offsets)
-    ranks = np.arange(1, len(rows.scores) + 1) - np.repeat(rows.offsets[:-1], sizes)
+    positions = np.arange(1, len(rows.scores) + 1) - np.repeat(rows.offsets[:-1], sizes)
     ascends = rows.scores[1:] > rows.scores[:-1]
-    ascends &= ranks[1:] > 1
+    ascends &= positions[1:] > 1
     if ascends.any():
         order = np.lexsort((-rows.scores, np.repeat(np.arange(len(sizes)), sizes)))
-        by_score = np.empty_like(ranks)
-        by_score[order] = ranks
+        by_score = np.empty_like(positions)
+        by_score[order] = positions
         return by_score
-    return ranks
+    return positions
 
 
 def _scores_from_ranks(rows: ScoredRows) -> Floats:
-    """Positive scores that keep the order of documents that have only ranks: n for the first of n, 1 for the last."""
+    """Positive scores that keep the order of documents that have only ranks: 1 for the last one of a query."""
     sizes = np.diff(rows.offsets)
-    scores: Floats = rows.scores + np.repeat(sizes, sizes) + 1
+    if not len(rows.scores):
+        return rows.scores
+    last = np.minimum.reduceat(rows.scores, rows.offsets[:-1][sizes > 0])
+    scores: Floats = rows.scores - np.repeat(last, sizes[sizes > 0]) + 1
     return scores
 
 

@@ -21,14 +21,14 @@ from karat.sources.tables import ByQuery, Number, TableRun
 
 @dataclass(frozen=True)
 class PairSource:
-    """A run or ground truth: queries, their documents, and the number of each pair, which is a grade or a score.
-
-    If documents are only listed, their number is minus the rank in a run, and 1 in ground truth.
-    """
+    """A run or ground truth: queries, their documents, and the number of each pair, which is a grade or a score."""
 
     run: Run
     number: Number
+    by_rank: bool = False
+    """whether a run has ranks and no scores: the number is minus the rank"""
     is_listed: bool = False
+    """whether documents were listed in their order, without numbers; that of a gold document is 1"""
     has_objects: bool = False
     """whether any document was listed as an object, of which only the id is converted"""
 
@@ -50,7 +50,9 @@ def read_pairs(source: Any, reading: Reading, progress: Progress | None = None) 
         parts = run.parts if isinstance(run, InMemoryRun) else ()
         lists = [part for part in parts if isinstance(part, RankedLists)]
         has_objects = not all(isinstance(each, str | int) for part in lists for docs in part.documents for each in docs)
-        return PairSource(run, "score", bool(lists) and len(lists) == len(parts), has_objects)
+        is_listed = bool(lists) and len(lists) == len(parts)
+        by_rank = run.table.by_rank if isinstance(run, TableRun) else is_listed
+        return PairSource(run, "score", by_rank, is_listed, has_objects)
     if is_file(source):
         content, notes = open_file(InputFile.of(source), reading)
         if not isinstance(content, ByQuery):
@@ -68,7 +70,7 @@ def _of_truth(truth: Truth, name: str) -> PairSource:
     if truth.keyless:
         raise _without_id(name)
     rows = ScoredRows(list(truth.queries), truth.offsets, text_column(truth.docs), truth.grades, _locate_nothing(name))
-    return PairSource(InMemoryRun(name, (rows,), truth.notes), "grade", truth.only_relevant)
+    return PairSource(InMemoryRun(name, (rows,), truth.notes), "grade", is_listed=truth.only_relevant)
 
 
 def _numbered_queries(n: int) -> Truth:

@@ -53,6 +53,10 @@ class ArrowTable:
     number: Number
     notes: tuple[str, ...]
 
+    @property
+    def by_rank(self) -> bool:
+        return self.columns.by_rank
+
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """The rows in parts, which are row groups, record batches, or several of them together."""
         return parts_of(self._blocks(progress), whole_queries)

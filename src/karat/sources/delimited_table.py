@@ -41,6 +41,10 @@ class DelimitedTable:
         return self.source.name
 
     @property
+    def by_rank(self) -> bool:
+        return self.layout.by_rank
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return self.layout.notes
 

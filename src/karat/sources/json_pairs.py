@@ -54,6 +54,10 @@ class ObjectTable:
         return self.source.name
 
     @property
+    def by_rank(self) -> bool:
+        return self.columns.by_rank
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return self.columns.note(self.name)
 

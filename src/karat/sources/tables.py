@@ -48,6 +48,10 @@ class PairTable(Protocol):
         """What the number of a row is."""
 
     @property
+    def by_rank(self) -> bool:
+        """Whether the number of a row is minus its rank, because the source has no scores."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was guessed about the source, as sentences without a full stop."""
 

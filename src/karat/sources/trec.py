@@ -23,6 +23,7 @@ class TrecTable:
 
     source: InputFile
     number: Number
+    by_rank = False
     notes = ()
 
     @property
