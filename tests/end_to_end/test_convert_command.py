@@ -99,3 +99,15 @@ def test_what_cannot_be_converted_is_one_clear_error(folder: Path, words: tuple[
     assert done.stderr.startswith(f"karat: {message}")
     assert done.stderr.count("\n") == 1
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_columns_formats_and_splits_are_given_as_for_evaluate(folder: Path) -> None:
+    (folder / "run.dat").write_text("topic;hit;quality\nq1;d1;0.5\n")
+    words = ("--input-format", "csv", "--column", "query=topic", "--column", "doc=hit", "--column", "score=quality")
+    assert run_here(folder, "convert", "run.dat", "out.csv", *words).returncode == 0
+    assert (folder / "out.csv").read_text() == "query,doc,score\nq1,d1,0.5\n"
+    (folder / "beir" / "qrels").mkdir(parents=True)
+    (folder / "beir" / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
+    done = run_here(folder, "convert", "beir", "out.qrels", "--split", "dev")
+    assert (folder / "out.qrels").read_text() == "q1 0 d1 2\n", done.stderr
+    assert "note: " in done.stdout

@@ -39,17 +39,22 @@ class FileOrOutput(FileToWrite):
     "as", ("run", "truth", "answers", "results", "texts"), None, "What IN contains, if that cannot be known."
 )
 @opt.choice_option("output-format", opt.FILE_FORMATS, None, "Format of OUT. By default, its suffix decides.")
+@opt.input_options
 @opt.fields
 @click.option("--tag", default="karat", show_default=True, metavar="NAME", help="The name of the run in a TREC file.")
 def command(
     source: str,
     target: str,
     output_format: str | None,
+    formats: tuple[str, ...],
+    columns: tuple[str, ...],
+    split: str | None,
     fields: tuple[str, ...],
     tag: str,
     **kind: str | None,
 ) -> None:
     """Convert a run, ground truth, answers, results or texts to another file format."""
+    from karat.cli.inputs import parse_inputs
     from karat.cli.terminal import print_data, print_error, print_text
     from karat.conversion import Conversion, target_of
     from karat.errors import printable
@@ -61,7 +66,10 @@ def command(
 
     to_output = target == "-"
     written_to = target_of("standard output" if to_output else target, output_format, emit if to_output else None)
-    conversion = Conversion(kind["as"], None, _by_name(fields), None, None, tag)
+    inputs = parse_inputs(formats, columns, split)
+    input_format = next(iter(inputs.formats.values()), None)
+    names = {role: str(name) for of_side in inputs.columns.values() for role, name in of_side.items()}
+    conversion = Conversion(kind["as"], names, _by_name(fields), input_format, split, tag)
     with progress_bar("bytes") as progress:
         converted = conversion.apply(source, written_to, progress)
     notes = "".join(f"note: {printable(note)}\n" for note in converted.notes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.arguments import check_mapping, check_path, check_text
-from karat.conversion.kinds import Kind, check_kind, kind_of_file, kind_of_object
+from karat.conversion.kinds import Kind, check_kind, kind_of_file, kind_of_object, kind_of_roles
 from karat.conversion.targets import Target, target_of
 from karat.errors import first_few, plural, require, shown
 from karat.output.files import check_writable
@@ -106,7 +106,7 @@ class Conversion:
             _check_is_not_output(source, target)
             several = part_files(source.path)
             form = check_format(self.input_format) if self.input_format else several[0] if several else detect(source)
-            kind = kind or kind_of_file(source, form, target.suffix)
+            kind = kind or kind_of_roles(self.columns or {}) or kind_of_file(source, form, target.suffix)
         kind = check_kind(kind or kind_of_object(source, target.suffix))
         if kind in ("run", "truth"):
             return self._write_pairs(source, kind, target, progress)

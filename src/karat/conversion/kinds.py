@@ -59,6 +59,12 @@ def kind_of_object(source: object, suffix: str) -> Kind:
     return found
 
 
+def kind_of_roles(columns: Mapping[str, str]) -> Kind | None:
+    """What a table contains if columns with these roles are named: grades are those of ground truth."""
+    roles = set(columns)
+    return "truth" if "grade" in roles else "run" if roles & {"score", "rank"} else None
+
+
 def _unknown_kind(where: str) -> KaratError:
     what = f"it cannot be known whether this is {_CONTENT}"
     return KaratError(what, where=where, hint="Say it with --as, for example --as run (in Python kind='run').")
