@@ -99,6 +99,8 @@ ROWS = (
         faster=20,
         readme="fuzzy matching of a million pairs, peer extrapolated",
     ),
+    Row("json", "JSON mapping of mappings, read and checked (peer: only json.load)", "json", "python", faster=2.5),
+    Row("json-answers", "answers from JSON lines (peer: json.loads per line)", "json-answers", "python", faster=2),
     Row("answers", "EM and F1 of answers (peer: SQuAD's script in Python)", "answers", "squad", faster=3),
     Row("rouge", "ROUGE-L of answers", "rouge", "rouge-score", faster=5),
     Row("sas", "SAS of answers, both with wordllama", "sas", "wordllama"),

@@ -1,7 +1,8 @@
 """Run and time one task of the benchmark in its own process: python benchmarks/tasks.py NAME SIZE.
 
 Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
-answer_tasks.py, on significance tests in significance_tasks.py, and on compressed files in compression_tasks.py.
+answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in
+compression_tasks.py, and on JSON in json_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
@@ -21,6 +22,7 @@ from typing import Any
 import answer_tasks
 import component_tasks
 import compression_tasks
+import json_tasks
 import matching_tasks
 import significance_tasks
 from sizes import FULL, SMALL, Size
@@ -44,6 +46,8 @@ def main(name: str, size: Size) -> None:
     elif kind in significance_tasks.TASKS:
         seconds, means = clocked(significance_tasks.prepared(library, kind, size))
         seconds *= significance_tasks.scale(library, kind)
+    elif kind in json_tasks.TASKS:
+        seconds, means = clocked(json_tasks.prepared(library, kind, size))
     elif kind in compression_tasks.TASKS:
         seconds, means = clocked(compression_tasks.prepared(library, size))
     elif kind == "dict":

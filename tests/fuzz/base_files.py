@@ -26,6 +26,15 @@ _RESULTS = [
     {"query": "q2", "question": "why?", "truth": ["it melts"], "retrieved": [], "gold_answers": "heat", "answer": None},
     {"query": "q3", "truth": ["zinc is a metal"], "retrieved": ["zinc is"], "gold_answers": ["x"], "answer": "y"},
 ]  # fmt: skip
+_QUERIES = [
+    {"query": "q1", "documents": ["d3", {"id": "d1", "score": 2.1, "content": "gold"}]},
+    {"query": "q2", "documents": {"d4": 2.5, "d9": 1}},
+]
+_PAIRS = [{"qid": "q1", "docno": "d1", "score": 2.1}, {"qid": "q1", "docno": "d9", "score": 1},
+          {"qid": "q2", "docno": 4, "score": 3e-1}]  # fmt: skip
+_RANK_EVAL = {"requests": [{"id": "q1", "request": {}, "ratings": [{"_index": "i", "_id": "d1", "rating": 2}]}]}
+_RANKED = {"metric_score": 0.5, "failures": {"q3": {}}, "details": {"q1": {"unrated_docs": [], "hits": [
+    {"hit": {"_index": "i", "_id": "d1", "_score": 1.5}, "rating": 2}]}}}  # fmt: skip
 _GOLD = {"q1": "soft", "q2": ["heat", "a flame"], "q3": "Straße 5"}
 _PREDICTED = {"q1": "very soft", "q2": None, "q3": "strasse 5"}
 _SQUAD = {"data": [{"title": "t", "paragraphs": [{"context": "c", "qas": [
@@ -120,6 +129,9 @@ INPUTS = (
         "evaluate FILE --explain q1 --match chunk", "convert FILE out.parquet", "convert FILE - --output-format json",
     )),
     Input("spans.jsonl", ("evaluate FILE -m SpanRecall -m SpanIoU@2", "gate FILE --min SpanRecall=0.5")),
+    *(Input(name, ("evaluate truth.qrels FILE", "evaluate FILE run.trec", "compare truth.qrels FILE other.trec"))
+      for name in ("mapping.json", "lists.json", "pairs.json", "queries.jsonl", "pairs.jsonl", "ranked.json")),
+    Input("rank_eval.json", ("evaluate FILE run.trec", "evaluate FILE ranked.json")),
     Input("gold.json", _ANSWERS_COMMANDS), Input("squad.json", _ANSWERS_COMMANDS), Input("gold.csv", _ANSWERS_COMMANDS),
     Input("answers.jsonl", _ANSWERS_COMMANDS), Input("predicted.tsv", _ANSWERS_COMMANDS),
     *(Input(f"scores.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
@@ -141,6 +153,9 @@ def base_files() -> Mapping[str, bytes]:
         "results.jsonl": _lines(_RESULTS), "other.jsonl": _lines(_RESULTS[::-1]),
         "spans.jsonl": _lines([{"query": "q1", "truth": [["d1", 0, 9], ["d2", 3, 5]], "retrieved": [["d1", 4, 12]]},
                                {"query": "q2", "truth": [["d1", 1, 2]], "retrieved": []}]),
+        "mapping.json": json.dumps({"q1": {"d1": 2, "d2": 0.5}, "q2": {"d4": 1}}), "pairs.json": json.dumps(_PAIRS),
+        "lists.json": json.dumps({"q1": ["d1", "d2"], "q2": []}), "queries.jsonl": _lines(_QUERIES),
+        "pairs.jsonl": _lines(_PAIRS), "rank_eval.json": json.dumps(_RANK_EVAL), "ranked.json": json.dumps(_RANKED),
         "gold.json": json.dumps(_GOLD), "predicted.json": json.dumps(_PREDICTED), "squad.json": json.dumps(_SQUAD),
         "gold.csv": 'query,gold_answers,answer\nq1,soft,"very, soft"\nq2,heat,\nq3,"a ""b""",b\n',
         "predicted.tsv": "query\tanswer\nq1\tsoft\nq2\theat\nq3\tx\n", "answers.jsonl": _lines(_RESULTS),

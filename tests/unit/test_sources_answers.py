@@ -21,12 +21,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
 from karat.sources.answers import GoldAnswers, PredictedAnswers, read_gold_answers, read_predicted_answers
 from karat.sources.input_file import InputFile
+from tests.block_size import block_size
 
 Write = Callable[..., str]
 
@@ -951,3 +952,34 @@ def test_errors_use_the_name_given_for_a_source() -> None:
     assert error.where == "the gold, question q"
     error = error_of(evaluate_answers, GOLD, {"q1": 1}, name="gpt")
     assert error.where == "gpt, question q1"
+
+
+ANSWERS = (
+    st.none() | st.text(max_size=2) | st.lists(st.text(max_size=2), max_size=3) | st.sampled_from([{"text": "a"}, 3])
+)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"gold_answers": ANSWERS, "query": st.sampled_from(["q1", "q2", "q3", 4, None])},
+        optional={"id": st.just("x"), "answer": st.text(max_size=2) | st.none()},
+    ),
+    max_size=4,
+)
+
+
+@settings(max_examples=100)
+@given(ROWS, st.sampled_from([4, 64, 1 << 20]))
+def test_json_lines_have_the_answers_of_their_records(rows: list[dict[str, Any]], size: int) -> None:
+    def outcome(read: Callable[..., Any], source: Any, *arguments: Any) -> object:
+        try:
+            return read(source, *arguments)
+        except KaratError as error:
+            return error.what
+
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    for read, arguments in ((read_gold_answers, ()), (read_predicted_answers, ({"q1": ("a",)},))):
+        if len(rows) > 1:
+            with block_size(size):
+                found = outcome(read, io.BytesIO(lines.encode()), *arguments)
+            assert re.sub("was already in .*", "", str(found)) == re.sub(
+                "was already in .*", "", str(outcome(read, rows, *arguments))
+            )

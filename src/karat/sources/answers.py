@@ -8,7 +8,7 @@ from typing import Any
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.errors import KaratError, shown
-from karat.sources.answer_rows import HINT, read_answer_rows, source_name
+from karat.sources.answer_rows import HINT, plain_answers, read_answer_rows, source_name
 from karat.sources.input_file import InputFile, is_file
 from karat.sources.records import field_names
 
@@ -33,6 +33,11 @@ def read_gold_answers(
     if _is_plain(source):
         # The common case needs no check of each answer.
         golds = {query: (text,) for query, text in source.items()}
+    elif isinstance(source, InputFile) and (lines := plain_answers(source, "gold_answers", fields)):
+        golds = {
+            query: None if value is None else (value,) if type(value) is str else tuple(dict.fromkeys(value)) or ("",)
+            for query, value in lines.items()
+        }
     else:
         for where, query, value in read_answer_rows(source, "gold_answers", fields, name):
             if query in golds:
@@ -56,6 +61,8 @@ def read_predicted_answers(
     source = InputFile.of(source) if is_file(source) else source
     if _is_plain(source):
         predicted: PredictedAnswers = dict(source)
+    elif isinstance(source, InputFile) and (lines := plain_answers(source, "answer", fields)):
+        predicted = lines
     else:
         predicted = {}
         for where, query, value in read_answer_rows(source, "answer", fields, name, tuple(golds)):
