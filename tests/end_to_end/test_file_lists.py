@@ -64,13 +64,14 @@ def test_a_pattern_of_saved_scores_is_a_list_of_systems(command: Karat, tmp_path
     assert "bm25" in printed(command("compare", "*.parquet"))
 
 
-def test_the_part_files_of_a_table_are_one_run(command: Karat, tmp_path: Path) -> None:
-    (tmp_path / "dense").mkdir()
+@pytest.mark.parametrize("name", ["dense", "dense.parquet"])
+def test_the_part_files_of_a_table_are_one_run(name: str, command: Karat, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
     for at in (1, 2):
         frame = pd.DataFrame({"query": [f"q{at}"], "doc": ["a"], "score": [1.0]})
-        frame.to_parquet(tmp_path / f"dense/part-0000{at}.snappy.parquet")
-    (tmp_path / "dense/_SUCCESS").touch()
-    for run in ("dense", "dense/", "dense/part-*"):
+        frame.to_parquet(tmp_path / name / f"part-0000{at}.snappy.parquet")
+    (tmp_path / name / "_SUCCESS").touch()
+    for run in (name, f"{name}/", f"{name}/part-*"):
         assert "1.0000" in printed(command("evaluate", "truth.qrels", run, "-m", "RR"))
 
 

@@ -24,6 +24,7 @@ from karat.scores.score_table import query_column
 from karat.sources.columns import ALIASES, is_spelling
 from karat.sources.formats import suffix_of
 from karat.sources.input_file import InputFile
+from karat.sources.part_files import part_files
 from karat.sources.samples import Sample, sample
 
 Content = Literal["documents", "results", "scores", "documents or scores", "records", "nothing"]
@@ -42,6 +43,8 @@ def is_saved_scores(path: str) -> bool:
 
 def content_of(file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None) -> Content:
     """What a file contains; `given` is its format and `fields` the names of fields of results, if known."""
+    if part_files(file.path):
+        return "documents"
     found = sample(file, given)
     if found.format == "trec":
         return "documents" if file.first_byte() else "nothing"
