@@ -51,11 +51,14 @@ class Measured:
 
 
 RUN = (70_000, 698_000, 6_980_000)
+LARGE = (698_000, 6_980_000, 69_800_000)
 PAIRS = (45, 496, 4_950)
 """All pairs of 10, 32 and 100 systems."""
 ROWS = (
     Row("grouped", "TREC run", RUN, "lines"),
     Row("convert", "TREC run to Parquet, `karat.convert`", RUN, "lines", memory=1000),
+    Row("large", "large TREC run", LARGE, "lines", memory=1_000),
+    Row("large-parquet", "large run in Parquet", LARGE, "rows", memory=1_000),
     Row("scattered", "TREC run, lines in random order", RUN, "lines", times=(3, "grouped")),
     Row("judgments", "ground truth, 1,000 documents per query", (100_000, 1_000_000, 10_000_000), "lines", 8, 1_200),
     Row("arrow", "Arrow table", RUN, "rows", 0.8),

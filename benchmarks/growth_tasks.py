@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+import table_tasks
 from sizes import FOLDER, FULL
 
 SEED = 20_240_601
@@ -62,6 +63,34 @@ def karat() -> Any:
 
 def grouped(lines: int) -> Work:
     return evaluated(*files(lines // DEPTH))
+
+
+def large(lines: int) -> Work:
+    return evaluated(*large_files(lines))
+
+
+def in_parquet(rows: int) -> Work:
+    truth, run = large_files(rows)
+    path = table_tasks.parquet_path(run)
+    if not path.exists():
+        table_tasks.in_parquet(run)
+        start_again()
+    return evaluated(truth, path)
+
+
+def large_files(lines: int) -> tuple[Path, Path]:
+    """The files of a run; for more lines than the benchmark's run has, that run several times, with other queries."""
+    times = lines // (FULL.queries * DEPTH)
+    truth, run = files(min(lines // DEPTH, FULL.queries))
+    if times < 2:
+        return truth, run
+    made = FOLDER / f"growth-{lines}.qrels", FOLDER / f"growth-{lines}.trec"
+    if not made[1].exists():
+        for path, copy in zip((truth, run), made, strict=True):
+            data = path.read_bytes().removesuffix(b"\n")
+            write(copy, (b"%d" % at + data.replace(b"\n", b"\n%d" % at) + b"\n" for at in range(times)))
+        start_again()
+    return made
 
 
 def scattered(lines: int) -> Work:
@@ -278,6 +307,8 @@ def names(commas: int) -> Work:
 TASKS: dict[str, Callable[[int], Work]] = {
     "grouped": grouped,
     "convert": converted,
+    "large": large,
+    "large-parquet": in_parquet,
     "scattered": scattered,
     "judgments": judgments,
     "arrow": arrow_table,

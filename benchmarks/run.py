@@ -76,6 +76,7 @@ ROWS = (
     Row("dict", "dict of dicts to scores", "dict", "pytrec-eval-terrier", faster=5),
     Row("import", "import", "import", "ranx", below=0.1),
     Row("gzip", "gzip file to scores (peer: gzip -dc to nowhere)", "gzip", "gzip", faster=0.95),
+    Row("parquet", "Parquet file to scores (peer: karat, from the TREC file)", "parquet", "TREC", faster=1.5),
     Row("memory", "file to scores, peak memory", "", "ranx", memory=True),
     Row("documents", "creating 200,000 documents", "documents", "haystack-ai", faster=10),
     Row(
@@ -209,8 +210,8 @@ def disagreement(ours: dict[str, float], theirs: dict[str, float], within: float
 
 
 def installed(peer: str) -> bool:
-    # Python and SQuAD's script are written in the tasks, and gzip is a program.
-    return peer in ("python", "squad") or (peer == "gzip" and bool(which("gzip"))) or version(peer) is not None
+    # Python and SQuAD's script are written in the tasks, gzip is a program, and karat itself reads TREC files.
+    return peer in ("python", "squad", "TREC") or (peer == "gzip" and bool(which("gzip"))) or version(peer) is not None
 
 
 def version(distribution: str) -> str | None:

@@ -1,8 +1,8 @@
 """Run and time one task of the benchmark in its own process: python benchmarks/tasks.py NAME SIZE.
 
 Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
-answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in
-compression_tasks.py, and on JSON in json_tasks.py.
+answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in compression_tasks.py, on JSON in
+json_tasks.py, and on Parquet in table_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
@@ -25,6 +25,7 @@ import compression_tasks
 import json_tasks
 import matching_tasks
 import significance_tasks
+import table_tasks
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
@@ -50,6 +51,8 @@ def main(name: str, size: Size) -> None:
         seconds, means = clocked(json_tasks.prepared(library, kind, size))
     elif kind in compression_tasks.TASKS:
         seconds, means = clocked(compression_tasks.prepared(library, size))
+    elif kind in table_tasks.TASKS:
+        seconds, means = clocked(table_tasks.prepared(library, size))
     elif kind == "dict":
         seconds, means = evaluate_dicts(DICTS[library](), size)
     else:
