@@ -86,6 +86,7 @@ def test_parquet_has_plain_columns_that_other_tools_read(folder: Path) -> None:
         (("run.trec", "a.csv", "--tag", "two words"), "the tag 'two words' is not one word."),
         (("bad.trec", "a.csv"), "bad.trec:2: score 'x' is not a number."),
         (("empty.trec", "a.csv"), "empty.trec: the file is empty"),
+        (("truth.qrels", "a.run"), "a.run: the file is named as a run, but this is ground truth. Use the suffix .trec"),
         (("map.json", "a.csv"), "map.json: it cannot be known whether this is a run, ground truth, answers,"),
     ],
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.arguments import check_mapping, check_path, check_text
-from karat.conversion.kinds import Kind, check_kind, kind_of_file, kind_of_object, kind_of_roles
+from karat.conversion.kinds import Kind, check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
 from karat.conversion.targets import Target, target_of
 from karat.errors import first_few, plural, require, shown
 from karat.output.files import check_writable
@@ -108,6 +108,8 @@ class Conversion:
             form = check_format(self.input_format) if self.input_format else several[0] if several else detect(source)
             kind = kind or kind_of_roles(self.columns or {}) or kind_of_file(source, form, target.suffix)
         kind = check_kind(kind or kind_of_object(source, target.suffix))
+        if not target.is_format_given:
+            check_suffix(kind, target.path, target.suffix)
         if kind in ("run", "truth"):
             return self._write_pairs(source, kind, target, progress)
         from karat.conversion.records import write_answers, write_record_file

@@ -5,9 +5,6 @@ What cannot be known is an error that asks for it: a wrong guess would be writte
 
 from __future__ import annotations
 
-import csv
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -16,6 +13,7 @@ from karat.sources.columns import ALIASES, find_column
 from karat.sources.formats import Format
 from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
+from karat.sources.samples import sample
 
 if TYPE_CHECKING:
     from karat.sources.arrow_blocks import ArrowFile
@@ -24,13 +22,9 @@ Kind = Literal["run", "truth", "answers", "results", "texts"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _CONTENT = "a run, ground truth, answers, results or texts (queries, a corpus)"
-_START = 1 << 16  # bytes
-_LINES = 20
 _TREC_COLUMNS: dict[int, Kind] = {4: "truth", 6: "run"}
 _BY_SUFFIX: dict[str, Kind] = {".qrels": "truth", ".qrel": "truth", ".run": "run"}
 _GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement")
-# The name of a member of an object, and how its value begins.
-_MEMBER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*(.)')
 TEXT_NAMES = {"text", "contents", "content", "title", "body", "passage_text"}
 
 
@@ -48,6 +42,15 @@ def kind_of_file(file: InputFile, form: Format, suffix: str) -> Kind:
     if found is None:
         raise _unknown_kind(file.name)
     return found
+
+
+def check_suffix(kind: Kind, path: str, suffix: str) -> None:
+    """Refuse to write a run to a file that is named as ground truth, and the other way round."""
+    named = _BY_SUFFIX.get(suffix, kind)
+    if named != kind:
+        nouns = {"run": "a run", "truth": "ground truth"}
+        what = f"the file is named as {nouns[named]}, but this is {nouns.get(kind, kind)}"
+        raise KaratError(what, where=path, hint="Use the suffix .trec, or choose a format with --output-format.")
 
 
 def kind_of_object(source: object, suffix: str) -> Kind:
@@ -98,39 +101,37 @@ def _any_of(names: Sequence[str], field: str) -> bool:
     return field in names or any(name in names for name in ALIASES[field])
 
 
-def names_in(file: InputFile, form: Format) -> list[str]:
-    """The columns of a table with a header, or the fields of the first record; nothing for other content."""
+def names_in(file: InputFile, form: Format) -> Sequence[str]:
+    """The columns of a table, or the fields of the first records; nothing for a TREC file."""
     if form in ("parquet", "feather"):
         return list(arrow_files(file, form)[0].schema().names)
-    start = file.start(_START).decode(errors="replace")
-    return list(_first_object(start)) if form in ("json", "jsonl") else (_first_rows(start, form) or [[]])[0]
+    found = sample(file, form)
+    return tuple(found.value) if isinstance(found.value, dict) else found.names
 
 
 def _kind_of_content(file: InputFile, form: Format) -> Kind | None:
-    start = "" if form in ("parquet", "feather") else file.start(_START).decode(errors="replace")
-    if form in ("json", "jsonl"):
-        return kind_of_columns(_first_object(start)) or _kind_of_json(start, is_single=form == "json")
-    if form in ("parquet", "feather"):
-        return kind_of_columns(names_in(file, form))
-    rows = _first_rows(start, form)
-    if not rows:
+    if not (form in ("parquet", "feather") or file.first_byte()):
         raise KaratError("the file is empty", where=file.name)
     if form == "trec":
-        return _TREC_COLUMNS.get(min(len(rows[0]), 6))
-    has_texts = all(len(row) == 2 and len(row[1].split()) > 1 for row in rows)
-    return kind_of_columns(rows[0]) or ("texts" if has_texts else None)
+        lines = (line for _, line in file.lines() if line and not line.startswith(b"#"))
+        return _TREC_COLUMNS.get(min(len(next(lines, b"").split()), 6))
+    names = names_in(file, form)
+    if (found := kind_of_columns(names)) or form not in ("csv", "tsv", "json"):
+        return found
+    start = sample(file, form)
+    if form == "json":
+        return "answers" if _are_answers(start.value) else None
+    rows = [names, *(list(record.values()) for record in start.records)]
+    return "texts" if all(len(row) == 2 and len(row[1].split()) > 1 for row in rows) else None
 
 
-def _first_rows(start: str, form: Format) -> list[list[str]]:
-    """The first rows of a text in columns, without blank lines and comments."""
-    lines = [line for line in start.splitlines() if line.strip() and not line.startswith("#")][:_LINES]
-    if form == "trec":
-        return [line.split() for line in lines]
-    return list(csv.reader(lines, delimiter="\t" if form == "tsv" else _delimiter(lines))) if lines else []
-
-
-def _delimiter(lines: Sequence[str]) -> str:
-    return next((mark for mark in ",;\t" if mark in lines[0]), ",")
+def _are_answers(value: object) -> bool:
+    """Whether a JSON value is `{query: "answer"}`, or in SQuAD's format."""
+    if not isinstance(value, dict) or not value:
+        return False
+    articles = value.get("data")
+    is_squad = isinstance(articles, list) and all(isinstance(each, dict) and "paragraphs" in each for each in articles)
+    return is_squad or all(isinstance(each, str) for each in value.values())
 
 
 def arrow_files(file: InputFile, form: Format) -> list[ArrowFile]:
@@ -140,27 +141,3 @@ def arrow_files(file: InputFile, form: Format) -> list[ArrowFile]:
     kind: Literal["parquet", "feather"] = "parquet" if form == "parquet" else "feather"
     several = part_files(file.path)
     return [ArrowFile(InputFile(path), kind) for path in several[1]] if several else [ArrowFile(file, kind)]
-
-
-def _first_object(start: str) -> Mapping[str, object]:
-    """The first JSON object of a text, with only the first character of each value if it goes on after the text."""
-    try:
-        value, _ = json.JSONDecoder().raw_decode(start, max(start.find("{"), 0))
-    except (ValueError, RecursionError):
-        members = _MEMBER.findall(start)
-        # Where the first value is an object or a list, the next name is one in it.
-        return dict(members[:1] if members and members[0][1] in "{[" else members)
-    return value if isinstance(value, dict) else {}
-
-
-def _kind_of_json(start: str, *, is_single: bool) -> Kind | None:
-    """What JSON without records contains: `{query: "answer"}` and SQuAD's format are answers."""
-    value = _first_object(start)
-    is_object = is_single and bool(value) and start.lstrip()[:1] == "{"
-    is_texts = all(isinstance(each, str) and each not in ("{", "[") for each in value.values())
-    return "answers" if is_object and (is_texts or _is_squad(value)) else None
-
-
-def _is_squad(value: Mapping[str, object]) -> bool:
-    articles = value.get("data")
-    return isinstance(articles, list) and all(isinstance(each, dict) and "paragraphs" in each for each in articles)

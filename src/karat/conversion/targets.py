@@ -23,6 +23,8 @@ class Target:
     compression: str = ""
     """the suffix of a compressed file, such as `.gz`"""
     emit: Callable[[Iterator[bytes]], None] | None = None
+    is_format_given: bool = False
+    """whether the format was chosen, whatever the name of the file is"""
 
     @property
     def suffix(self) -> str:
@@ -47,7 +49,7 @@ def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[byt
         require(given, "the format of standard output is not known", "Choose one with --output-format.")
         if given in BINARY:
             raise KaratError(f"{given} cannot be written to standard output", hint="Name a file.")
-        return Target(path, given or "csv", emit=emit)
+        return Target(path, given or "csv", emit=emit, is_format_given=True)
     compression = next((path[-len(suffix) :] for suffix in COMPRESSIONS if path.lower().endswith(suffix)), "")
     suffix = suffix_of(path)
     form = given or format_of_name(path) or ("trec" if suffix == ".txt" else None)
@@ -57,7 +59,7 @@ def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[byt
         raise KaratError(what, where=path, hint=hint)
     if compression and form in BINARY:
         raise KaratError(f"{form} files are compressed already", where=path, hint=f"Leave out {compression}.")
-    return Target(path, form, compression)
+    return Target(path, form, compression, is_format_given=given is not None)
 
 
 # Each chunk is compressed on its own, so that threads can share the work: files in these formats may have many parts.
