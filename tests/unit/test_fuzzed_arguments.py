@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from karat import EvaluationRunResult, KaratError, Pipeline, evaluate, evaluate_answers
@@ -37,6 +38,8 @@ RESULT = EvaluationRunResult("run", {"question": ["a"]}, {"em": {"score": 1.0, "
         (lambda: RESULT.detailed_report("csv", csv_file=np.array(["a", "b"])), "is not a path"),  # type: ignore[arg-type]
         (lambda: evaluate(pd.DataFrame({len: ["a"]}), {"q": ["a"]}, "AP"), "cannot be read as a table"),
         (lambda: evaluate(FRAME, {"q": ["a"]}, "AP", truth_columns={pd.NA: "a"}), "is not one of the columns"),  # type: ignore[dict-item]
+        (lambda: evaluate(pl.DataFrame({"\0": ["q"]}), {"q": ["a"]}, "AP"), "contains a NUL character"),
+        (lambda: evaluate_answers(pl.DataFrame({"\0": ["q"]}), {"q": "a"}), "contains a NUL character"),
         (lambda: evaluate({"q": [FRAME.rename(columns={"a": "score"}), "d"]}, {"q": ["d"]}, "nDCG"), "is not a number"),
         (lambda: evaluate_answers([{"query": "q", 10**5000: "a"}], ["b"], "F1"), "a number with thousands of digits"),
     ],

@@ -14,6 +14,7 @@ from karat.conversion.record_files import Record, Records, write_object, write_r
 from karat.conversion.targets import BINARY, Target
 from karat.errors import KaratError, first_few, list_hint, plural, shown
 from karat.json_decoding import decode_json
+from karat.sources.answer_rows import records_from_frame
 from karat.sources.answers import GoldAnswers, read_gold_answers
 from karat.sources.formats import Format
 from karat.sources.input_file import InputFile
@@ -93,9 +94,7 @@ def _records(source: Any, form: Format | None) -> Iterable[Record]:
     if isinstance(source, InputFile):
         return _READERS[form or "jsonl"](source)
     if hasattr(source, "__arrow_c_stream__"):
-        import pyarrow as pa
-
-        return (record for batch in pa.table(source).to_batches(_AT_ONCE) for record in batch.to_pylist())
+        return (record for _, record in records_from_frame(source, "the records"))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return (record for _, record in records_from_list(source, "the records"))
     raise KaratError(

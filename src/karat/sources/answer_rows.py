@@ -278,16 +278,17 @@ def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
 
 
 def records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
+    """The rows of a data frame."""
     import pyarrow as pa
 
+    from karat.sources.frames import arrow_table
+
+    is_column = hasattr(source, "tolist") or hasattr(source, "to_list")
+    hint = "Call .tolist() on it." if is_column else "Pass a data frame with the columns query and answer."
+    table = arrow_table(source, name, hint)
+    _check_columns_are_unique(table.column_names, name)
     try:
-        table = pa.table(source)
-        _check_columns_are_unique(table.column_names, name)
         records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
         yield from ((f"{name}, row {at}", record) for at, record in enumerate(records))
-    except KaratError:
-        raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        is_column = hasattr(source, "tolist") or hasattr(source, "to_list")
-        hint = "Call .tolist() on it." if is_column else "Pass a data frame with the columns query and answer."
         raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None

@@ -85,6 +85,10 @@ class FrameRun:
 
 def arrow_table(source: Any, name: str, hint: str) -> pa.Table:
     """A data frame as an Arrow table."""
+    names = getattr(source, "columns", None)
+    if isinstance(names, list) and any(isinstance(each, str) and "\0" in each for each in names):
+        # polars would end the process.
+        raise KaratError("the name of a column contains a NUL character", where=name, hint="Rename the column.")
     try:
         return pa.table(source)
     except Exception as error:  # the library that made the frame may raise anything
