@@ -12,7 +12,7 @@ from karat.errors import KaratError
 PEEK = 4096  # bytes
 
 QUERIES_TO_DOCUMENTS = "a JSON object of queries and their documents"
-JSON_IN_PYTHON = "In Python, pass what json.load returns to evaluate."
+JSON_IS_READ = "JSON is read as ground truth or as a run: karat evaluate TRUTH RUN (in Python evaluate(truth, run))."
 
 _IN_PYTHON = "In Python, read it with pandas or polars and pass the data frame."
 _SAVE_AS_TEXT = "Save it as text in UTF-8."
@@ -133,9 +133,9 @@ def _json_kind(first: str, results_hint: str) -> tuple[str, str]:
         value = json.loads(first)
     except (ValueError, RecursionError):
         # The value goes on in the next line, or after the bytes that were read.
-        return "JSON", JSON_IN_PYTHON if first in ("{", "[") else f"{JSON_IN_PYTHON} {results_hint}"
+        return "JSON", JSON_IS_READ if first in ("{", "[") else f"{JSON_IS_READ} {results_hint}"
     if maps_queries_to_documents(value):
-        return QUERIES_TO_DOCUMENTS, JSON_IN_PYTHON
+        return QUERIES_TO_DOCUMENTS, JSON_IS_READ
     if isinstance(value, list):
         return "a JSON list", "Results are one JSON object per line: jq -c '.[]' results.json > results.jsonl"
     return "JSON lines", results_hint

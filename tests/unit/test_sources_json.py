@@ -276,3 +276,27 @@ def test_a_repeated_request_is_an_error(write: Write) -> None:
 def test_names_of_columns_do_not_fit_a_mapping(write: Write) -> None:
     error = error_of(read_run, write(RUN), read_truth(TRUTH), columns={"doc": "docno"})
     assert error.what == "a mapping of queries to documents has no names of columns"
+
+
+# As ranx 0.3.21 saves this ground truth and this run.
+RANX = {
+    "qrels.json": b'{\n  "q1": {\n    "d1": 2,\n    "d4": 1,\n    "d2": 0\n  },\n  "q2": {\n    "d3": 1\n  }\n}',
+    "qrels.trec": b"q1 0 d1 2\nq1 0 d4 1\nq1 0 d2 0\nq2 0 d3 1",
+    "run.json": b'{\n  "q1": {\n    "d2": 3.5,\n    "d1": 2.0,\n    "d9": 1.0\n  },\n  "q2": {\n    "d3": 0.5,\n'
+    b'    "d8": 0.25\n  }\n}',
+    "run.trec": b"q1 Q0 d2 1 3.5 bm25\nq1 Q0 d1 2 2.0 bm25\nq1 Q0 d9 3 1.0 bm25\nq2 Q0 d3 1 0.5 bm25\n"
+    b"q2 Q0 d8 2 0.25 bm25",
+    "run.lz4": b'\x04"M\x18@@\xc0L\x00\x00\x00\x82\x04"M\x18h@E\x00\x01\x00\xf00\x8d6\x00\x00\x00\xc1\xa2bq1\xa3'
+    b"bd2\xfb@\x0c\x00\x01\x00dbd1\xfb@\x00\x0c\x00C9\xfb?\xf0\x0c\x00\x94q2\xa2bd3\xfb?\xe0\x1c\x00\xa08\xfb?\xd0"
+    + b"\0" * 14,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["json", "trec"])
+def test_files_of_ranx_are_read_as_they_are(kind: str, write: Write) -> None:
+    truth, run = (write(RANX[f"{name}.{kind}"], f"{name}.{kind}") for name in ("qrels", "run"))
+    assert evaluate(truth, run, MEASURES).per_query == evaluate(TRUTH, RUN, MEASURES).per_query
+
+
+def test_a_run_that_ranx_saved_as_lz4_is_an_error_that_says_what_to_do(write: Write) -> None:
+    assert "save it as .json" in (error_of(evaluate, TRUTH, write(RANX["run.lz4"], "run.lz4"), "AP").hint or "")

@@ -12,7 +12,7 @@ from typing import Any
 
 from karat.arguments import check_path
 from karat.errors import KaratError, enumeration, require, shown
-from karat.file_kinds import JSON_IN_PYTHON, PEEK, QUERIES_TO_DOCUMENTS, check_is_text
+from karat.file_kinds import JSON_IS_READ, PEEK, QUERIES_TO_DOCUMENTS, check_is_text
 from karat.output.delimited import unguarded
 from karat.scores.directions import with_lower_is_better
 from karat.scores.exports import METADATA
@@ -117,7 +117,7 @@ def _from_json(path: str) -> dict[str, Scores]:
         measures = [set(row) for row in data.values() if row]
         if len(measures) > 1 and not set.intersection(*measures):
             what = f"this file is {QUERIES_TO_DOCUMENTS}, not scores"
-            raise KaratError(what, where=path, hint=JSON_IN_PYTHON)
+            raise KaratError(what, where=path, hint=JSON_IS_READ)
         data = [{"query": query, **row} for query, row in data.items()]
     if not isinstance(data, list):
         raise _not_scores(path, "it is not a list with an object per query")

@@ -44,7 +44,9 @@ def decompressed(file: BufferedReader, name: str) -> BufferedReader:
     try:
         if inner := compression_of(stream.peek(_START)):
             both = f" with {inner}" if inner == compression else f", with {inner} and then with {compression}"
-            raise KaratError(f"this file is compressed twice{both}", where=name, hint="Decompress it once.")
+            from_ranx = " If ranx saved this run, save it as .json there." if inner == compression == "lz4" else ""
+            hint = f"Decompress it once.{from_ranx}"
+            raise KaratError(f"this file is compressed twice{both}", where=name, hint=hint)
     except BaseException:
         stream.close()
         raise

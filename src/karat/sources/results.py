@@ -10,7 +10,7 @@ from typing import Any, Literal
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, nearest, plural, shown
-from karat.file_kinds import JSON_IN_PYTHON, QUERIES_TO_DOCUMENTS, TABLES, maps_queries_to_documents
+from karat.file_kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, TABLES, maps_queries_to_documents
 from karat.sources.answer_rows import records_from_frame
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import ALIASES
@@ -277,7 +277,7 @@ def _missing_fields_error(
 ) -> KaratError:
     """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
     if "query" in missing and maps_queries_to_documents(example):
-        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IN_PYTHON)
+        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IS_READ)
     texts = [each for each in present if isinstance(each, str)]
     quoted = [shown(names[field]) for field in missing]
     if len(missing) > 1:
