@@ -115,7 +115,7 @@ def not_trec(start: bytes, where: str, wanted: str, results_hint: str) -> KaratE
         kind, hint = _json_kind(first, results_hint)
     elif columns := _header(first):
         kind = f"a table with the header {', '.join(columns)}"
-        hint = f"{_IN_PYTHON} truth_columns= and run_columns= name its columns."
+        hint = "Leave the format out, or use --input-format csv or tsv (in Python truth_format= or run_format=)."
     else:
         return None
     return KaratError(f"this file is {kind}, not {wanted}", where=where, hint=hint)

@@ -17,7 +17,7 @@ from karat.options import Correction, Family, Queries, Test
 @opt.file_argument(
     "runs",
     "RUN...",
-    "The systems: TREC runs, results, or saved scores (.parquet, .json, .csv) of one or several systems;"
+    "The systems: runs, results, or saved scores (.parquet, .json, .csv) of one or several systems;"
     " runs.json:bm25 is one of several.",
     several=True,
 )

@@ -41,8 +41,10 @@ def is_saved_scores(path: str) -> bool:
     return suffix_of(file) in SUFFIXES and content_of(InputFile(file)) in ("scores", "documents or scores", "nothing")
 
 
-def content_of(file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None) -> Content:
-    """What a file contains; `given` is its format and `fields` the names of fields of results, if known."""
+def content_of(
+    file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
+) -> Content:
+    """What a file contains, given its format, the names of fields of results and that of the column of documents."""
     if part_files(file.path):
         return "documents"
     found = sample(file, given)
@@ -52,7 +54,7 @@ def content_of(file: InputFile, given: str | None = None, fields: Mapping[str, s
         return _of_object(found.value, fields or {})
     if not found.names:
         return "nothing"
-    content = _of_records(found, fields or {})
+    content: Content = "documents" if doc in found.names else _of_records(found, fields or {})
     # Scores are read by the suffix of the file.
     return "documents" if content == "scores" and suffix_of(file.path) not in SUFFIXES else content
 

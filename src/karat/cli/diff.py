@@ -16,7 +16,7 @@ from karat.options import Queries
 @opt.file_argument(
     "runs",
     "RUN...",
-    "Two systems: TREC runs, results, or saved scores. runs.json:bm25 is one of several in a file.",
+    "Two systems: runs, results, or saved scores. runs.json:bm25 is one of several in a file.",
     several=True,
 )
 @opt.measures

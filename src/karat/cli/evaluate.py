@@ -15,11 +15,13 @@ from karat.options import Names
 @opt.file_argument(
     "truth",
     "TRUTH",
-    "Ground truth: TREC qrels. Or RAG results, one JSON object per line, which need no RUN. Plain or compressed; - is"
-    " standard input.",
+    "Ground truth: TREC, CSV, TSV, JSON, JSON lines, Parquet, Feather, or a BEIR folder. Or RAG results, which need no"
+    " RUN. Plain or compressed; - is standard input.",
     required=True,
 )
-@opt.file_argument("runs", "RUN...", "TREC runs. After a results file: more results files.", several=True)
+@opt.file_argument(
+    "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", several=True
+)
 @opt.measures
 @opt.per_query
 @opt.names

@@ -37,11 +37,10 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.file_argument(
     "truth",
     "TRUTH",
-    "Ground truth: TREC qrels. Or, without RUN: RAG results (one JSON object per line) or saved scores. - is"
-    " standard input.",
+    "Ground truth, in any format. Or, without RUN: RAG results or saved scores. - is standard input.",
     required=True,
 )
-@opt.file_argument("run", "RUN", "A TREC run, or its saved scores; runs.json:bm25 is one of several in a file.")
+@opt.file_argument("run", "RUN", "A run, or its saved scores; runs.json:bm25 is one of several in a file.")
 @_rule_option("--min", "The lowest score that passes, such as nDCG@10=0.6.")
 @_rule_option("--max", "The highest score that passes, such as Unjudged@10=0.2.")
 @_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")

@@ -113,7 +113,7 @@ def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function]
 truth_or_system = file_argument(
     "truth",
     "TRUTH",
-    "Ground truth: TREC qrels. Leave it out if the systems are results (JSON lines) or saved scores.",
+    "Ground truth, in any format. Leave it out if the systems are results or saved scores.",
     required=True,
 )
 measures = click.option(

@@ -88,7 +88,9 @@ class SystemFiles:
         self.first = self.opened[paths[0]]
         sides: list[Side] = ["truth" if at == 0 else "run" for at in range(len(paths))]
         contents = [
-            content_of(self.opened[path], inputs.formats.get(side), self.fields)
+            content_of(
+                self.opened[path], inputs.formats.get(side), self.fields, inputs.columns.get(side, {}).get("doc")
+            )
             for path, side in zip(paths, sides, strict=True)
         ]
         self.without_truth = not first_is_truth(contents, evaluation.accepts_saved)
@@ -173,7 +175,12 @@ class SystemFiles:
         if self.without_truth:
             for name, path in new.items():
                 scores[name] = evaluate_results(
-                    self.opened[path], names or None, fields=self.fields, name=name, **self.options
+                    self.opened[path],
+                    names or None,
+                    fields=self.fields,
+                    results_format=self.evaluation.inputs.formats.get("truth"),
+                    name=name,
+                    **self.options,
                 )
             scores = with_findings(scores, findings)
         else:

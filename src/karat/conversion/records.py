@@ -14,10 +14,10 @@ from karat.conversion.record_files import Record, Records, write_object, write_r
 from karat.conversion.targets import BINARY, Target
 from karat.errors import KaratError, first_few, list_hint, plural, shown
 from karat.json_decoding import decode_json
-from karat.sources.answer_rows import records_from_frame
 from karat.sources.answers import GoldAnswers, read_gold_answers
 from karat.sources.formats import Format
 from karat.sources.input_file import InputFile
+from karat.sources.record_files import records_from_frame
 from karat.sources.records import records_from_json_lines, records_from_list
 
 _AT_ONCE = 1 << 12  # rows

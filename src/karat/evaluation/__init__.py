@@ -273,10 +273,11 @@ def evaluate_results(
     measures: Measures | None = None,
     *,
     fields: Mapping[str, str] | None = None,
+    results_format: str | None = None,
     name: str = "",
     **options: Unpack[EvaluationOptions],
 ) -> Scores:
-    """Evaluate the results of a RAG system: a file of JSON lines, or a list of records, one per question.
+    """Evaluate the results of a RAG system: a list of records, one per question, or a file in any format.
 
     A record has a `query` and, to evaluate documents, its `truth` (texts, ids or documents) and the `retrieved`
     documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. `fields` maps these names
@@ -293,7 +294,7 @@ def evaluate_results(
     check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
     required, ambiguous = _required_parts(listed or ())
-    read = read_results(results, fields, required, PARTS if listed is None or ambiguous else ())
+    read = read_results(results, fields, required, PARTS if listed is None or ambiguous else (), results_format)
     defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
     names = [measure for part in read.parts for measure in defaults[part]] if listed is None else listed
     selected = select_measures(names, settings["rel"], read.parts)

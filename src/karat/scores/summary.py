@@ -144,7 +144,8 @@ def _note(findings: Mapping[str, Finding], systems: int) -> str:
     """The findings of systems on one topic, in one line."""
     texts = {str(finding): finding.hint for finding in findings.values()}
     if len(texts) == 1:
-        prefix = "" if len(findings) == systems else f"{', '.join(findings)}: "
+        names_file = next(iter(findings.values())).code == "reading"
+        prefix = "" if len(findings) == systems or names_file else f"{', '.join(findings)}: "
         return prefix + next(iter(texts))
     topic = next(iter(findings.values())).topic
     amounts = [f"{system} {finding.amount}" for system, finding in findings.items()]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import StringIO
 from itertools import chain
 from typing import Any
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
-from karat.file_kinds import TABLES
 from karat.json_decoding import decode_json
 from karat.sources.columns import ALIASES
+from karat.sources.formats import detect
 from karat.sources.input_file import InputFile, is_file
+from karat.sources.record_files import records_from_arrow, records_from_frame, records_from_table
 from karat.sources.records import (
     Record,
     field_names,
@@ -40,7 +38,6 @@ HINT = {
     "answer": 'Predicted answers are {query: "answer"}: a mapping, JSON, or lines of {"query": "...", "answer": "..."};'
     " or a table with the columns query and answer.",
 }
-_BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
 _MAX_LISTED = 20  # field names listed in a message
 
 _Names = Mapping[str, Sequence[str]]
@@ -205,10 +202,9 @@ def _used_name(records: Sequence[Record], field: str, names: Sequence[str], wher
 
 
 def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
-    if source.start(8).startswith(TABLES):
-        from karat.sources.arrow_blocks import ArrowFile
-
-        yield from _from_records(records_from_frame(ArrowFile.of(source).table(), source.name), field, names)
+    of_file = detect(source)
+    if of_file == "parquet" or of_file == "feather":
+        yield from _from_records(records_from_arrow(source, of_file), field, names)
         return
     start = source.first_byte()
     if start in (b"{", b"["):
@@ -220,7 +216,7 @@ def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[s
         records = records_from_json_lines(source, HINT[field])
         yield from _from_records(records, field, names)
     elif start:
-        yield from _from_records(_records_from_table(source, field), field, names)
+        yield from _from_records(records_from_table(source, HINT[field]), field, names)
 
 
 def _from_json(value: Any, field: str, names: _Names, name: str, queries: Sequence[str] | None) -> AnswerRows:
@@ -235,60 +231,3 @@ def _from_json(value: Any, field: str, names: _Names, name: str, queries: Sequen
 
 def _has(record: Record, name: str) -> bool:
     return name in record or field_value(record, name) is not None
-
-
-def _records_from_table(source: InputFile, field: str) -> Iterator[tuple[str, Record]]:
-    """The rows of a CSV or TSV file with a header line."""
-    try:
-        text = source.read_all().decode()
-    except UnicodeDecodeError:
-        raise KaratError("the file is not UTF-8", where=source.name, hint="Save the file as UTF-8.") from None
-    if "\0" in text:
-        hint = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError("the file contains a NUL byte", where=source.name, hint=hint)
-    head = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = next((mark for mark in "\t,;" if mark in head), ",")
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        header = next(line for line in reader if line)
-        if len(header) < 2:
-            raise KaratError("the file is neither JSON nor a table", where=f"{source.name}:1", hint=HINT[field])
-        _check_columns_are_unique(header, f"{source.name}:{reader.line_num}")
-        for row in reader:
-            where = f"{source.name}:{reader.line_num}"
-            if row and len(row) != len(header):
-                what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
-                raise KaratError(
-                    what, where=where, hint="Quote values that contain a comma, a tab or a quotation mark."
-                )
-            if row:
-                # An empty cell means that there is no answer.
-                yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
-    except csv.Error as error:
-        where = f"{source.name}:{reader.line_num}"
-        too_long = "Write texts of this length as JSON lines."
-        hint = too_long if "limit" in str(error) else 'Inside a quoted value, a quotation mark is written "".'
-        raise KaratError(f"not a table: {error}", where=where, hint=hint) from None
-
-
-def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
-    for column, times in Counter(columns).items():
-        if times > 1:
-            raise KaratError(f"more than one column {shown(column)}", where=where, hint="Keep one of them.")
-
-
-def records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
-    """The rows of a data frame."""
-    import pyarrow as pa
-
-    from karat.sources.frames import arrow_table
-
-    is_column = hasattr(source, "tolist") or hasattr(source, "to_list")
-    hint = "Call .tolist() on it." if is_column else "Pass a data frame with the columns query and answer."
-    table = arrow_table(source, name, hint)
-    _check_columns_are_unique(table.column_names, name)
-    try:
-        records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
-        yield from ((f"{name}, row {at}", record) for at, record in enumerate(records))
-    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None

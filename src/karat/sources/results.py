@@ -10,18 +10,17 @@ from typing import Any, Literal
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, nearest, plural, shown
-from karat.file_kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, TABLES, maps_queries_to_documents
-from karat.sources.answer_rows import records_from_frame
+from karat.file_kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import ALIASES
 from karat.sources.data_sets import named_data_set
 from karat.sources.input_file import InputFile, is_file
 from karat.sources.objects import records_of
+from karat.sources.record_files import records_of_file
 from karat.sources.records import (
     Record,
     field_names,
     field_value,
-    records_from_json_lines,
     records_from_list,
     rename_hint,
 )
@@ -73,13 +72,14 @@ def read_results(
     fields: Mapping[str, str] | None = None,
     required: Collection[Part] = (),
     optional: Collection[Part] = tuple(PARTS),
+    format: str | None = None,  # noqa: A002
 ) -> Results:
-    """Read results from a JSON lines, Parquet or Feather file, as a path or open, or from a list of records.
+    """Read results from a file, as a path or open, or from a list of records.
 
     `fields` maps karat's field names to yours: `{"retrieved": "response.source_nodes"}`; a dot reads a field of an
     inner object. A query without ground truth is only in the run, and a query without retrieved
     documents only in the ground truth. The parts in `required` must be present; those in `optional` are read if they
-    are. At least one part must be present.
+    are. At least one part must be present. `format` is that of a file, if it is not to be detected.
 
     >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
     >>> results.truth, results.run
@@ -88,13 +88,8 @@ def read_results(
     names = field_names(fields)
     if is_file(source):
         file = InputFile.of(source)
-        if file.start(8).startswith(TABLES):
-            from karat.sources.arrow_blocks import ArrowFile
-
-            rows = records_from_frame(ArrowFile.of(file).table(), file.name)
-            return _results(file.name, rows, names, required, optional)
         try:
-            records = records_from_json_lines(file, _HINT)
+            records = records_of_file(file, format, _HINT)
             return _results(file.name, records, names, required, optional)
         except KaratError:
             file.check()

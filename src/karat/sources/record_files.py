@@ -1,0 +1,95 @@
+"""Records in files of any format: JSON lines, arrays in JSON, and the rows of CSV, TSV, Parquet and Feather."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from itertools import chain
+from typing import Any, Literal
+
+from karat.errors import KaratError, plural, shown
+from karat.json_decoding import decode_json
+from karat.sources.formats import check_format, detect
+from karat.sources.input_file import InputFile
+from karat.sources.records import Record, records_from_json_lines, records_from_list
+
+_BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
+
+
+def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[tuple[str, Record]]:
+    """Each record of a file with its place; `given` is its format, if it is not to be detected."""
+    of_file = detect(file) if given is None else check_format(given)
+    if of_file == "parquet" or of_file == "feather":
+        return records_from_arrow(file, of_file)
+    if of_file == "csv" or of_file == "tsv":
+        return records_from_table(file, hint)
+    if of_file == "json":
+        value = decode_json(file.read_all(), file.name, hint)
+        return records_from_list(value if isinstance(value, list) else [value], file.name)
+    return records_from_json_lines(file, hint)
+
+
+def records_from_arrow(file: InputFile, of_file: Literal["parquet", "feather"]) -> Iterator[tuple[str, Record]]:
+    """The rows of a Parquet or Feather file."""
+    from karat.sources.arrow_blocks import ArrowFile
+
+    return records_from_frame(ArrowFile(file, of_file).table(), file.name)
+
+
+def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
+    """The rows of a CSV or TSV file with a header line."""
+    try:
+        text = source.read_all().decode()
+    except UnicodeDecodeError:
+        raise KaratError("the file is not UTF-8", where=source.name, hint="Save the file as UTF-8.") from None
+    if "\0" in text:
+        hint = "This is binary data, or UTF-16: save the file as UTF-8."
+        raise KaratError("the file contains a NUL byte", where=source.name, hint=hint)
+    head = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = next((mark for mark in "\t,;" if mark in head), ",")
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = next(line for line in reader if line)
+        if len(header) < 2:
+            raise KaratError("the file is neither JSON nor a table", where=f"{source.name}:1", hint=hint)
+        _check_columns_are_unique(header, f"{source.name}:{reader.line_num}")
+        for row in reader:
+            where = f"{source.name}:{reader.line_num}"
+            if row and len(row) != len(header):
+                what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
+                raise KaratError(
+                    what, where=where, hint="Quote values that contain a comma, a tab or a quotation mark."
+                )
+            if row:
+                # An empty cell means that there is no answer.
+                yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
+    except csv.Error as error:
+        where = f"{source.name}:{reader.line_num}"
+        too_long = "Write texts of this length as JSON lines."
+        hint = too_long if "limit" in str(error) else 'Inside a quoted value, a quotation mark is written "".'
+        raise KaratError(f"not a table: {error}", where=where, hint=hint) from None
+
+
+def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
+    for column, times in Counter(columns).items():
+        if times > 1:
+            raise KaratError(f"more than one column {shown(column)}", where=where, hint="Keep one of them.")
+
+
+def records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
+    """The rows of a data frame."""
+    import pyarrow as pa
+
+    from karat.sources.frames import arrow_table
+
+    is_column = hasattr(source, "tolist") or hasattr(source, "to_list")
+    hint = "Call .tolist() on it." if is_column else "Pass a data frame with the columns query and answer."
+    table = arrow_table(source, name, hint)
+    _check_columns_are_unique(table.column_names, name)
+    try:
+        records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
+        yield from ((f"{name}, row {at}", record) for at, record in enumerate(records))
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None

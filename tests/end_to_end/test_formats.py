@@ -1,0 +1,135 @@
+"""Ground truth and runs in any format give the same scores; what a file contains is told by its content."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from karat import evaluate, evaluate_answers, evaluate_results
+from tests.end_to_end.in_process import run_here
+
+TRUTH: dict[str, dict[str, float]] = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d4": 1}, "q3": {"d1": 1, "d5": 3}}
+RUN = {"q1": {"d3": 0.9, "d2": 0.8, "d1": 0.7}, "q2": {"d9": 3.0, "d4": 2.5}, "q3": {"d5": 1.0, "d7": 0.5}}
+FORMATS = ("trec", "csv", "tsv", "json", "jsonl", "parquet", "feather", "array.json", "lists.jsonl")
+MEASURES = ("nDCG@10", "AP", "RR")
+RESULTS = [
+    {"query": query, "truth": list(TRUTH[query]), "retrieved": list(RUN[query]), "gold_answers": ["a"], "answer": "a"}
+    for query in RUN
+]
+
+
+def write(folder: Path, name: str, data: dict[str, dict[str, float]], number: str) -> None:
+    """The same data in every format: `truth.csv`, `truth.parquet`, ..."""
+    rows = [{"query": query, "doc": doc, number: value} for query, docs in data.items() for doc, value in docs.items()]
+    frame = pd.DataFrame(rows)
+    line = "{query} 0 {doc} {grade}\n" if number == "grade" else "{query} Q0 {doc} 1 {score} tag\n"
+    texts = {
+        "trec": "".join(line.format(**row) for row in rows),
+        "csv": frame.to_csv(index=False),
+        "tsv": frame.to_csv(index=False, sep="\t"),
+        "json": json.dumps(data),
+        "jsonl": "".join(f"{json.dumps(row)}\n" for row in rows),
+        "array.json": json.dumps(rows, indent=1),
+        "lists.jsonl": "".join(f"{json.dumps({'query': q, 'documents': docs})}\n" for q, docs in data.items()),
+    }
+    for suffix, text in texts.items():
+        (folder / f"{name}.{suffix}").write_text(text)
+    frame.to_parquet(folder / f"{name}.parquet")
+    frame.to_feather(folder / f"{name}.feather")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("formats")
+    write(folder, "truth", TRUTH, "grade")
+    write(folder, "run", RUN, "score")
+    (folder / "results.jsonl").write_text("\n".join(map(json.dumps, RESULTS)))
+    (folder / "results.json").write_text(json.dumps(RESULTS))
+    pd.DataFrame(RESULTS).to_parquet(folder / "results.parquet")
+    return folder
+
+
+def good(folder: Path, *words: str) -> str:
+    done = run_here(folder, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(folder: Path, *words: str) -> str:
+    done = run_here(folder, *words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    return done.stderr
+
+
+@pytest.mark.parametrize(("truth", "run"), list(product(FORMATS, FORMATS)))
+def test_every_combination_of_formats_gives_the_scores_of_trec_files(folder: Path, truth: str, run: str) -> None:
+    expected = evaluate(TRUTH, RUN, MEASURES).per_query
+    assert evaluate(folder / f"truth.{truth}", folder / f"run.{run}", MEASURES).per_query == expected
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_command_reads_ground_truth_and_runs_in_every_format(folder: Path, suffix: str) -> None:
+    words = ("-m", "AP", "--per-query", "--format", "csv")
+    expected = good(folder, "evaluate", "truth.trec", "run.trec", *words)
+    assert good(folder, "evaluate", f"truth.{suffix}", "run.trec", *words) == expected
+    assert good(folder, "evaluate", "truth.trec", f"run.{suffix}", *words).split()[1:] == expected.split()[1:]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "parquet"])
+def test_results_are_read_in_every_format(folder: Path, suffix: str) -> None:
+    path = folder / f"results.{suffix}"
+    assert evaluate_results(path).per_query == evaluate_results(RESULTS).per_query
+    assert evaluate_answers(path, path, fields={"gold_answers": "gold_answers"})["TokenF1"] == 1.0
+    assert "RR" in good(folder, "evaluate", path.name, "-m", "RR")
+
+
+def test_saved_scores_and_runs_in_json_are_told_apart(folder: Path) -> None:
+    good(folder, "evaluate", "truth.trec", "run.trec", "-o", "saved.json")
+    (folder / "scores.json").write_text(json.dumps({"q1": {"cost": 1.0}, "q2": {"cost": 2.0}}))
+    (folder / "costs.json").write_text(json.dumps({"q1": {"cost": 3.0}, "q2": {"cost": 1.0}}))
+    assert "cost" in good(folder, "compare", "scores.json", "costs.json")
+    assert "run.csv" in good(folder, "compare", "truth.json", "run.json", "run.csv", "-m", "AP")
+    assert "these are saved scores" in refused(folder, "evaluate", "saved.json")
+    assert "these are results, not a run" in refused(folder, "evaluate", "truth.csv", "results.json")
+
+
+def test_columns_are_named_for_all_files_or_for_one_side(folder: Path) -> None:
+    pd.read_csv(folder / "run.csv").rename(columns={"doc": "x", "score": "s"}).to_csv(folder / "named.csv", index=False)
+    expected = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP").splitlines()[2]
+    for side in ("", "run."):
+        words = ("--column", f"{side}doc=x", "--column", f"{side}score=s")
+        assert good(folder, "evaluate", "truth.trec", "named.csv", "-m", "AP", *words).splitlines()[2] == expected
+    mistakes: list[tuple[tuple[str, ...], str]] = [
+        (("--column", "doc=y"), "no file has a column 'y'"),
+        (("--column", "truth.score=y"), "'score' is not a column of the truth"),
+        (("--column", "doc"), "is not of the form ROLE=NAME"),
+        (("--column", "doc=x", "--column", "doc=y"), "is given twice"),
+        (("--input-format", "xml"), "'xml' is not a format"),
+        (("--input-format", "gold=csv"), "'gold' is neither truth nor run"),
+        (("--input-format", "run=jsonl"), "run.csv:1: not JSON"),
+        (("--split", "dev"), "not the folder of a BEIR data set"),
+    ]
+    for given, message in mistakes:
+        assert message in refused(folder, "evaluate", "truth.csv", "run.csv", *given)
+
+
+def test_a_data_set_of_beir_is_ground_truth(folder: Path) -> None:
+    qrels = folder / "scifact" / "qrels"
+    qrels.mkdir(parents=True)
+    (folder / "scifact" / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
+    text = (folder / "truth.tsv").read_text().replace("query\tdoc\tgrade", "query-id\tcorpus-id\tscore")
+    for split in ("dev", "train"):
+        (qrels / f"{split}.tsv").write_text(text)
+    expected = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP").splitlines()[2]
+    assert good(folder, "evaluate", "scifact", "run.csv", "-m", "AP", "--split", "dev").splitlines()[2] == expected
+    assert "the splits dev and train" in refused(folder, "evaluate", "scifact", "run.csv")
+
+
+def test_a_name_that_contradicts_the_content_is_noted(folder: Path) -> None:
+    (folder / "wrong.csv").write_bytes((folder / "run.jsonl").read_bytes())
+    printed = good(folder, "evaluate", "truth.csv", "wrong.csv", "-m", "AP")
+    assert "note: wrong.csv is read as JSON lines: its content is not CSV." in printed
