@@ -37,6 +37,7 @@ def karat(tmp_path: Path) -> Karat:
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
         frame.to_csv(tmp_path / f"{name}.tsv", sep="\t")
         frame.to_parquet(tmp_path / f"{name}.parquet")
+        frame.to_feather(tmp_path / f"{name}.feather")
         frame.to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
         frame.to_json(tmp_path / f"{name}.json", orient="records", indent=1)
     return lambda *words: run_here(tmp_path, *words)
@@ -53,7 +54,7 @@ def refused(done: Done) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "parquet", "feather"])
 def test_a_table_of_any_format_has_measures_of_its_own_names(karat: Karat, tmp_path: Path, suffix: str) -> None:
     scores = Scores.load(tmp_path / f"old.{suffix}")
     assert scores.measures == ("faithfulness", "latency (ms)", "answer relevancy", "passed")

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from karat.arguments import check_path
 from karat.errors import KaratError, enumeration, require, shown
@@ -19,7 +19,7 @@ from karat.scores.exports import METADATA
 from karat.scores.score_table import ScoreTable
 from karat.scores.scores import Scores
 
-SUFFIXES = (".json", ".csv", ".parquet", ".tsv", ".jsonl", ".ndjson")
+SUFFIXES = (".json", ".csv", ".parquet", ".tsv", ".jsonl", ".ndjson", ".feather")
 """of the files that scores are read from"""
 _HINT = "Scores are a table with a column of query ids and a column of numbers for each measure."
 
@@ -42,17 +42,14 @@ def load_systems(path: str | os.PathLike[str], lower_is_better: Iterable[str] = 
 def read_scores(path: str | os.PathLike[str]) -> dict[str, Scores]:
     """The scores of each system in a file, by its name there, which may be empty."""
     where = check_path(path)
-    readers: dict[str, Callable[[str], dict[str, Scores]]] = dict(
-        zip(
-            SUFFIXES, (_from_json, _from_csv, _from_parquet, _from_csv, _from_json_lines, _from_json_lines), strict=True
-        )
-    )
+    formats = (_from_json, _from_csv, _from_table, _from_csv, _from_json_lines, _from_json_lines, _from_table)
+    readers: dict[str, Callable[[str], dict[str, Scores]]] = dict(zip(SUFFIXES, formats, strict=True))
     reader = readers.get(Path(where).suffix.lower())
     if reader is None:
         hint = f"Scores are read from {enumeration(SUFFIXES, 'and')} files."
         raise KaratError("the format is not known by the file's name", where=where, hint=hint)
     try:
-        if reader is not _from_parquet:
+        if reader is not _from_table:
             with open(where, "rb") as file:
                 check_is_text(file.read(PEEK), where, "scores in CSV, TSV or JSON are text in UTF-8")
         return reader(where)
@@ -62,13 +59,13 @@ def read_scores(path: str | os.PathLike[str]) -> dict[str, Scores]:
         raise KaratError(f"cannot be read: {error}", where=where) from None
 
 
-def _from_parquet(path: str) -> dict[str, Scores]:
+def _from_table(path: str) -> dict[str, Scores]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     with open(path, "rb") as file:  # from a path, Arrow would take columns from the names of folders such as run=3
         try:
-            table = pq.read_table(file)
+            table = _read_table(file)
+            table.validate(full=True)  # Arrow trusts a file: a damaged offset would be read outside of the data
         except pa.ArrowException as error:
             raise _not_scores(path, str(error)) from None
     _check_names(table.column_names, path)
@@ -82,6 +79,19 @@ def _from_parquet(path: str) -> dict[str, Scores]:
     saved = {name for names in measures for name in names}
     columns = {name: _values(table[name], name in saved) for name in table.column_names}
     return ScoreTable(path, columns, lambda at: f"{path}, row {at + 1}", about).systems()
+
+
+def _read_table(file: BinaryIO) -> Any:
+    """The table in a Parquet or Feather file, by its first bytes."""
+    is_parquet = file.read(4) == b"PAR1"
+    file.seek(0)
+    if is_parquet:
+        from pyarrow.parquet import read_table
+
+        return read_table(file)
+    from pyarrow.feather import read_table as read_feather
+
+    return read_feather(file, memory_map=False)
 
 
 def _values(column: Any, is_measure: bool) -> Sequence[object]:
