@@ -22,6 +22,7 @@ from karat.scores.exports import METADATA
 from karat.scores.loading import SUFFIXES
 from karat.scores.score_table import query_column
 from karat.sources.columns import ALIASES, is_spelling
+from karat.sources.data_sets import named_data_set
 from karat.sources.formats import suffix_of
 from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
@@ -45,7 +46,7 @@ def content_of(
     file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
 ) -> Content:
     """What a file contains, given its format, the names of fields of results and that of the column of documents."""
-    if part_files(file.path):
+    if named_data_set(file) or part_files(file.path):
         return "documents"
     found = sample(file, given)
     if found.format == "trec":

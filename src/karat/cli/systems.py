@@ -24,6 +24,7 @@ from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import SUFFIXES, read_scores
 from karat.sources import read_truth
 from karat.sources.beir import is_data_set, qrels_of_split
+from karat.sources.data_sets import named_data_set
 from karat.sources.files import DescribedFile
 from karat.sources.formats import COMPRESSIONS
 from karat.sources.input_file import InputFile
@@ -100,7 +101,7 @@ class SystemFiles:
         require(self.files, "this file is read as ground truth, but no run was given", hint, where=self.first.name)
         if len(saved) == len(self.files):
             _reject_unused_options(evaluation)
-        self._check_columns(path for path in paths if path not in saved)
+        self._check_columns(path for path in paths if path not in saved and not named_data_set(path))
         self.systems = _named_systems(self.files, saved)
 
     def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:

@@ -13,7 +13,6 @@ from karat.errors import KaratError, enumeration, nearest, plural, shown
 from karat.file_kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import ALIASES
-from karat.sources.data_sets import named_data_set
 from karat.sources.input_file import InputFile, is_file
 from karat.sources.objects import records_of
 from karat.sources.record_files import records_of_file
@@ -104,7 +103,7 @@ def read_results(
 
 def is_results(source: InputFile) -> bool:
     """Whether this is a results file: its first line that is not blank begins with `{`."""
-    return named_data_set(source) is None and source.first_byte() == b"{"
+    return source.first_byte() == b"{"
 
 
 def _results(
