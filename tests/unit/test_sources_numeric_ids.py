@@ -59,3 +59,11 @@ def test_ranks_are_whole_numbers_in_every_source(rank: float, tmp_path: Path) ->
     for run in (frame, str(tmp_path / "run.parquet"), frame.to_dict("records")):
         with pytest.raises(KaratError, match=rf"row 1: rank {rank} is not a whole number from 0. If this column"):
             karat.evaluate(TEXT_TRUTH, run, "AP")
+
+
+def test_a_rank_in_json_is_a_whole_number(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text(
+        '{"query": "1", "doc": "7", "rank": 1}\n{"query": "1", "doc": "8", "rank": 1.5}\n'
+    )
+    with pytest.raises(KaratError, match=r"run.jsonl:2: rank 1.5 is not a whole number from 0"):
+        karat.evaluate(TEXT_TRUTH, str(tmp_path / "run.jsonl"), "AP")

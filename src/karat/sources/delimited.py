@@ -137,8 +137,8 @@ def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[lis
 
 def _separator(text: str) -> str:
     """The separator with which the first row has known names, or with which all rows have equally many columns."""
-    best, most = ",", 1
     first_line = text.lstrip().partition("\n")[0]
+    best, most = next((separator for separator in _SEPARATORS if separator in first_line), ","), 1
     for separator in _SEPARATORS:
         if separator not in first_line:
             continue

@@ -14,7 +14,7 @@ import numpy as np
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, shown
 from karat.judged import Floats
-from karat.sources.columns import ReadColumns, lists_to_read
+from karat.sources.columns import ReadColumns, is_rank, lists_to_read, rank_error
 from karat.sources.input_file import Progress
 from karat.sources.tables import Columns, Number
 
@@ -148,6 +148,9 @@ class ObjectTable:
             if "" in ids:
                 raise KaratError("an id is empty", where=self.source.place(numbers[ids.index("")]))
             reject_lone_surrogates(ids, self.name)
+        if names.by_rank and not all(map(is_rank, values)):
+            at = [is_rank(value) for value in values].index(False)
+            raise rank_error(shown(values[at]), self.source.place(numbers[at]))
         return queries, docs, -found if names.by_rank else found
 
     def _row(self, each: dict[str, Any], where: str) -> tuple[str, str, float]:
