@@ -133,3 +133,21 @@ def test_a_name_that_contradicts_the_content_is_noted(folder: Path) -> None:
     (folder / "wrong.csv").write_bytes((folder / "run.jsonl").read_bytes())
     printed = good(folder, "evaluate", "truth.csv", "wrong.csv", "-m", "AP")
     assert "note: wrong.csv is read as JSON lines: its content is not CSV." in printed
+
+
+def test_a_gate_reads_formats_and_columns_from_its_configuration(folder: Path) -> None:
+    pd.read_csv(folder / "run.csv").rename(columns={"doc": "x"}).to_csv(folder / "gated.txt", index=False)
+    config = '[gate]\ninput-format = {run = "csv"}\n[gate.column]\n"run.doc" = "x"\n[gate.min]\nAP = 0.1\n'
+    (folder / "gate.toml").write_text(config)
+    assert "gate passed" in good(folder, "gate", "truth.trec", "gated.txt", "--config", "gate.toml")
+    for line, message in (("input-format = 1", "1 is not a format"), ('column = "x"', "'x' is not a table of column")):
+        (folder / "wrong.toml").write_text(f"[gate]\n{line}\n")
+        assert message in refused(folder, "gate", "truth.trec", "gated.txt", "--config", "wrong.toml")
+
+
+def test_the_texts_of_queries_are_read_from_a_data_set_of_beir(folder: Path) -> None:
+    (folder / "texts" / "qrels").mkdir(parents=True)
+    texts = "".join(json.dumps({"_id": query, "text": "word " * len(docs)}) + "\n" for query, docs in TRUTH.items())
+    (folder / "texts" / "queries.jsonl").write_text(texts)
+    printed = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP", "--by", "length", "--texts", "texts")
+    assert "length" in printed

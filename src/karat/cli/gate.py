@@ -110,6 +110,9 @@ def command(
     if in_file is not None:
         options |= {name: value for name, value in in_file.options.items() if not _is_given(context, name)}
     in_config = options.pop("field", {})
+    of_config = {name: options.pop(name, None) for name in ("input_format", "column", "split")}
+    formats, columns = formats or _listed(of_config["input_format"]), columns or _listed(of_config["column"])
+    split = split or of_config["split"]
     if in_file is not None and not fields:
         fields = tuple(f"{name}={theirs}" for name, theirs in in_config.items())
         field_option = f"{in_file.file}: {in_file.table}.field"
@@ -131,6 +134,13 @@ def command(
     gate = _checked([truth] if run is None else [truth, run], baseline, rules, in_file, evaluation, test_options)
     _print_gate(gate, output, junit)
     return 0 if gate.passed else 1
+
+
+def _listed(value: str | Mapping[str, str] | None) -> tuple[str, ...]:
+    """The values of an option in a configuration file, as they are written on the command line."""
+    if value is None or isinstance(value, str):
+        return () if value is None else (value,)
+    return tuple(f"{name}={each}" for name, each in value.items())
 
 
 def _is_given(context: click.Context, name: str) -> bool:

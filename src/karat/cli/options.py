@@ -170,7 +170,7 @@ texts = click.option(
     "--texts",
     type=ColumnToRead(),
     metavar="FILE:COLUMN",
-    help="The query texts for --by length, such as queries.jsonl:text.",
+    help="The query texts for --by length, such as queries.jsonl:text, or a BEIR folder.",
 )
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
 names = choice_option(

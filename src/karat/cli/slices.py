@@ -11,6 +11,7 @@ from karat.cli.files import split_column
 from karat.cli.output import Output, print_report
 from karat.errors import KaratError, require, shown
 from karat.scores import Scores
+from karat.sources.beir import is_data_set, queries_file
 from karat.sources.data_sets import named_data_set, query_texts
 from karat.sources.input_file import InputFile
 
@@ -37,6 +38,8 @@ def read_grouping(by: str | None, texts: str | None) -> Grouping | None:
     if by is None:
         return None
     values = by if by in _BUILT_IN else _read_column(by, "--by")
+    if texts is not None and is_data_set(texts):
+        texts = f"{queries_file(texts)}:text"
     return Grouping(split_column(by)[1], values, None if texts is None else _read_column(texts, "--texts"))
 
 

@@ -29,8 +29,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _SWITCHES = ("significant", *(name for name, option in _EVALUATION.items() if option.default is False))
 _NUMBERS = ("level", "rel")
-_TEXTS = ("match", "baseline")
-_KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "lower-is-better", "field")
+_TEXTS = ("match", "baseline", "split")
+_INPUT_VALUES = {"input-format": "a format", "column": "a table of column names"}
+_KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "lower-is-better", "field", "input-format", "column")
 _EXAMPLE = '"nDCG@10" = 0.6'
 _QUOTES_HINT = f"Put names that contain @, . or ( in quotes: {_EXAMPLE}."
 _LARGEST = 4 << 20  # bytes
@@ -41,6 +42,9 @@ class Options(EvaluationOptions, GateOptions, total=False):
     """The options that a file sets."""
 
     field: dict[str, str]
+    input_format: str | dict[str, str]
+    column: dict[str, str]
+    split: str
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,11 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
             continue
         if key == "field":
             _check_fields(value, path, (*head, key))
+        elif key in ("input-format", "column"):
+            is_table = isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+            valid = is_table or (key == "input-format" and isinstance(value, str))
+            hint = 'Write "csv", or { run = "csv" }.' if key == "input-format" else 'Write { doc = "docno" }.'
+            require(valid, f"{shown(value)} is not {_INPUT_VALUES[key]}", hint, where=where)
         elif key == "lower-is-better":
             valid = isinstance(value, list) and all(isinstance(each, str) for each in value)
             require(valid, f"{shown(value)} is not a list of names", 'Write ["latency"].', where=where)
