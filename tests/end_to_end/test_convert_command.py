@@ -112,3 +112,13 @@ def test_columns_formats_and_splits_are_given_as_for_evaluate(folder: Path) -> N
     done = run_here(folder, "convert", "beir", "out.qrels", "--split", "dev")
     assert (folder / "out.qrels").read_text() == "q1 0 d1 2\n", done.stderr
     assert "note: " in done.stdout
+
+
+def test_a_column_whose_name_is_not_utf8_is_an_error_of_every_command(folder: Path) -> None:
+    run_here(folder, "convert", "run.trec", "run.parquet")
+    path = folder / "bad.parquet"
+    path.write_bytes((folder / "run.parquet").read_bytes().replace(b"score", b"\xff\xfeore"))
+    for words in (("convert", path, "out.csv"), ("evaluate", "truth.qrels", path)):
+        done = run_here(folder, *words)
+        assert done.returncode == 2
+        assert "the Parquet data is damaged or cut short ('utf-8' codec can't decode" in done.stderr

@@ -98,10 +98,10 @@ def _of_arrow(file: InputFile, of_file: Format) -> Sample:
     try:
         with file.seekable() as stream:
             schema = pq.read_schema(stream) if of_file == "parquet" else pa.ipc.open_file(stream).schema
-    except (pa.ArrowException, OSError):
+        # A null stands for a value that is not text.
+        record = {field.name: _example(field.type) for field in schema}
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return Sample(of_file)  # the reader has the better error
-    # A null stands for a value that is not text.
-    record = {field.name: _example(field.type) for field in schema}
     return Sample(of_file, tuple(schema.names), (record,), metadata=tuple(schema.metadata or ()))
 
 
