@@ -13,8 +13,9 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -87,10 +88,15 @@ def large_files(lines: int) -> tuple[Path, Path]:
     made = FOLDER / f"growth-{lines}.qrels", FOLDER / f"growth-{lines}.trec"
     if not made[1].exists():
         for path, copy in zip((truth, run), made, strict=True):
-            data = path.read_bytes().removesuffix(b"\n")
-            write(copy, (b"%d" % at + data.replace(b"\n", b"\n%d" % at) + b"\n" for at in range(times)))
-        start_again()
+            write(copy, chain.from_iterable(with_prefix(path, b"%d" % at) for at in range(times)))
     return made
+
+
+def with_prefix(path: Path, prefix: bytes) -> Iterator[bytes]:
+    """The lines of a file, each after a prefix; in blocks, because the peak of memory outlives `start_again`."""
+    with path.open("rb") as file:
+        while block := file.read(1 << 22) + file.readline():
+            yield prefix + block[:-1].replace(b"\n", b"\n" + prefix) + b"\n"
 
 
 def scattered(lines: int) -> Work:
