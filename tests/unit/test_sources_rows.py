@@ -222,3 +222,12 @@ def test_a_document_twice_in_a_query_is_treated_as_in_other_tables() -> None:
     with pytest.raises(KaratError, match=r"the run, rows 0 and 2: document a is listed twice for query q"):
         evaluate({"q": {"a": 1}}, run, "RR")
     assert evaluate({"q": {"a": 1}}, run, "RR", duplicates="first")["RR"] == 1
+
+
+def test_a_note_says_that_ids_are_numbers_unless_they_are_numbers_on_both_sides() -> None:
+    truth, run = [("1", "5", 1)], [(1, 5, 0.5)]
+    assert "the run: ids are numbers, read as texts" in str(evaluate(truth, run, "RR"))
+    assert "ids are numbers" not in str(evaluate([(1, 5, 1)], run, "RR"))
+    assert "ids are numbers" not in str(
+        evaluate([(1, 5, 1)], pd.DataFrame(run, columns=["query", "doc", "score"]), "RR")
+    )

@@ -22,7 +22,7 @@ from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.arrays import ColumnBuilder, text_column
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import ReadColumns, columns_to_read, is_rank, rank_error
+from karat.sources.columns import NumericIdsNote, ReadColumns, columns_to_read, is_rank, rank_error
 from karat.sources.frames import Frame
 from karat.sources.objects import is_row
 from karat.sources.tables import MOST_ROWS, Number
@@ -73,7 +73,9 @@ class _RowReader:
             values = np.frombuffer(array("d", numbers))
             is_number = np.isfinite(values) if self.number == "grade" else ~np.isnan(values)
             if is_number.all():
-                return _ids(queries), _ids(docs), values
+                texts = _ids(queries), _ids(docs)
+                self._note_numbers(queries[0], docs[0])
+                return *texts, values
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError):
             pass  # reading the rows one by one finds out what is wrong, and where
         rows = [self._row(entry, f"{self.name}, row {at}") for at, entry in enumerate(chunk, start)]
@@ -120,6 +122,7 @@ class _RowReader:
             query, doc, value = map(of, (columns.query, columns.doc, columns.number))
         else:
             raise KaratError(f"{shown(entry)} is not a row", where=where, hint=hint)
+        self._note_numbers(query, doc)
         ids = identifier(query, where), identifier(doc, where)
         if not all(ids):
             raise KaratError("an id is empty", where=where)
@@ -139,6 +142,10 @@ class _RowReader:
             convert = f"Convert each {self.number} with float(). " if isinstance(value, str) else ""
             raise KaratError(f"{self.number} {shown(value)} is not a number", where=where, hint=f"{convert}{hint}")
         return read
+
+    def _note_numbers(self, query: object, doc: object) -> None:
+        if not (isinstance(query, str) and isinstance(doc, str)):
+            self.notes[:] = dict.fromkeys([*self.notes, NumericIdsNote(f"{self.name}: ids are numbers, read as texts")])
 
     def _fields(self, entry: Any, where: str) -> ReadColumns:
         """The fields of a row with names."""
