@@ -122,3 +122,20 @@ def test_a_column_whose_name_is_not_utf8_is_an_error_of_every_command(folder: Pa
         done = run_here(folder, *words)
         assert done.returncode == 2
         assert "the Parquet data is damaged or cut short ('utf-8' codec can't decode" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_converted_answers_and_results_are_evaluated_like_the_originals(folder: Path, form: str) -> None:
+    (folder / "answers.jsonl").write_text('{"query": "q1", "answer": "9"}\n{"query": "q2", "answer": "x"}\n')
+    (folder / "gold.json").write_text('{"q1": ["9", "nine"], "q2": "y"}')
+    record = '{"query": "%s", "truth": ["d1"], "retrieved": [{"id": "%s", "content": "text"}]}\n'
+    (folder / "results.jsonl").write_text(record % ("q1", "d1") + record % ("q2", "d2"))
+    for words in (["answers.jsonl"], ["gold.json", "--as", "answers"], ["results.jsonl"]):
+        done = run_here(folder, "convert", words[0], f"{words[0].partition('.')[0]}.{form}", *words[1:])
+        assert done.returncode == 0, done.stderr
+    for command in (
+        ("answers", f"gold.{form}", f"answers.{form}", "-m", "EM"),
+        ("evaluate", f"results.{form}", "-m", "RR"),
+    ):
+        done = run_here(folder, *command, "--format", "csv")
+        assert (done.returncode, done.stdout.splitlines()[1].split(",")[1]) == (0, "0.5"), done.stderr

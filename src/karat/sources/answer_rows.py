@@ -55,7 +55,7 @@ def plain_answers(source: InputFile, field: str, fields: Mapping[str, str] | Non
     answers, but takes several times as long.
     """
     names = _names_of_fields(field, fields)
-    if source.first_byte() != b"{" or any("." in name for each in names.values() for name in each):
+    if detect(source) != "jsonl" or any("." in name for each in names.values() for name in each):
         return None
     answers: dict[str, Any] = {}
     used: list[str] = []
