@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Run the examples of README.md and docs/*.md and paste what they print below them.
 
-- A ``python`` block runs in the root folder of the repository. Its output goes into the ``text`` block right below it,
-  if there is one.
-- Each ``$ command`` of a ``console`` block runs in a copy of the demo data (``src/karat/demo``), which all commands of
-  a page share. Its output replaces the lines below the command.
+- All examples of a page run in one copy of the demo data (``src/karat/demo``).
+- The output of a ``python`` block goes into the ``text`` block right below it, if there is one.
+- The output of each ``$ command`` of a ``console`` block replaces the lines below the command.
 - A block whose first line is ``'''toml karat.toml`` (with backticks) is written to that file in the copy.
 - A block whose first line ends with ``not-run`` is left as it is. Markdown renderers do not show that word.
 
@@ -49,13 +48,14 @@ def with_output(block: re.Match[str], demo: Path) -> str:
     if note == NOT_RUN:
         return block[0]
     if language == "python":
-        done = run([sys.executable, "-c", content], ROOT, stderr=subprocess.PIPE)
+        done = run([sys.executable, "-c", content], demo, stderr=subprocess.PIPE)
         if done.returncode:
             raise RuntimeError(f"an example failed:\n{content}\n{done.stderr}")
         return f"```python\n{content}```\n" + (f"{text_fence}{done.stdout}```\n" if text_fence else "")
     if language == "console":
         return block[0].replace(content, with_outputs_of_commands(content, demo), 1)
     if note:
+        (demo / note).parent.mkdir(parents=True, exist_ok=True)
         (demo / note).write_text(content, "utf-8")
     return block[0]
 
