@@ -98,8 +98,19 @@ def test_fields_with_other_names_are_read_with_the_field_option(folder: Path) ->
 
 
 def test_a_missing_field_is_an_error_with_the_option_that_names_it(folder: Path) -> None:
-    (folder / "theirs.jsonl").write_text(lines([{"query": "soft", "truth": [SOFT], "source_nodes": []}]))
-    assert "--field retrieved=source_nodes" in mistake(folder, "evaluate", "theirs.jsonl")
+    (folder / "theirs.jsonl").write_text(lines([{"query": "soft", "truth": [SOFT], "response": {"docs": []}}]))
+    assert "--field retrieved=response.docs" in mistake(folder, "evaluate", "theirs.jsonl")
+
+
+def test_the_names_of_fields_can_differ_per_file(folder: Path) -> None:
+    (folder / "one.jsonl").write_text(lines([{"query": "soft", "truth": ["a"], "found": ["a"]}]))
+    (folder / "two.jsonl").write_text(lines([{"query": "soft", "gold": ["a"], "source_nodes": ["b", "a"]}]))
+    words = ("one.jsonl", "two.jsonl", "-m", "RR", "--field", "retrieved=found")
+    out = good(folder, "compare", *words)
+    assert "two.jsonl: there is no field 'found'; fields are read by their usual names" in out
+    assert "two.jsonl: truth is read from the field 'gold' and retrieved from 'source_nodes'" in out
+    assert "one.jsonl: " not in out
+    assert "no line has a field 'fund'" in mistake(folder, "compare", *words[:-1], "retrieved=fund")
 
 
 @pytest.mark.parametrize("option", ["retrieved", "=x", "retrieved=", "retreived=x"])

@@ -379,14 +379,16 @@ def test_names_given_for_documents_mean_document_measures() -> None:
 
 
 @pytest.mark.parametrize("name", ["ground_truth", "reference", "gold_answer", "expected_output"])
-def test_a_measure_of_answers_without_gold_answers_is_an_error_that_suggests_a_field(name: str) -> None:
+def test_gold_answers_are_read_from_a_field_with_a_usual_name(name: str) -> None:
     asked: list[Any] = ["EM", ["RR", EM]]
     for measures in asked:
-        error = error_of(evaluate_results, [{**DOCUMENTS, "answer": "x", name: "y"}], measures)
+        scores = evaluate_results([{**DOCUMENTS, "answer": "x", name: "y"}], measures)
+        assert scores["EM"] == 0.0
+        note = f"the results: gold_answers is read from the field '{name}'"
+        assert [found.message for found in scores.findings if found.code == "reading"] == [note]
+        error = error_of(evaluate_results, [{**DOCUMENTS, "answer": "x", name: 1}], measures)
         assert (error.what, error.where) == ("no line has a field 'gold_answers'", "the results")
         assert f'fields={{"gold_answers": "{name}"}}' in (error.hint or "")
-        fields = {"gold_answers": name}
-        assert evaluate_results([{**DOCUMENTS, "answer": "x", name: "y"}], measures, fields=fields)["EM"] == 0.0
 
 
 def test_a_measure_of_answers_without_answers_is_an_error_that_suggests_a_field() -> None:
@@ -399,7 +401,7 @@ def test_a_measure_of_answers_without_answers_is_an_error_that_suggests_a_field(
 
 def test_a_measure_of_documents_without_documents_is_an_error() -> None:
     for measures in ("RR", ["EM", "RR"]):
-        error = error_of(evaluate_results, [{**ANSWERS, "documents": ["a"], "truth": ["a"]}], measures)
+        error = error_of(evaluate_results, [{**ANSWERS, "documents": "a", "truth": ["a"]}], measures)
         assert error.what == "no line has a field 'retrieved'"
         assert 'fields={"retrieved": "documents"}' in (error.hint or "")
 

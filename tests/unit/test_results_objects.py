@@ -127,7 +127,7 @@ def test_a_path_that_leads_nowhere_is_a_missing_field(path: str) -> None:
 
 
 def test_all_missing_fields_are_named_in_one_error() -> None:
-    records = [{"id": "q1", "truth": ["a"], "found": {"docs": ["a"]}, "x": 1}]
+    records = [{"id": 1.5, "truth": ["a"], "found": {"docs": ["a"]}, "x": 1}]
     with pytest.raises(KaratError) as raised:
         evaluate_results(records, "RR")
     assert str(raised.value).startswith(

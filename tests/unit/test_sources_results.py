@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, demo
+from karat.sources.columns import IfPresent
 from karat.sources.input_file import InputFile
 from karat.sources.line_ends import LONGEST_LINE
 from karat.sources.records import FIELDS
@@ -207,7 +208,7 @@ def test_every_field_can_be_renamed(role: str) -> None:
 
 
 def test_a_field_that_no_line_has_is_an_error_with_the_option_that_renames_it(write: Write) -> None:
-    path = write([{"query": "q1", "truth": ["a"], "contexts": ["a"]}])
+    path = write([{"query": "q1", "truth": ["a"], "contexts": "a"}])
     assert str(error_of(path)) == (
         f"{path}: no line has a field 'retrieved'. The fields are query, truth, contexts. "
         'If it has another name, use --field retrieved=contexts (in Python fields={"retrieved": "contexts"}).'
@@ -215,15 +216,76 @@ def test_a_field_that_no_line_has_is_an_error_with_the_option_that_renames_it(wr
 
 
 @pytest.mark.parametrize(
+    ("record", "note"),
+    [
+        ({"question": "q", "truth": [1], "retrieved": [1]}, "query is read from the field 'question'"),
+        ({"query": "q", "truth": [1], "Retrieved": [1]}, "retrieved is read from the field 'Retrieved'"),
+        (
+            {"user_input": "q", "reference_contexts": [1], "retrieved_contexts": [1]},
+            "query is read from the field 'user_input', truth from 'reference_contexts' and retrieved from"
+            " 'retrieved_contexts'",
+        ),
+        (
+            {"query": "q", "truth": [1], "contexts": [1], "source_nodes": [1]},
+            "retrieved is read from the field 'source_nodes' rather than 'contexts'",
+        ),
+        ({"query": "q", "gold": {"a": 1}, "retrieved": []}, "truth is read from the field 'gold'"),
+        ({"query": "q", "expected": ["a"], "retrieved": ["a"]}, "truth is read from the field 'expected'"),
+        ({"query": "q", "expected": ["a"], "answer": "a"}, "gold_answers is read from the field 'expected'"),
+        (
+            {"query": "q", "ground_truth": "a", "answer": "a", "retrieved": ["a"]},
+            "gold_answers is read from the field 'ground_truth'",
+        ),
+        (
+            {"query": "q", "gold": [{"id": 1, "text": "a"}], "ground_truth": "a", "answer": "a", "retrieved": ["a"]},
+            "truth is read from the field 'gold' and gold_answers from 'ground_truth'",
+        ),
+        (
+            {"query": "q", "gold_docs": ["a"], "ground_truth": ["a"], "answer": "a", "retrieved": ["a"]},
+            "truth is read from the field 'gold_docs' and gold_answers from 'ground_truth'",
+        ),
+    ],
+)
+def test_fields_with_usual_names_are_read_and_a_note_says_so(record: Json, note: str) -> None:
+    assert read_results([record]).notes == (f"the results: {note}",)
+
+
+def test_karats_own_names_need_no_note_and_other_fields_are_ignored() -> None:
+    record = {"query": "q", "truth": ["a"], "retrieved": ["b"], "id": 7, "docs": ["a"], "output": "x"}
+    results = read_results([record])
+    assert (results.truth, results.run, results.notes) == ({"q": ["a"]}, {"q": ["b"]}, ())
+
+
+def test_texts_that_may_be_gold_documents_or_gold_answers_are_an_error_with_both_options() -> None:
+    error = error_of([{"query": "q", "ground_truth": ["a"], "retrieved": ["a"], "answer": "a"}])
+    assert error.what == "no line has a field 'truth'"
+    assert "use --field truth=ground_truth " in (error.hint or "")
+    assert "If ground_truth contains gold answers, use --field gold_answers=ground_truth " in (error.hint or "")
+
+
+def test_a_given_name_that_is_missing_is_an_error_although_there_is_a_usual_one() -> None:
+    record = {"query": "q", "truth": ["a"], "docs": ["a"]}
+    assert error_of([record], {"retrieved": "found"}).what == "no line has a field 'found'"
+    results = read_results([record], {"retrieved": IfPresent("found")})
+    assert results.run == {"q": ["a"]}
+    assert results.notes == (
+        "the results: there is no field 'found'; fields are read by their usual names",
+        "the results: retrieved is read from the field 'docs'",
+    )
+
+
+def test_the_first_fault_of_a_file_is_reported(write: Write) -> None:
+    path = write('{"query": 1}\n{"query": 1}\n{"query"\n')
+    assert f"{path}:2: query '1' was already in" in str(error_of(path))
+    assert f"{path}:2: not JSON" in str(error_of(write('{"query": 1}\n{"query"\n{"query": 1}\n')))
+
+
+@pytest.mark.parametrize(
     ("record", "fields", "option"),
     [
-        ({"question": "q", "truth": [], "retrieved": []}, {}, "query=question"),
-        ({"user_input": "q", "reference_contexts": [], "retrieved_contexts": []}, {}, "query=user_input"),
-        ({"query": "q", "reference_contexts": [], "retrieved_contexts": []}, {}, "truth=reference_contexts"),
-        ({"query": "q", "truth": [], "retrieved_contexts": []}, {}, "retrieved=retrieved_contexts"),
-        ({"query": "q", "truth": [], "contexts": [], "source_nodes": []}, {}, "retrieved=source_nodes"),
+        ({"query": "q", "truth": [], "retrieved_contexts": ""}, {}, "retrieved=retrieved_contexts"),
+        ({"query": "q", "truth": [], "contexts": "", "source_nodes": 1}, {}, "retrieved=source_nodes"),
         ({"query": "q", "truth": [], "response": {"source_nodes": []}}, {}, "retrieved=response.source_nodes"),
-        ({"query": "q", "truth": [], "Retrieved": []}, {}, "retrieved=Retrieved"),
         ({"query": "q", "truths": [], "retrieved": []}, {}, "truth=truths"),
         ({"query": "q", "truth": [], "my nodes": []}, {"retrieved": "my node"}, "'retrieved=my nodes'"),
         ({"query": "q", "truth": [], "my_nodes": [], "docs": []}, {"retrieved": "my_node"}, "retrieved=my_nodes"),

@@ -76,7 +76,11 @@ def _of_records(found: Sample, fields: Mapping[str, str]) -> Content:
     names = set(found.names)
     if METADATA in found.metadata:
         return "scores"
-    has = {field: _names_of(field, fields) & _with_parts(names, fields) for field in ALIASES}
+    with_parts = _with_parts(names, fields)
+    has = {
+        field: ({fields[field]} if fields.get(field) in with_parts else {field, *ALIASES[field]}) & with_parts
+        for field in ALIASES
+    }
     if (has["truth"] and has["retrieved"] - has["truth"]) or (has["gold_answers"] and has["answer"]):
         return "results"
     if any(is_spelling(name, "doc") for name in names - {query_column(found.names)}) or found.format in ("csv", "tsv"):
@@ -86,10 +90,6 @@ def _of_records(found: Sample, fields: Mapping[str, str]) -> Content:
     if has["truth"] or has["retrieved"]:
         return "documents"
     return "scores" if _are_scores(found) else "records"
-
-
-def _names_of(field: str, fields: Mapping[str, str]) -> set[str]:
-    return {fields[field]} if field in fields else {field, *ALIASES[field]}
 
 
 def _with_parts(names: set[str], fields: Mapping[str, str]) -> set[str]:

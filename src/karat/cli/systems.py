@@ -24,6 +24,7 @@ from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import SUFFIXES, read_scores
 from karat.sources import read_truth
 from karat.sources.beir import is_data_set, qrels_of_split
+from karat.sources.columns import IfPresent
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import DescribedFile
 from karat.sources.formats import COMPRESSIONS
@@ -136,6 +137,19 @@ class SystemFiles:
                 hint = f"{did_you_mean(name, listed)} {columns}".strip()
                 raise KaratError(f"no file has a column {shown(name)}", where="--column", hint=hint or None)
 
+    def _fields_of(self, path: str) -> dict[str, str]:
+        """The names of fields for a results file; those that only other files have are not required of it."""
+        if not self.fields:
+            return {}
+        having = {
+            name: {each for each in self.files if name.partition(".")[0] in sample(self.opened[each]).names}
+            for name in self.fields.values()
+        }
+        return {
+            field: IfPresent(name) if having[name] and path not in having[name] else name
+            for field, name in self.fields.items()
+        }
+
     def name(self, given: str) -> str:
         """The name of a system that is given by this name, by its file, or as `FILE:NAME`."""
         names = [system.name for system in self.systems]
@@ -178,7 +192,7 @@ class SystemFiles:
                 scores[name] = evaluate_results(
                     self.opened[path],
                     names or None,
-                    fields=self.fields,
+                    fields=self._fields_of(path),
                     results_format=self.evaluation.inputs.formats.get("truth"),
                     name=name,
                     **self.options,

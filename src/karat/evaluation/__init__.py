@@ -36,7 +36,8 @@ from karat.sources.columns import notes_on_reading
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
 from karat.sources.formats import check_format
 from karat.sources.input_file import Progress
-from karat.sources.results import PARTS, Results, read_results
+from karat.sources.result_fields import PARTS
+from karat.sources.results import Results, read_results
 from karat.sources.run_files import named_runs
 from karat.spans import Spans
 
@@ -280,8 +281,9 @@ def evaluate_results(
     """Evaluate the results of a RAG system: a list of records, one per question, or a file in any format.
 
     A record has a `query` and, to evaluate documents, its `truth` (texts, ids or documents) and the `retrieved`
-    documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. `fields` maps these names
-    to other ones, such as `{"retrieved": "response.source_nodes"}`. The options are those of `evaluate`.
+    documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. Other usual names are
+    read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. The options are those of
+    `evaluate`.
 
     >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
     >>> evaluate_results([record], "RR", match="chunk")["RR"]
@@ -307,7 +309,8 @@ def evaluate_results(
 
     scores = merge(parts, read.queries, list(map(str, selected)), name)
     unscored = [] if listed else [Finding("unscored", *what) for what in read.unscored]
-    return replace(scores, findings=(*scores.findings, *unscored, *empty_results(read.empty)))
+    notes = [Finding("reading", note, 0) for note in read.notes]
+    return replace(scores, findings=(*notes, *scores.findings, *unscored, *empty_results(read.empty)))
 
 
 def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Scores:

@@ -76,9 +76,9 @@ class NumericIdsNote(str):
 
 
 class Guess(NamedTuple):
-    """A column whose name is not karat's own, and was not given; and columns that would fit as well."""
+    """A column or field whose name is not karat's own, and was not given; and those that would fit as well."""
 
-    role: Role
+    role: str
     name: str
     others: tuple[str, ...]
 
@@ -99,13 +99,26 @@ class ReadColumns:
         """What was guessed about the columns, as sentences."""
         notes = [f"there is no column {shown(name)}; columns are read by their usual names" for name in self.absent]
         if self.guessed:
-            (first, name, others), *more = self.guessed
-            texts = [f"{first} is read from the column {_instead(name, others)}"]
-            texts += [f"{role} from {_instead(name, others)}" for role, name, others in more]
-            notes.append(enumeration(texts, "and"))
+            notes.append(guesses_note(self.guessed, "column"))
         if self.by_rank:
             notes.append(f"documents are ordered by the column {shown(self.number)}")
         return tuple(f"{where}: {note}" for note in notes)
+
+
+def guesses_note(guesses: Sequence[Guess], noun: Literal["column", "field"]) -> str:
+    """Which columns or fields were guessed, as a sentence.
+
+    >>> guesses_note([Guess("query", "qid", ()), Guess("doc", "docno", ("pid",))], "column")
+    "query is read from the column 'qid' and doc from 'docno' rather than 'pid'"
+    """
+    (first, name, others), *more = guesses
+    texts = [f"{first} is read from the {noun} {_instead(name, others)}"]
+    return enumeration([*texts, *(f"{role} from {_instead(name, others)}" for role, name, others in more)], "and")
+
+
+def with_plain_name(name: str, names: Iterable[str]) -> str | None:
+    """The first of some names that is this one, apart from its spelling: `Source-Nodes` is `source_nodes`."""
+    return next((each for each in names if _plain(each) == _plain(name)), None)
 
 
 def is_spelling(name: object, role: Role) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, enumeration, nearest, plural, shown
-from karat.file_kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
-from karat.sources.attributes import field_names_of
+from karat.errors import KaratError, plural, shown
 from karat.sources.columns import ALIASES
 from karat.sources.input_file import InputFile, is_file
 from karat.sources.objects import records_of
@@ -23,21 +21,12 @@ from karat.sources.records import (
     records_from_list,
     rename_hint,
 )
+from karat.sources.result_fields import PARTS, Part, fields_of_results, missing_fields_error
 
 __all__ = ["Results", "is_results", "read_results"]
 
-Part = Literal["documents", "answers"]
-PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
-"""The parts of results that can be evaluated, and the two fields that each needs."""
-
 _HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
-_ELSEWHERE = {
-    "query": "If gold answers and predicted answers are in two files, use `karat answers`.",
-    "truth": "To evaluate only answers, the fields are gold_answers and answer.",
-}
-_MAX_LISTED = 20  # names of fields in a message
-_MAX_COMPARED = 1000  # names compared with a wrong one: an object keyed by document may have any number of keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +47,8 @@ class Results:
     """fields that are present but cannot be scored: a message, the number of queries that have them, and a hint"""
     empty: tuple[str, ...] = ()
     """queries whose record has no other field"""
+    notes: tuple[str, ...] = ()
+    """which fields were read from usual names that are not karat's"""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -84,12 +75,12 @@ def read_results(
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
-    names = field_names(fields)
+    field_names(fields)  # an invalid one is an error before anything is read
     if is_file(source):
         file = InputFile.of(source)
         try:
             records = records_of_file(file, format, _HINT)
-            return _results(file.name, records, names, required, optional)
+            return _results(file.name, records, fields, required, optional)
         except KaratError:
             file.check()
             raise
@@ -98,7 +89,7 @@ def read_results(
         hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
         raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
     records = records_from_list(listed, "the results", (fields or {}).values())
-    return _results("the results", records, names, required, optional)
+    return _results("the results", records, fields, required, optional)
 
 
 def is_results(source: InputFile) -> bool:
@@ -108,19 +99,29 @@ def is_results(source: InputFile) -> bool:
 
 def _results(
     name: str,
-    records: Iterable[tuple[str, Record]],
-    names: Mapping[str, str],
+    source: Iterable[tuple[str, Record]],
+    given: Mapping[str, str] | None,
     required: Collection[Part],
     optional: Collection[Part],
 ) -> Results:
-    found, present, example, without_query = _collect_fields(records, names)
+    records: list[tuple[str, Record]] = []
+    fault: KaratError | None = None
+    try:
+        records.extend(source)
+    except KaratError as error:
+        fault = error  # but an earlier record may be at fault too
+    fields = fields_of_results([record for _, record in records], given, {*required, *optional}, name)
+    names = fields.names
+    found, without_query = _collect_fields(records, names)
+    if fault:
+        raise fault
     places = found["query"]
-    if example is None:
+    if not records:
         raise KaratError("no results found", where=name, hint=_HINT)
     there = {field for field in found if found[field]} | without_query
     used = _fields_to_read(there, required, optional)
     if missing := [field for field in ("query", *used) if field not in there]:
-        raise _missing_fields_error(missing, names, list(present), example, name)
+        raise missing_fields_error(missing, fields, records[0][1], name)
     read = {field: _read_field(field, found, names) for field in used if field in PARTS["documents"]}
     unscored = list(_incomplete_parts(found, names))
     try:
@@ -131,24 +132,20 @@ def _results(
         unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.hint or ""))
     truth, run, golds, answers = (read.get(field, {}) for field in _READERS)
     empty = [query for query in places if not any(query in found[field] for field in _READERS)]
-    return Results(name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty))
+    return Results(name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty), fields.notes)
 
 
 def _collect_fields(
     records: Iterable[tuple[str, Record]], names: Mapping[str, str]
-) -> tuple[dict[str, dict[str, Any]], dict[str, None], Record | None, set[str]]:
-    """The values of each field by query (of `query`, its place); the names of all fields; and the first record.
+) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    """The values of each field by query (of `query`, its place), and the fields of records without a query.
 
-    Last, the fields of records without a query: the query probably has another name, and these fields have not.
+    If all are without one, the query probably has another name, and these fields have not.
     """
     found: dict[str, dict[str, Any]] = {field: {} for field in ALIASES}
     places = found["query"]
-    present: dict[str, None] = {}
-    example: Record | None = None
     without_query, fields_without_query = None, set()
     for where, record in records:
-        example = record if example is None else example
-        present.update(dict.fromkeys(record))
         value = field_value(record, names["query"], where)
         if value is None:
             without_query = without_query or where
@@ -165,7 +162,7 @@ def _collect_fields(
             for field in _READERS:
                 if (value := field_value(record, names[field], where)) is not None:
                     found[field][query] = value
-    return found, present, example, fields_without_query
+    return found, fields_without_query
 
 
 def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
@@ -264,39 +261,3 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "truth": documents_of_record, "retrieved": documents_of_record, "gold_answers": as_gold_answers,
     "answer": as_predicted_answer,
 }  # fmt: skip
-
-
-def _missing_fields_error(
-    missing: Sequence[str], names: Mapping[str, str], present: list[str], example: Record, where: str
-) -> KaratError:
-    """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
-    if "query" in missing and maps_queries_to_documents(example):
-        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IS_READ)
-    texts = [each for each in present if isinstance(each, str)]
-    quoted = [shown(names[field]) for field in missing]
-    if len(missing) > 1:
-        what = f"no line has the fields {enumeration(quoted, 'and')}"
-    elif names[missing[0]] in texts:
-        what = f"the field {quoted[0]} is null on every line"
-    else:
-        what = f"no line has a field {quoted[0]}"
-    shortened = [each if len(each) <= 60 else f"{each[:59]}…" for each in texts[:_MAX_LISTED]]
-    more = f" and {len(texts) - _MAX_LISTED} more" if len(texts) > _MAX_LISTED else ""
-    listed = f"The fields are {', '.join(shortened)}{more}." if texts else "There are no fields."
-    free = [*texts, *(f"{each}.{key}" for each in texts for key in field_names_of(example.get(each)))]
-    free = [each for each in free if each not in {names[field] for field in ALIASES}][:_MAX_COMPARED]
-    renamed: dict[str, str] = {}
-    for field in missing:
-        if likely := _likely_names(field, names[field], free):
-            renamed[field] = likely[0]
-            free.remove(likely[0])
-    other = "If it has another name" if len(missing) == 1 else "If they have other names"
-    hint = f"{listed} {other}, use {rename_hint(renamed or {missing[0]: '...'})}"
-    return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(missing[0], '')}".rstrip())
-
-
-def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:
-    """The names that a field may have, the likeliest first."""
-    known = [each for alias in ALIASES[field] for each in free if each.rpartition(".")[2].casefold() == alias]
-    # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
-    return [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
