@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from karat import KaratError, evaluate, evaluate_runs
 from karat.sources.formats import Format, contradiction, detect
 from karat.sources.input_file import InputFile
 from karat.sources.run_files import named_runs
+from karat.sources.tables import Number
 
 CONTENTS: dict[str, tuple[str, Format]] = {
     "qrels": ("q1 0 d1 1\nq1 0 d2 0\n", "trec"),
@@ -41,6 +45,40 @@ def test_the_content_of_a_file_tells_its_format_whatever_its_name(content: str, 
         path = tmp_path / name
         path.write_text(text)
         assert detect(InputFile(str(path))) == expected, name
+
+
+IDS = st.text(st.sampled_from("ab17#,;\"'{é\x1f"), min_size=1, max_size=3).filter(lambda text: text[0] != "#")
+BLANKS = st.sampled_from([" ", "\t", "  ", " \t", "\t\t", "\v "])
+EDGES = st.sampled_from(["", "", " ", "\t"])
+ENDS = st.sampled_from(["\n", "\r\n", "\r", "\n# a, b, c\n", "\n\n"])
+
+
+@given(
+    st.lists(st.tuples(IDS, IDS, st.sampled_from(["1", "0", "2.5", "1e-3", "-1"])), min_size=1, max_size=5), st.data()
+)
+def test_a_valid_trec_file_is_detected_whatever_its_white_space_and_its_ids(
+    rows: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
+    text_of: dict[Number, str] = {"grade": "", "score": ""}
+    for query, doc, value in rows:
+        iteration = data.draw(st.sampled_from(["0", "1", "x"]))
+        columns: dict[Number, list[str]] = {
+            "grade": [query, iteration, doc, value],
+            "score": [query, "Q0", doc, "1", value, "tag"],
+        }
+        for number, tokens in columns.items():
+            line = "".join(token + data.draw(BLANKS) for token in tokens[:-1]) + tokens[-1]
+            text_of[number] += data.draw(EDGES) + line + data.draw(EDGES) + data.draw(ENDS)
+    for number, text in text_of.items():
+        assert detect(InputFile.of(BytesIO(text.encode())), number) == "trec", number
+
+
+def test_four_columns_with_tabs_are_ground_truth_in_trec_or_a_run_with_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("1\t5\t1\t0.4\n1\t7\t2\t0.3\n")
+    assert detect(InputFile(str(path)), "score") == "tsv"
+    path.write_text("q1\t1\t1\t0\nq1\t2\t2\t1\n")
+    assert detect(InputFile(str(path)), "grade") == "trec"
 
 
 def test_the_name_decides_where_the_content_leaves_a_choice(tmp_path: Path) -> None:

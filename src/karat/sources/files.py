@@ -45,7 +45,7 @@ def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, t
         return _arrow(file.name, [InputFile(path) for path in paths], of_parts, reading), ()
     if reading.format is not None:
         return _READERS[check_format(reading.format)](file, reading), ()
-    found = detect(file)
+    found = detect(file, reading.number)
     return _READERS[found](file, reading), contradiction(file, found)
 
 

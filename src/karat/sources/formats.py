@@ -10,6 +10,8 @@ from karat.file_kinds import check_is_text
 from karat.sources.delimited import looks_delimited
 from karat.sources.input_file import InputFile
 from karat.sources.json_start import is_json, json_or_jsonl
+from karat.sources.tables import Number
+from karat.sources.trec_lines import QRELS, RUN, first_rows, fits
 
 Format = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet", "feather"]
 
@@ -28,15 +30,14 @@ _BY_SUFFIX: dict[str, Format] = {
 _ALIKE: tuple[set[Format], ...] = ({"csv", "tsv"}, {"json", "jsonl"}, {"trec", "tsv"})
 _MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
 _START = 1 << 16  # bytes
-_LINES = 20
 
 
-def detect(file: InputFile) -> Format:
-    """The format of a file.
+def detect(file: InputFile, number: Number | None = None) -> Format:
+    """The format of a file. `number` says whether it is ground truth (grades) or a run (scores), if that is known.
 
-    Parquet and Feather begin with bytes of their own, and JSON with a bracket. Lines with the same number of tabs,
-    commas or semicolons are TSV or CSV, unless they have the columns of TREC files. If nothing fits, the name decides;
-    a file without a known name is read as TREC.
+    Parquet and Feather begin with bytes of their own, and JSON with a bracket. Lines with the columns of a TREC file
+    are TREC, whatever blanks or tabs separate them; other lines with the same number of tabs, commas or semicolons are
+    TSV or CSV. If nothing fits, the name decides; a file without a known name is read as TREC.
     """
     start = file.start(_START)
     for magic, of_magic in _MAGIC.items():
@@ -45,9 +46,11 @@ def detect(file: InputFile) -> Format:
     check_is_text(start, file.name)
     if is_json(start):
         return json_or_jsonl(file)
+    if _is_trec(start, number):
+        return "trec"
     if delimited := looks_delimited(start):
         return delimited
-    return "trec" if _fits_trec(start) else format_of_name(file.name) or "trec"
+    return "trec" if _resembles_trec(start) else format_of_name(file.name) or "trec"
 
 
 def format_of_name(path: str) -> Format | None:
@@ -87,8 +90,15 @@ def check_format(name: object) -> Format:
     return name
 
 
-def _fits_trec(start: bytes) -> bool:
+def _is_trec(start: bytes, number: Number | None) -> bool:
+    """Whether the first lines are valid in a TREC file."""
+    if number is not None:
+        return fits(start, RUN if number == "score" else QRELS)
+    # Four columns may also be the query, document, rank and score of a run.
+    return fits(start, RUN) or (fits(start, QRELS) and all(row[1] == b"0" for row in first_rows(start)))
+
+
+def _resembles_trec(start: bytes) -> bool:
     """Whether most of the first lines have the columns of TREC qrels or of a TREC run."""
-    rows = [line.split() for line in start.split(b"\n", _LINES)[:_LINES] if line.strip() and not line.startswith(b"#")]
-    fitting = [len(row) == 4 or len(row) >= 6 for row in rows]
-    return 2 * sum(fitting) > len(rows)
+    rows = first_rows(start)
+    return 2 * sum(len(row) == 4 or len(row) >= 6 for row in rows) > len(rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from karat.errors import KaratError, plural, shown
@@ -34,6 +35,34 @@ QRELS = Layout(
     "ground truth", ("query", "iteration", "doc", "grade"), "grade", False,
     "A TREC qrels file has four columns: query iteration document grade.",
 )  # fmt: skip
+
+_FIRST_LINES = 20
+
+
+def fits(start: bytes, layout: Layout) -> bool:
+    """Whether `parse_lines` accepts the first lines of a file, whatever blanks and tabs are between the columns."""
+    rows = first_rows(start)
+    return bool(rows) and all(_fits(row, layout) for row in rows)
+
+
+def first_rows(start: bytes) -> list[list[bytes]]:
+    """The columns of the first lines, judging by the first bytes of a file. The last line may be cut."""
+    lines = start.splitlines()
+    whole = lines if start.endswith((b"\n", b"\r")) or len(lines) < 2 else lines[:-1]
+    rows = (line.split() for line in whole)
+    return [*islice((row for row in rows if row and not row[0].startswith(b"#")), _FIRST_LINES)]
+
+
+def _fits(tokens: list[bytes], layout: Layout) -> bool:
+    count, wanted = len(tokens), len(layout.columns)
+    if count < wanted or (count > wanted and not layout.open_ended):
+        return False
+    if any(all(token.endswith(separator) for token in tokens[:-1]) for separator in (b",", b";")):
+        return False  # CSV with blanks after its separators
+    try:
+        return not math.isnan(float(tokens[layout.columns.index(layout.number)]))
+    except ValueError:
+        return False
 
 
 def parse_lines(block: Block, layout: Layout) -> tuple[list[str], list[str], list[float]]:
