@@ -57,6 +57,8 @@ def test_a_note_says_that_ranks_are_the_order() -> None:
     found = columns_to_read(["query", "doc", "rank"], "score", None, "f")
     assert (found.number, found.by_rank) == ("rank", True)
     assert found.note("f") == ("f: documents are ordered by the column 'rank'",)
+    found = columns_to_read(["qid", "doc", "rank"], "score", None, "f")
+    assert found.note("f") == ("f: query is read from the column 'qid'; documents are ordered by the column 'rank'",)
 
 
 def test_a_name_for_any_file_is_used_where_it_is_present_and_a_note_says_where_it_is_not() -> None:

@@ -219,7 +219,7 @@ BAD = {
     "a pair among lists": ("jsonl", [LISTED, PAIR], "this object has a single document, but the first", ":2"),
     "a list among pairs": ("jsonl", [PAIR, LISTED], "this object has the documents of a query, but the first", ":2"),
     "a field that is missing": ("jsonl", [PAIR, {"query": "q1", "doc": "d2"}], "no 'score'; the fields are", ":2"),
-    "a score that is null": ("jsonl", [PAIR, {**PAIR, "score": None}], "no 'score'", ":2"),
+    "a score that is null": ("jsonl", [PAIR, {**PAIR, "score": None}], "'score' is null", ":2"),
     "a score that is true": ("jsonl", [PAIR, {**PAIR, "score": True}], "score True is not a number", ":2"),
     "a score that is text": ("jsonl", [PAIR, {**PAIR, "score": "high"}], "score 'high' is not a number", ":2"),
     "an id that is a fraction": ("jsonl", [PAIR, {**PAIR, "doc": 1.5}], "1.5 is not an id", ":2"),

@@ -72,7 +72,7 @@ def command(
     conversion = Conversion(kind["as"], names, _by_name(fields), input_format, split, tag)
     with progress_bar("bytes") as progress:
         converted = conversion.apply(source, written_to, progress)
-    notes = "".join(f"note: {printable(note)}\n" for note in converted.notes)
+    notes = "".join(f"note: {printable(note)}.\n" for note in converted.notes)
     if to_output:
         print_error(notes)
     else:

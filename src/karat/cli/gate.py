@@ -246,7 +246,7 @@ def _check_inputs(paths: Sequence[str], others: int, expected: int) -> None:
     from karat.errors import KaratError
 
     if others < expected:
-        hint = "Add a run after it, or name a results file (one JSON object per line) or saved scores."
+        hint = "Add a run after it, or name a results file or saved scores."
         raise KaratError("this file is read as ground truth, but no run was given", where=paths[0], hint=hint)
     if others > expected:
         hint = "To compare with this file, use --baseline."

@@ -98,7 +98,7 @@ class SystemFiles:
         self.without_truth = not first_is_truth(contents, evaluation.accepts_saved)
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
-        hint = "Add a run after it, or name a results file (one JSON object per line)."
+        hint = "Add a run after it, or name a results file, which contains its ground truth."
         require(self.files, "this file is read as ground truth, but no run was given", hint, where=self.first.name)
         if len(saved) == len(self.files):
             _reject_unused_options(evaluation)

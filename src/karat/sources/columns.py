@@ -96,13 +96,13 @@ class ReadColumns:
     """names that were given for files that have such a column"""
 
     def note(self, where: str) -> tuple[str, ...]:
-        """What was guessed about the columns, as sentences."""
+        """What was guessed about the columns: one sentence, or none."""
         notes = [f"there is no column {shown(name)}; columns are read by their usual names" for name in self.absent]
         if self.guessed:
             notes.append(guesses_note(self.guessed, "column"))
         if self.by_rank:
             notes.append(f"documents are ordered by the column {shown(self.number)}")
-        return tuple(f"{where}: {note}" for note in notes)
+        return (f"{where}: {'; '.join(notes)}",) if notes else ()
 
 
 def guesses_note(guesses: Sequence[Guess], noun: Literal["column", "field"]) -> str:
@@ -258,7 +258,6 @@ def _missing_error(missing: Sequence[Role], names: Sequence[str], given: Mapping
     near = " ".join(filter(None, (did_you_mean(name, names) for name in wanted)))
     columns = "column" if len(wanted) == 1 else "columns"
     what = f"no {columns} {enumeration([shown(name) for name in wanted], 'and')}; the columns are {listed}{more}"
-    hint = (
-        f"{near} If yours have other names, use --column {missing[0]}=NAME (in Python truth_columns= or run_columns=)."
-    )
+    options = " ".join(f"--column {role}=NAME" for role in missing)
+    hint = f"{near} If yours have other names, use {options} (in Python truth_columns= or run_columns=)."
     return KaratError(what, where=where, hint=hint.strip())

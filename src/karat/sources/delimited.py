@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Literal, NamedTuple
 
@@ -93,7 +93,8 @@ def layout_of(
     query, doc, value = map(all_names.index, read)
     notes = columns.note(file.name)
     if not has_header and set(names) - {*column_numbers(width)}:
-        notes = (f"{file.name}: the file has no header; its columns are read as {enumeration(names, 'and')}", *notes)
+        layout = f"{file.name}: the file has no header; its columns are read as {enumeration(names, 'and')}"
+        notes = (layout, *replace(columns, by_rank=False).note(file.name))
     if value == width:
         notes = (*notes, f"{file.name}: there is no column of grades; every document has grade 1")
     first_row = _end_of_first_row(start, separator) if has_header else 0

@@ -277,7 +277,7 @@ class InputFile:
         return KaratError(
             f"the line is longer than {_size(LONGEST_LINE)}",
             where=f"{self.name}:{self.lines_before(offset) + 1}",
-            hint="This is not a TREC file: its lines have only a few columns.",
+            hint="Ground truth and runs have short lines: a query, a document and a number.",
         )
 
     def _query_too_large(self, offset: int) -> KaratError:

@@ -159,10 +159,12 @@ class ObjectTable:
         if missing := [name for name in (names.query, names.doc, names.number) if each.get(name) is None]:
             if lists_to_read(each, self.number, None):
                 what = "this object has the documents of a query, but the first object has a single document"
+            elif missing[0] in each:
+                what = f"{shown(missing[0])} is null"
             else:
                 listed = ", ".join(map(shown, list(each)[:_MAX_LISTED])) or "none"
                 what = f"no {enumeration([*map(shown, missing)], 'and')}; the fields are {listed}"
-            raise KaratError(what, where=where, hint="All objects of a file need the same fields.")
+            raise KaratError(what, where=where, hint="All objects of a file need the same fields, with values.")
         value = each[names.number]
         try:
             number = _as_float(value) if type(value) in (int, float, str) else math.nan
