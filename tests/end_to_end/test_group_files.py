@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 from tests.end_to_end.in_process import run_here
 
 QUERIES = [f"q{at}" for at in range(6)]
-NO_TABLE = "A value for each query is read from CSV, TSV, JSON or JSON lines with a column of query ids"
+NO_TABLE = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids"
 
 
 @pytest.fixture
@@ -54,6 +58,87 @@ def test_a_column_is_read_from_an_object_of_each_query(folder: Path) -> None:
     assert (found["en"], found["de"]) == (3, 2)
 
 
+TEXTS = {query: "one two"[: 3 + at % 2 * 4] for at, query in enumerate(QUERIES)}
+ROWS = TEXTS.items()
+FILES = {
+    "BEIR": ("queries.jsonl", "".join(json.dumps({"_id": q, "text": t, "metadata": {}}) + "\n" for q, t in ROWS)),
+    "MS MARCO": ("queries.tsv", "".join(f"{q}\t{t}\n" for q, t in ROWS)),
+    "CSV without a header": ("queries.csv", "".join(f'{q},"{t}"\n' for q, t in ROWS)),
+    "PyTerrier": ("topics.csv", "qid,query\n" + "".join(f"{q},{t}\n" for q, t in ROWS)),
+    "TSV": ("queries.tsv", "query_id\ttext\tlanguage\n" + "".join(f"{q}\t{t}\ten\n" for q, t in ROWS)),
+    "a mapping": ("queries.json", json.dumps(TEXTS)),
+    "an array": ("queries.json", json.dumps([{"id": q, "question": t} for q, t in ROWS])),
+    "old line ends": ("queries.csv", "qid,text\r" + "".join(f"{q},{t}\r" for q, t in ROWS)),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_texts_and_converted_texts_are_read_from_every_format(folder: Path, kind: str) -> None:
+    name, content = FILES[kind]
+    (folder / name).write_text(content)
+    (folder / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
+    for form in ("jsonl", "parquet", "csv"):
+        done = run_here(folder, "convert", name, f"converted.{form}", "--as", "texts")
+        assert done.returncode == 0, done.stderr
+    for file in (name, f"{name}.gz", "converted.jsonl", "converted.parquet", "converted.csv"):
+        found = groups(folder, "--by", "length", "--texts", file)
+        assert (found["1"], found["2"]) == (3, 3), file
+
+
+def test_the_columns_that_were_guessed_are_named(folder: Path) -> None:
+    words = ("evaluate", "truth", "x.trec", "-m", "RR", "--by", "length", "--texts")
+    for kind, note in (
+        ("PyTerrier", "note: topics.csv: ids are read from the column 'qid' and texts from 'query'."),
+        ("MS MARCO", "note: queries.tsv: there is no header line; the columns are read as ids and texts."),
+    ):
+        (folder / FILES[kind][0]).write_text(FILES[kind][1])
+        assert note in run_here(folder, *words, FILES[kind][0]).stdout
+    (folder / "queries.jsonl").write_text(FILES["BEIR"][1])
+    assert "are read" not in run_here(folder, *words, "queries.jsonl").stdout
+
+
+def test_groups_are_read_from_parquet_feather_and_compressed_files(folder: Path) -> None:
+    table = pa.table({"qid": QUERIES, "query": [*TEXTS.values()], "language": ["de", "en", "en", None, "en", "de"]})
+    pa.parquet.write_table(table, folder / "queries.parquet")
+    pa.feather.write_feather(table, folder / "queries.feather")
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    (folder / "queries.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    for name in ("queries.parquet", "queries.feather", "queries.jsonl.gz"):
+        assert groups(folder, "--by", f"{name}:language") == {"de": 2, "en": 3, "(none)": 1}
+
+
+def test_the_queries_of_a_beir_folder_are_converted_as_texts(folder: Path) -> None:
+    (folder / "beir" / "qrels").mkdir(parents=True)
+    (folder / "beir" / "queries.jsonl").write_text(FILES["BEIR"][1])
+    done = run_here(folder, "convert", "beir", "queries.tsv", "--as", "texts")
+    note = "note: fields without any value are left out: metadata.\n"
+    assert done.stdout == f"6 texts written to queries.tsv (54 bytes)\n{note}", done.stderr
+    assert (folder / "queries.tsv").read_text() == FILES["MS MARCO"][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "a,b,c\n1,2,3\n", "a.csv: there is no column of ids. The columns are 'a', 'b', 'c'."),
+        ("a.csv", "qid,n\n1,2\n", "a.csv: there is no column of texts. The columns are 'qid', 'n'. Write"),
+        ("a.tsv", "q1\tone\nq2\n", "a.tsv:2: the line has 1 column instead of 2: the id and the text"),
+        ("a.csv:txet", "qid,text\n1,2\n", "a.csv:2: no column 'txet'. Did you mean text?"),
+        ("a.jsonl", '{"_id": "q1", "text": "a"}\n{"text": "b"}\n', "a.jsonl:2: the id is missing"),
+        ("a.csv", "qid,text\nq1,a\nq1,b\n", "a.csv:3: query q1 has the value 'b' here, but 'a' earlier"),
+        ("a.json", "[]", "a.json: the file contains no records"),
+        ("a.json", '{"q1": ', "a.json: not JSON: Expecting value at column 8"),
+        ("a.csv", 'qid,text\nq1,"a\n', "a.csv:2: not a table: unexpected end of data"),
+        ("nowhere.csv", "", "nowhere.csv: no such file"),
+    ],
+)
+def test_a_file_without_ids_or_texts_is_an_error_with_its_place(
+    folder: Path, name: str, content: str, message: str
+) -> None:
+    if content:
+        (folder / name.partition(":")[0]).write_text(content)
+    assert message in refused(folder, "--by", "length", "--texts", name)
+
+
 WORDS = {"--by": ("--by",), "--texts": ("--by", "length", "--texts")}
 
 
@@ -63,7 +148,7 @@ class TestErrors:
     def test_a_file_without_queries_is_named(self, option: str, content: str, folder: Path) -> None:
         (folder / "empty.csv").write_text(content)
         error = refused(folder, *WORDS[option], "empty.csv:language")
-        assert f"empty.csv: the file contains no queries. {NO_TABLE}" in error
+        assert f"empty.csv: the file is empty. {NO_TABLE}" in error
 
     def test_what_is_no_table_is_not_called_predicted_answers(self, option: str, folder: Path) -> None:
         error = refused(folder, *WORDS[option], "truth:language")

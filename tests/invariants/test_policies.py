@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "dataclasses": "documents",
     "output": "arguments errors",
     "sources": "arguments documents errors file_kinds json_decoding judged spans",
-    "conversion": "arguments errors json_decoding judged output sources",
+    "conversion": "arguments errors judged output sources",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
     "ranking": "documents errors judged matching options sources",

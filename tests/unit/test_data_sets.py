@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from ir_datasets.formats import BaseQrels, BaseScoredDocs, GenericScoredDoc
 
-from karat import KaratError, evaluate
+from karat import KaratError, convert, evaluate
 from karat.cli import program
 
 RUN = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d3": 1.0}}
@@ -86,3 +86,12 @@ def test_a_command_takes_the_ground_truth_and_the_query_texts_of_a_data_set(tmp_
         ["1", "1", "1.0000"],
         ["4", "1", "0.5000*"],
     ]
+
+
+def test_the_queries_and_the_ground_truth_of_a_data_set_are_converted(tmp_path: Path) -> None:
+    name = "ir_datasets:karat/test"
+    texts = convert(name, tmp_path / "queries.tsv", kind="texts")
+    truth = convert(name, tmp_path / "truth.qrels")
+    assert (texts.kind, truth.kind) == ("texts", "truth")
+    assert evaluate(str(tmp_path / "truth.qrels"), RUN, "RR").means == evaluate(name, RUN, "RR").means
+    assert len((tmp_path / "queries.tsv").read_text().splitlines()) == texts.rows == 2

@@ -47,8 +47,8 @@ class ColumnToRead(FileToRead):
     """A parameter that names a file to read and one of its columns, as in `queries.csv:language`."""
 
     def paths(self, value: str) -> list[str]:
-        file, _ = split_column(value)
-        return [file] if file else []
+        file, _ = split_texts(value)
+        return super().paths(file) if file == "-" or os.path.exists(file) else []
 
 
 def expand_files(context: click.Context) -> None:
@@ -78,6 +78,19 @@ def split_column(text: str) -> tuple[str, str]:
     splits = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(len(parts) - 1, 0, -1)]
     existing = [split for split in splits if os.path.exists(split[0])]
     return next(iter(existing or splits), ("", text))
+
+
+def split_texts(text: str) -> tuple[str, str | None]:
+    """The file and the column of `FILE:COLUMN`, or the file alone.
+
+    >>> split_texts("queries.csv:text"), split_texts("s3://data/queries.csv")
+    (('queries.csv', 'text'), ('s3://data/queries.csv', None))
+    """
+    from karat.sources.data_sets import named_data_set
+
+    file, column = split_column(text)
+    is_file = not file or column.startswith("//") or os.path.exists(text)
+    return (text, None) if is_file or named_data_set(text) else (file, column)
 
 
 def split_system(text: str) -> tuple[str, str | None]:

@@ -169,8 +169,8 @@ by = click.option(
 texts = click.option(
     "--texts",
     type=ColumnToRead(),
-    metavar="FILE:COLUMN",
-    help="The query texts for --by length, such as queries.jsonl:text, or a BEIR folder.",
+    metavar="FILE[:COLUMN]",
+    help="The query texts for --by length, such as queries.jsonl or queries.csv:title; or a BEIR folder.",
 )
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
 names = choice_option(

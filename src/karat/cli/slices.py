@@ -7,19 +7,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from karat.cli.files import split_column
+from karat.cli.files import split_column, split_texts
 from karat.cli.output import Output, print_report
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, shown
+from karat.output.tables import Table, note_line
 from karat.scores import Scores
-from karat.sources.beir import is_data_set, queries_file
-from karat.sources.data_sets import named_data_set, query_texts
-from karat.sources.input_file import InputFile
 
 if TYPE_CHECKING:
     from karat.comparison import Comparison
 
 _BUILT_IN = ("length", "relevant")
-_COLUMN_HINT = "A value for each query is read from CSV, TSV, JSON or JSON lines with a column of query ids."
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,8 @@ class Grouping:
     name: str
     by: Any
     texts: dict[str, Any] | None
+    notes: tuple[str, ...] = ()
+    """on the columns that were read"""
 
 
 def read_grouping(by: str | None, texts: str | None) -> Grouping | None:
@@ -37,10 +36,9 @@ def read_grouping(by: str | None, texts: str | None) -> Grouping | None:
         raise KaratError("--texts is only used to group by length", hint="Add --by length, or leave --texts out.")
     if by is None:
         return None
-    values = by if by in _BUILT_IN else _read_column(by, "--by")
-    if texts is not None and is_data_set(texts):
-        texts = f"{queries_file(texts)}:text"
-    return Grouping(split_column(by)[1], values, None if texts is None else _read_column(texts, "--texts"))
+    values, notes = (by, ()) if by in _BUILT_IN else _read_column(by, "--by")
+    of_queries, notes_on_texts = (None, ()) if texts is None else _read_column(texts, "--texts")
+    return Grouping(split_column(by)[1], values, of_queries, (*notes, *notes_on_texts))
 
 
 def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
@@ -49,7 +47,7 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
     with _with_options(grouping):
         found = {name: scores.slices(grouping.by, texts=grouping.texts) for name, scores in runs.items()}
     slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
-    tables = [each.table(output.decimals) for each in slices.values()]
+    tables = [_with_notes(each.table(output.decimals), grouping) for each in slices.values()]
     if several:
         tables = [
             replace(table, notes=(f"{name}: {table.notes[0]}", *table.notes[1:]))
@@ -71,7 +69,13 @@ def print_comparison(comparison: Comparison, grouping: Grouping, output: Output)
     """Print or write a comparison within each group of queries."""
     with _with_options(grouping):
         slices = replace(comparison.slices(grouping.by, texts=grouping.texts), by=grouping.name)
-    print_report(output, [slices.table(output.decimals)], document=slices.to_dict, rows=slices.records)
+    table = _with_notes(slices.table(output.decimals), grouping)
+    print_report(output, [table], document=slices.to_dict, rows=slices.records)
+
+
+def _with_notes(table: Table, grouping: Grouping) -> Table:
+    """A table with the notes on reading the groups."""
+    return replace(table, notes=(*table.notes, *(note_line(f"{note}.") for note in grouping.notes)))
 
 
 @contextmanager
@@ -91,33 +95,22 @@ def _with_options(grouping: Grouping) -> Iterator[None]:
         raise KaratError(error.what, hint=hint) from None
 
 
-def _read_column(text: str, option: str) -> dict[str, Any]:
-    """A value for each query from `FILE:COLUMN` (JSON lines, JSON, CSV or TSV), as numbers if all of them are."""
-    from karat.sources.answer_rows import HINT, read_answer_rows
+def _read_column(text: str, option: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A value for each query, as numbers if all of them are, and notes on what was read."""
+    from karat.sources.texts import read_values
 
-    if option == "--texts" and named_data_set(text):
-        return dict(query_texts(text))
-    file, name = split_column(text)
-    if not (file and name):
-        built_in = f"{', '.join(_BUILT_IN)}, or " if option == "--by" else ""
-        hint = f"Use {built_in}a file and one of its columns, such as queries.csv:language."
+    file, column = split_texts(text)
+    if option == "--by" and not column:
+        hint = f"Use {', '.join(_BUILT_IN)}, or a file and one of its columns, such as queries.csv:language."
         raise KaratError(f"{option} {shown(text)} is not of the form FILE:COLUMN", hint=hint)
-    try:
-        values: dict[str, Any] = {}
-        for place, query, value in read_answer_rows(InputFile(file), "answer", {"answer": name}, file):
-            if values.setdefault(query, value) != value:
-                what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
-                raise KaratError(what, where=place, hint="Give each query one value.")
-    except KaratError as error:
-        # Hints end with advice on --field, which does not apply here, and these records are not answers.
-        hint, found, _ = (error.hint or "").replace(HINT["answer"], _COLUMN_HINT).partition("--field")
-        hint = hint[: hint.rfind(".") + 1] if found else hint
-        raise KaratError(error.what, where=error.where, hint=hint or None) from None
-    require(values, "the file contains no queries", _COLUMN_HINT, where=file)
-    if any(isinstance(value, Mapping) and name in value for value in values.values()):  # {query: {column: value}}
-        values = {query: value.get(name) if isinstance(value, Mapping) else value for query, value in values.items()}
+    read = read_values(file, column)
+    values: dict[str, Any] = {}
+    for place, query, value in read.rows:
+        if values.setdefault(query, value) != value:
+            what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
+            raise KaratError(what, where=place, hint="Give each query one value.")
     known = [value for value in values.values() if value is not None]
     with suppress(ValueError):
         if option == "--by" and all(isinstance(value, str) for value in known):
-            return {query: None if value is None else float(value) for query, value in values.items()}
-    return values
+            values = {query: None if value is None else float(value) for query, value in values.items()}
+    return values, read.notes

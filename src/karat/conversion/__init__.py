@@ -12,7 +12,8 @@ from karat.conversion.kinds import Kind, check_kind, check_suffix, kind_of_file,
 from karat.conversion.targets import Target, target_of
 from karat.errors import first_few, plural, require, shown
 from karat.output.files import check_writable
-from karat.sources.beir import is_data_set, qrels_of_split
+from karat.sources.beir import is_data_set, qrels_of_split, queries_file
+from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
 from karat.sources.formats import check_format, detect
 from karat.sources.input_file import InputFile, Progress, is_file
@@ -99,9 +100,15 @@ class Conversion:
     def apply(self, source: Any, target: Target, progress: Progress | None = None) -> Converted:
         """Convert a source."""
         form, kind = None, self.kind
-        if isinstance(source, str | os.PathLike) and (self.split is not None or is_data_set(source)):
+        is_folder = isinstance(source, str | os.PathLike) and (self.split is not None or is_data_set(source))
+        if is_folder and kind != "texts":
             source, kind = qrels_of_split(source, self.split), kind or "truth"
-        if is_file(source):
+        elif is_folder:
+            source = queries_file(source)
+        if named_data_set(source):
+            kind = kind or kind_of_object(source, target.suffix)
+            source = InputFile.of(source) if kind == "texts" else source
+        elif is_file(source):
             source = InputFile.of(source)
             _check_is_not_output(source, target)
             several = part_files(source.path)
@@ -112,13 +119,15 @@ class Conversion:
             check_suffix(kind, target.path, target.suffix)
         if kind in ("run", "truth"):
             return self._write_pairs(source, kind, target, progress)
-        from karat.conversion.records import write_answers, write_record_file
+        from karat.conversion.records import write_answers, write_results, write_texts
 
         require(target.format != "trec", f"{kind} cannot be written as a TREC file", "Write JSON lines instead.")
         if kind == "answers":
             rows, notes = write_answers(source, form, target, self.fields)
+        elif kind == "texts":
+            rows, notes = write_texts(source, form, target)
         else:
-            rows, notes = write_record_file(source, form, target, as_texts=kind == "texts"), ()
+            rows, notes = write_results(source, form, target), ()
         return Converted(kind, target.path, rows, None, _size_of(target), notes)
 
     def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
-from karat.sources.columns import ALIASES, find_column
+from karat.sources.columns import ALIASES, find_column, is_spelling
 from karat.sources.formats import Format
 from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
@@ -25,7 +25,6 @@ _CONTENT = "a run, ground truth, answers, results or texts (queries, a corpus)"
 _TREC_COLUMNS: dict[int, Kind] = {4: "truth", 6: "run"}
 _BY_SUFFIX: dict[str, Kind] = {".qrels": "truth", ".qrel": "truth", ".run": "run"}
 _GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement")
-TEXT_NAMES = {"text", "contents", "content", "title", "body", "passage_text"}
 
 
 def check_kind(name: object) -> Kind:
@@ -80,7 +79,8 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
     doc = find_column(plain, "doc", (query,))
     has_grades = any(name in _GRADES for name in plain)
     has_scores = find_column(plain, "score") is not None or find_column(plain, "rank") is not None
-    has_texts, has_answers = bool(TEXT_NAMES & set(plain)), _any_of(plain, "gold_answers") or _any_of(plain, "answer")
+    has_texts = any(name not in ("query", "question", "passage") and is_spelling(name, "text") for name in plain)
+    has_answers = _any_of(plain, "gold_answers") or _any_of(plain, "answer")
     if {"truth", "retrieved"} & set(plain) or (_any_of(plain, "gold_answers") and "answer" in plain):
         return "results"
     if query and doc and (has_grades or has_scores):
@@ -88,7 +88,9 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
         is_beir = {"query_id", "corpus_id", "score"} <= set(plain)
         return None if has_grades == has_scores or is_beir else "truth" if has_grades else "run"
     if has_texts == has_answers:
-        return None
+        # PyTerrier's topics: an id, and the text of the query.
+        is_topics = set(plain) == {"qid", "query"}
+        return "texts" if is_topics else None
     return "answers" if has_answers else "texts"
 
 

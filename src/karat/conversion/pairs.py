@@ -14,6 +14,7 @@ from karat.errors import KaratError
 from karat.sources import Run, read_run, read_truth
 from karat.sources.arrays import text_column
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows, Truth
+from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading, open_file
 from karat.sources.input_file import InputFile, Progress, is_file
 from karat.sources.tables import ByQuery, Number, TableRun
@@ -53,7 +54,7 @@ def read_pairs(source: Any, reading: Reading, progress: Progress | None = None) 
         is_listed = bool(lists) and len(lists) == len(parts)
         by_rank = run.table.by_rank if isinstance(run, TableRun) else is_listed
         return PairSource(run, "score", by_rank, is_listed, has_objects)
-    if is_file(source):
+    if is_file(source) and not named_data_set(source):
         content, notes = open_file(InputFile.of(source), reading)
         if not isinstance(content, ByQuery):
             return PairSource(TableRun(content, progress, notes), "grade")

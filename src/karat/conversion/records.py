@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from io import StringIO
-from itertools import islice
 from typing import Any
 
-from karat.conversion.kinds import TEXT_NAMES, arrow_files, names_in, other_fields
-from karat.conversion.record_files import Record, Records, write_object, write_records, write_without_header
+from karat.conversion.kinds import arrow_files, names_in, other_fields
+from karat.conversion.record_files import Record, Records, fields_of, write_object, write_records, write_without_header
 from karat.conversion.targets import BINARY, Target
-from karat.errors import KaratError, first_few, list_hint, plural, shown
-from karat.json_decoding import decode_json
+from karat.errors import KaratError, first_few, list_hint, shown
 from karat.sources.answers import GoldAnswers, read_gold_answers
+from karat.sources.columns import find_column
 from karat.sources.formats import Format
 from karat.sources.input_file import InputFile
-from karat.sources.record_files import records_from_frame
-from karat.sources.records import records_from_json_lines, records_from_list
+from karat.sources.part_files import part_files
+from karat.sources.record_files import records_from_frame, records_of_file
+from karat.sources.records import records_from_list
+from karat.sources.texts import TextFile
 
-_AT_ONCE = 1 << 12  # rows
-_HINT = 'Each record is an object: {"_id": "q1", "text": "..."}.'
+_HINT = 'Each record is an object: {"query": "q1", "truth": [...], "retrieved": [...]}.'
 
 
 def write_answers(
@@ -45,18 +43,50 @@ def write_answers(
     return len(golds), notes
 
 
-def write_record_file(source: Any, form: Format | None, target: Target, *, as_texts: bool) -> int:
-    """Write results or texts; returns the number of records."""
+def write_results(source: Any, form: Format | None, target: Target) -> int:
+    """Write results; returns the number of records."""
     records = partial(_records, source, form)
-    count = sum(1 for _ in records())
-    if not count:
-        raise KaratError("there is nothing to convert", where=source.name if isinstance(source, InputFile) else None)
-    names = _id_and_text(records) if as_texts and target.format == "tsv" else None
+    count = _count(records, source)
+    write_records(records, target)
+    return count
+
+
+def write_texts(source: Any, form: Format | None, target: Target) -> tuple[int, tuple[str, ...]]:
+    """Write texts (queries, a corpus); returns their number, and notes."""
+    file = TextFile.of(source, form) if isinstance(source, InputFile) else None
+    records: Records = partial(_texts, file) if file else partial(_records, source, form)
+    count = _count(records, source)
+    notes = file.notes if file else ()
+    if target.format not in ("json", "jsonl"):
+        # Such as the metadata of BEIR's queries: an empty object cannot be written to a table.
+        filled = {name for record in records() for name, value in record.items() if value not in (None, "", {}, [])}
+        if empty := [name for name in fields_of(records) if name not in filled]:
+            notes = (*notes, f"fields without any value are left out: {first_few(empty)}")
+        records = partial(_only, filled, records)
+    names = _id_and_text(filled) if target.format == "tsv" else None
     if names:
         write_without_header(([record.get(name) or "" for name in names] for record in records()), target)
     else:
         write_records(records, target)
+    return count, notes
+
+
+def _only(names: Container[str], records: Records) -> Iterator[Record]:
+    return ({name: value for name, value in record.items() if name in names} for record in records())
+
+
+def _count(records: Records, source: Any) -> int:
+    count = sum(1 for _ in records())
+    if not count:
+        raise KaratError("there is nothing to convert", where=source.name if isinstance(source, InputFile) else None)
     return count
+
+
+def _texts(file: TextFile) -> Iterator[Record]:
+    for _, record in file.records():
+        # An empty cell of CSV or TSV is an empty text.
+        is_table = file.format in ("csv", "tsv", "trec")
+        yield {name: value or "" for name, value in record.items()} if is_table else record
 
 
 def _frame(file: InputFile, form: Format) -> Any:
@@ -92,7 +122,9 @@ def _objects(golds: GoldAnswers) -> Iterator[Record]:
 def _records(source: Any, form: Format | None) -> Iterable[Record]:
     """The records of a file, a list or a data frame."""
     if isinstance(source, InputFile):
-        return _READERS[form or "jsonl"](source)
+        several = part_files(source.path)
+        files = [source] if several is None else [InputFile(path) for path in several[1]]
+        return (record for each in files for _, record in records_of_file(each, form, _HINT))
     if hasattr(source, "__arrow_c_stream__"):
         return (record for _, record in records_from_frame(source, "the records"))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
@@ -102,79 +134,8 @@ def _records(source: Any, form: Format | None) -> Iterable[Record]:
     )
 
 
-def _from_json_lines(file: InputFile) -> Iterator[Record]:
-    return (record for _, record in records_from_json_lines(file, _HINT))
-
-
-def _from_json(file: InputFile) -> Iterator[Record]:
-    value = decode_json(file.read_all(), file.name, _HINT)
-    records = [value] if isinstance(value, Mapping) else value
-    return (record for _, record in records_from_list(records, file.name))
-
-
-def _from_arrow(form: Format, file: InputFile) -> Iterator[Record]:
-    tables = (each.table() for each in arrow_files(file, form))
-    return (record for table in tables for batch in table.to_batches(_AT_ONCE) for record in batch.to_pylist())
-
-
-def _from_csv(file: InputFile) -> Iterator[Record]:
-    return _from_rows(file, ",;\t")
-
-
-def _from_tsv(file: InputFile) -> Iterator[Record]:
-    return _from_rows(file, "\t")
-
-
-def _from_rows(file: InputFile, delimiters: str) -> Iterator[Record]:
-    """The rows of a table of text. Without a header, it has ids and texts, and no quotation marks around them."""
-    first = next(_lines(file), "").rstrip("\r\n")
-    delimiter = next((mark for mark in delimiters if mark in first), ",")
-    names = next(csv.reader([first], delimiter=delimiter), [])
-    if not TEXT_NAMES.intersection(names):
-        yield from _ids_and_texts(file, delimiter)
-        return
-    reader = csv.reader(_lines(file), delimiter=delimiter, strict=True)
-    try:
-        for row in islice(reader, 1, None):
-            if row and len(row) != len(names):
-                raise _wrong_width(len(row), len(names), f"{file.name}:{reader.line_num}")
-            if row:
-                yield dict(zip(names, row, strict=True))
-    except csv.Error as error:
-        hint = "Write texts of this length as JSON lines." if "limit" in str(error) else None
-        raise KaratError(f"not a table: {error}", where=f"{file.name}:{reader.line_num}", hint=hint) from None
-
-
-def _ids_and_texts(file: InputFile, delimiter: str) -> Iterator[Record]:
-    for number, line in enumerate(_lines(file), 1):
-        row = line.rstrip("\r\n").split(delimiter)
-        if len(row) != 2:
-            raise _wrong_width(len(row), 2, f"{file.name}:{number}")
-        yield {"_id": row[0], "text": row[1]}
-
-
-def _lines(file: InputFile) -> Iterator[str]:
-    for block in file.blocks(whole_queries=False):
-        try:
-            text = str(block.data, "utf-8")
-        except UnicodeDecodeError:
-            raise KaratError("the file is not UTF-8", where=file.name, hint="Save the file as UTF-8.") from None
-        yield from (line for line in StringIO(text, newline="\n"))
-
-
-def _wrong_width(found: int, wanted: int, where: str) -> KaratError:
-    hint = "A table of texts has a header with a column text, or two columns: the id and the text."
-    return KaratError(f"the line has {plural(found, 'column')} instead of {wanted}", where=where, hint=hint)
-
-
-_READERS: dict[Format, Callable[[InputFile], Iterator[Record]]] = {
-    "json": _from_json, "jsonl": _from_json_lines, "csv": _from_csv, "tsv": _from_tsv,
-    "parquet": partial(_from_arrow, "parquet"), "feather": partial(_from_arrow, "feather"), "trec": _from_tsv,
-}  # fmt: skip
-
-
-def _id_and_text(records: Records) -> tuple[str, str] | None:
-    """The names of the id and of the text, if other fields are empty, as titles often are; None otherwise."""
-    filled = {name for record in records() for name, value in record.items() if value}
-    texts = filled & TEXT_NAMES
-    return (*(filled - texts), *texts) if len(filled) == 2 and len(texts) == 1 else None  # type: ignore[return-value]  # two names
+def _id_and_text(names: Collection[str]) -> tuple[str, str] | None:
+    """The names of the id and of the text, if there are no other fields; None otherwise."""
+    id_name = find_column(names, "id")
+    text_name = find_column(names, "text", (id_name,))
+    return (id_name, text_name) if len(names) == 2 and id_name and text_name else None

@@ -88,6 +88,21 @@ class ArrowFile:
             _ = table.column_names  # an error if one is not UTF-8
             return table
 
+    def tables(self, rows: int) -> Iterator[pa.Table]:
+        """The table in parts, of at most so many rows if the file is not itself divided into larger ones."""
+        with self.opened() as opened, opened() as native:
+            if self.format == "feather":
+                batches = (batch for _, batch in _batches(native, None))
+            else:
+                from pyarrow.parquet import ParquetFile
+
+                batches = ParquetFile(native).iter_batches(rows)
+            for batch in batches:
+                table = pa.Table.from_batches([batch])
+                table.validate(full=True)
+                _ = table.column_names  # an error if one is not UTF-8
+                yield table
+
 
 @contextmanager
 def errors_of(file: ArrowFile) -> Iterator[None]:

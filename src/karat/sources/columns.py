@@ -13,10 +13,12 @@ from typing import Literal, NamedTuple, get_args
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 
 Role = Literal["query", "doc", "grade", "score", "rank"]
+TextRole = Literal["id", "text"]
+"""in a table of queries or of documents, where `query` and `passage` may be texts"""
 
 # Names in one group fit equally well, and names in an earlier group fit better. Ids come first: where a table has both
 # `qid` and `query`, the latter is the text of the query. PyTerrier's `docid` is a number inside its index.
-_SPELLINGS: dict[Role, tuple[tuple[str, ...], ...]] = {
+_SPELLINGS: dict[Role | TextRole, tuple[tuple[str, ...], ...]] = {
     "query": (
         ("qid", "query_id", "topic_id", "question_id"),
         ("query", "topic", "question", "query_text"),
@@ -32,6 +34,19 @@ _SPELLINGS: dict[Role, tuple[tuple[str, ...], ...]] = {
     "grade": (("grade",), ("relevance", "rel", "label", "rating", "judgment", "judgement", "qrel"), ("score",)),
     "score": (("score",), ("_score", "similarity", "sim", "relevance_score", "@search.score")),
     "rank": (("rank",), ("position",)),
+    "id": (
+        ("_id",),
+        ("qid", "query_id", "topic_id", "question_id"),
+        ("docno", "doc_id", "document_id", "corpus_id", "pid", "passage_id", "chunk_id"),
+        ("id",),
+        ("query", "topic", "question", "prompt", "input", "user_input", "doc", "document"),
+    ),
+    "text": (
+        ("text",),
+        ("query_text", "passage_text", "contents", "content", "body"),
+        ("query", "question", "passage"),
+        ("title",),
+    ),
 }  # fmt: skip
 # The fields of records with one record per query, and the names that other systems use for them.
 ALIASES = {
@@ -121,7 +136,7 @@ def with_plain_name(name: str, names: Iterable[str]) -> str | None:
     return next((each for each in names if _plain(each) == _plain(name)), None)
 
 
-def is_spelling(name: object, role: Role) -> bool:
+def is_spelling(name: object, role: Role | TextRole) -> bool:
     """Whether this is a usual name of a column with this content.
 
     >>> is_spelling("Query-ID", "query"), is_spelling("docId", "doc"), is_spelling("title", "doc")
@@ -130,7 +145,7 @@ def is_spelling(name: object, role: Role) -> bool:
     return isinstance(name, str) and any(_plain(name) in group for group in _plain_spellings(role))
 
 
-def find_column(names: Iterable[str], role: Role, used: Container[str | None] = ()) -> str | None:
+def find_column(names: Iterable[str], role: Role | TextRole, used: Container[str | None] = ()) -> str | None:
     """The name of the column for a role, by its usual spellings; None if there is none. Skips columns in `used`."""
     return next(iter(_fitting(names, role, used)), None)
 
@@ -210,7 +225,7 @@ def rank_error(shown_rank: str, where: str) -> KaratError:
     return KaratError(f"rank {shown_rank} is not a whole number from 0", where=where, hint=hint)
 
 
-def _fitting(names: Iterable[str], role: Role, used: Container[str | None] = ()) -> list[str]:
+def _fitting(names: Iterable[str], role: Role | TextRole, used: Container[str | None] = ()) -> list[str]:
     """The columns that fit a role best."""
     by_plain = {_plain(name): name for name in reversed([*names]) if name not in used}
     for group in _plain_spellings(role):
@@ -220,7 +235,7 @@ def _fitting(names: Iterable[str], role: Role, used: Container[str | None] = ())
 
 
 @cache
-def _plain_spellings(role: Role) -> list[list[str]]:
+def _plain_spellings(role: Role | TextRole) -> list[list[str]]:
     return [[_plain(name) for name in group] for group in _SPELLINGS[role]]
 
 

@@ -35,23 +35,17 @@ def records_from_arrow(file: InputFile, of_file: Literal["parquet", "feather"]) 
     """The rows of a Parquet or Feather file."""
     from karat.sources.arrow_blocks import ArrowFile
 
-    return records_from_frame(ArrowFile(file, of_file).table(), file.name)
+    first_row = 0
+    for table in ArrowFile(file, of_file).tables(_BATCH_ROWS):
+        yield from records_from_frame(table, file.name, first_row)
+        first_row += len(table)
 
 
 def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
     """The rows of a CSV or TSV file with a header line."""
+    reader = csv.reader(lines_of_table(source), delimiter=delimiter_of(source), strict=True)
     try:
-        text = source.read_all().decode()
-    except UnicodeDecodeError:
-        raise KaratError("the file is not UTF-8", where=source.name, hint="Save the file as UTF-8.") from None
-    if "\0" in text:
-        hint = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError("the file contains a NUL byte", where=source.name, hint=hint)
-    head = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = next((mark for mark in "\t,;" if mark in head), ",")
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        header = next(line for line in reader if line)
+        header = next((line for line in reader if line), [])
         if len(header) < 2:
             raise KaratError("the file is neither JSON nor a table", where=f"{source.name}:1", hint=hint)
         _check_columns_are_unique(header, f"{source.name}:{reader.line_num}")
@@ -72,14 +66,33 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Reco
         raise KaratError(f"not a table: {error}", where=where, hint=hint) from None
 
 
+def lines_of_table(source: InputFile) -> Iterator[str]:
+    """The lines of a file with their line ends, read in parts."""
+    for _, lines in source.lines_in_blocks():
+        try:
+            text = b"".join(line + b"\n" for line in lines).decode()
+        except UnicodeDecodeError:
+            raise KaratError("the file is not UTF-8", where=source.name, hint="Save the file as UTF-8.") from None
+        if "\0" in text:
+            hint = "This is binary data, or UTF-16: save the file as UTF-8."
+            raise KaratError("the file contains a NUL byte", where=source.name, hint=hint)
+        yield from StringIO(text, newline="")
+
+
+def delimiter_of(source: InputFile) -> str:
+    """What separates the columns of a table, judging by its first line."""
+    head = source.start().decode(errors="replace").lstrip("\r\n").partition("\n")[0]
+    return next((mark for mark in "\t,;" if mark in head), ",")
+
+
 def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
     for column, times in Counter(columns).items():
         if times > 1:
             raise KaratError(f"more than one column {shown(column)}", where=where, hint="Keep one of them.")
 
 
-def records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
-    """The rows of a data frame."""
+def records_from_frame(source: Any, name: str, first_row: int = 0) -> Iterator[tuple[str, Record]]:
+    """The rows of a data frame, counted from `first_row`."""
     import pyarrow as pa
 
     from karat.sources.frames import arrow_table
@@ -90,6 +103,6 @@ def records_from_frame(source: Any, name: str) -> Iterator[tuple[str, Record]]:
     _check_columns_are_unique(table.column_names, name)
     try:
         records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
-        yield from ((f"{name}, row {at}", record) for at, record in enumerate(records))
+        yield from ((f"{name}, row {at}", record) for at, record in enumerate(records, first_row))
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None
