@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import karat
-from karat import KaratError
+from karat import KaratError, evaluate
 
 TEXT_TRUTH = pd.DataFrame({"query": ["1", "2"], "doc": ["7", "8"], "grade": [1, 1]})
 NUMERIC_TRUTH = TEXT_TRUTH.astype({"query": int, "doc": int})
@@ -67,3 +71,36 @@ def test_a_rank_in_json_is_a_whole_number(tmp_path: Path) -> None:
     )
     with pytest.raises(KaratError, match=r"run.jsonl:2: rank 1.5 is not a whole number from 0"):
         karat.evaluate(TEXT_TRUTH, str(tmp_path / "run.jsonl"), "AP")
+
+
+def _json(content: Any) -> Any:
+    return io.BytesIO(json.dumps(content).encode())
+
+
+NUMBERS: dict[str, Callable[[], Any]] = {
+    "rows": lambda: [(1, 7, 1), (2, 8, 1)],
+    "a mapping of mappings": lambda: {1: {7: 1}, 2: {8: 1}},
+    "a mapping of lists": lambda: {1: [7], 2: [8]},
+    "queries only": lambda: {1: ["7"], 2: ["8"]},
+    "documents only": lambda: {"1": ["7"], "2": [8]},
+    "JSON with an object per pair": lambda: _json([{"query": q, "doc": d, "score": 1} for q, d in ((1, 7), (2, 8))]),
+    "JSON with an object per query": lambda: _json([{"query": 1, "documents": ["7"]}, {"query": 2, "documents": [8]}]),
+    "a mapping in JSON": lambda: _json({"1": [7], "2": ["8"]}),
+}
+
+
+@pytest.mark.parametrize("run", NUMBERS)
+@pytest.mark.parametrize("truth", NUMBERS)
+def test_ids_that_are_numbers_on_both_sides_need_no_note(truth: str, run: str) -> None:
+    scores = evaluate(NUMBERS[truth](), NUMBERS[run](), "RR")
+    assert scores["RR"] == 1
+    assert not [found for found in scores.findings if "are numbers" in found.message]
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_ids_that_are_numbers_on_one_side_are_joined_and_one_note_says_so(numbers: str) -> None:
+    texts = {"1": {"7": 1}, "2": {"8": 1}}
+    for truth, run in ((NUMBERS[numbers](), texts), (texts, NUMBERS[numbers]())):
+        scores = evaluate(truth, run, "RR")
+        assert scores["RR"] == 1
+        assert len([found for found in scores.findings if "ids are numbers, read as texts" in found.message]) == 1

@@ -59,7 +59,8 @@ def read_truth(
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("grade", columns, format))
         if isinstance(content, ByQuery):
-            truth = replace(truth_from_mapping(content.documents, key, file.name), notes=content.notes)
+            truth = truth_from_mapping(content.documents, key, file.name)
+            truth = replace(truth, notes=tuple(dict.fromkeys((*content.notes, *truth.notes))))
         else:
             check_matched_by_id(key, "a table", file.name, gold=True)
             truth = truth_from_table(content, key)
@@ -99,7 +100,8 @@ def read_run(
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("score", columns, format))
         if isinstance(content, ByQuery):
-            return replace(run_from_mapping(content.documents, key, file.name), notes=(*notes, *content.notes))
+            run = run_from_mapping(content.documents, key, file.name)
+            return replace(run, notes=tuple(dict.fromkeys((*notes, *content.notes, *run.notes))))
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
     if isinstance(source, Mapping):

@@ -90,6 +90,11 @@ class NumericIdsNote(str):
     __slots__ = ()
 
 
+def numeric_ids_note(name: str) -> NumericIdsNote:
+    """The note for a source with ids that are numbers."""
+    return NumericIdsNote(f"{name}: ids are numbers, read as texts")
+
+
 class Guess(NamedTuple):
     """A column or field whose name is not karat's own, and was not given; and those that would fit as well."""
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from karat.documents.fields import document_field
-from karat.documents.ids import identifier
+from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, shown
-from karat.sources.columns import ReadColumns, find_column
+from karat.sources.columns import ReadColumns, find_column, numeric_ids_note
 from karat.sources.json_pairs import HINT, ObjectSource
 from karat.sources.results import documents_of_record
 from karat.sources.tables import ByQuery, Number
@@ -18,6 +18,7 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
     """The documents of each query. A query that appears twice is an error."""
     by_query: dict[str, Any] = {}
     numbers: dict[str, int] = {}
+    notes = fields.note(source.name)
     for block, objects in source.read(None):
         for at, each in zip(block, objects, strict=True):
             query = _query(each, fields, source, at)
@@ -27,7 +28,9 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
                 raise KaratError(what, where=source.place(at), hint="List all documents of a query in one object.")
             numbers[query] = at
             by_query[query] = documents
-    return ByQuery(by_query, fields.note(source.name))
+        if not all_text(each[fields.query] for each in objects):
+            notes = tuple(dict.fromkeys((*notes, numeric_ids_note(source.name))))
+    return ByQuery(by_query, notes)
 
 
 def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: int) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, shown
 from karat.judged import Floats
-from karat.sources.columns import ReadColumns, is_rank, lists_to_read, rank_error
+from karat.sources.columns import ReadColumns, is_rank, lists_to_read, numeric_ids_note, rank_error
 from karat.sources.input_file import Progress
 from karat.sources.tables import Columns, Number
 
@@ -48,6 +48,7 @@ class ObjectTable:
     source: ObjectSource
     number: Number
     columns: ReadColumns
+    has_numeric_ids: bool
 
     @property
     def name(self) -> str:
@@ -59,7 +60,7 @@ class ObjectTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self.columns.note(self.name)
+        return (*self.columns.note(self.name), *([numeric_ids_note(self.name)] if self.has_numeric_ids else []))
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """One part per block of objects."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.key import Key
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
+from karat.sources.columns import numeric_ids_note
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
 
@@ -28,15 +30,16 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     scored: dict[str, Mapping[str | None, float]] = {}
     originals: dict[str, Mapping[str | None, DocumentLike]] = {}
     bad_scores: KaratError | None = None
-    keyless, by_id = 0, False
+    keyless, by_id, numeric = 0, False, not all_text(queries)
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
             golds[query] = _ids_with_numbers(docs, key, where, "grades")
-            by_id = True
+            by_id, numeric = True, numeric or not (golds[query] is docs or all_text(docs))
         else:
             documents = list(_iterable(docs, where, _TRUTH_HINT))
+            numeric = numeric or _has_numeric_ids(documents, key)
             listed = key.of(documents, where)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
@@ -66,7 +69,15 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
         documents_in_order = [originals.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
     only_relevant = not by_id and (scores is None or bool((scores > 0).all()))
     truth = Truth(
-        tuple(golds), offsets, docs_in_order, grades, keyless, bad_scores or scores, documents_in_order, only_relevant
+        tuple(golds),
+        offsets,
+        docs_in_order,
+        grades,
+        keyless,
+        bad_scores or scores,
+        documents_in_order,
+        only_relevant,
+        notes=(numeric_ids_note(name),) if numeric else (),
     )
     # The ids of a mapping are normalized last, when their grades are known to be numbers.
     return truth.normalized_by(key) if by_id else truth
@@ -78,14 +89,17 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
     listed: dict[str, Sequence[str | None]] = {}
     originals: list[Sequence[DocumentLike]] = []
     seen: set[str] = set()
+    numeric = not all_text(queries)
     for query_key, docs in queries.items():
         query = _new_query(query_key, seen, name)
         seen.add(query)
         where = f"{name}, query {query}"
         if isinstance(docs, Mapping):
             scored[query] = _ids_with_numbers(docs, key, where, "scores")
+            numeric = numeric or not (scored[query] is docs or all_text(docs))
         else:
             documents = list(_iterable(docs, where, _RUN_HINT))
+            numeric = numeric or _has_numeric_ids(documents, key)
             listed[query] = key.of_retrieved(documents, where)
             originals.append(documents)
     reject_lone_surrogates(seen, name)
@@ -95,7 +109,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
         parts.append(ScoredMappings(list(scored), list(scored.values()), scores, offsets))
     if listed:
         parts.append(RankedLists(list(listed), list(listed.values()), originals))
-    return InMemoryRun(name, tuple(parts))
+    return InMemoryRun(name, tuple(parts), (numeric_ids_note(name),) if numeric else ())
 
 
 def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
@@ -140,6 +154,10 @@ def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
             raise KaratError("a set has no order", where=where, hint=hint)
         return sorted(docs, key=lambda doc: doc if isinstance(doc, str) else shown(doc, 1000))
     return docs
+
+
+def _has_numeric_ids(documents: Sequence[object], key: Key) -> bool:
+    return key.field == "id" and not all_text(documents) and any(isinstance(each, Integral) for each in documents)
 
 
 def _ids_with_numbers(

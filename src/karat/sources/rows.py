@@ -22,7 +22,7 @@ from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.arrays import ColumnBuilder, text_column
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import NumericIdsNote, ReadColumns, columns_to_read, is_rank, rank_error
+from karat.sources.columns import ReadColumns, columns_to_read, is_rank, numeric_ids_note, rank_error
 from karat.sources.frames import Frame
 from karat.sources.objects import is_row
 from karat.sources.tables import MOST_ROWS, Number
@@ -145,7 +145,7 @@ class _RowReader:
 
     def _note_numbers(self, query: object, doc: object) -> None:
         if not (isinstance(query, str) and isinstance(doc, str)):
-            self.notes[:] = dict.fromkeys([*self.notes, NumericIdsNote(f"{self.name}: ids are numbers, read as texts")])
+            self.notes[:] = dict.fromkeys([*self.notes, numeric_ids_note(self.name)])
 
     def _fields(self, entry: Any, where: str) -> ReadColumns:
         """The fields of a row with names."""
