@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the examples of README.md and docs/*.md and paste what they print below them.
 
-- All examples of a page run in one copy of the demo data (``src/karat/demo``).
+- All examples of a page run in one copy of the demo data (``src/karat/demo``), with a link to ``docs`` in it.
 - The output of a ``python`` block goes into the ``text`` block right below it, if there is one.
 - The output of each ``$ command`` of a ``console`` block replaces the lines below the command.
 - A block whose first line is ``'''toml karat.toml`` (with backticks) is written to that file in the copy.
@@ -40,6 +40,7 @@ def pasted(page: Path) -> str:
     """The text of a page with the outputs of its examples as they are now."""
     with tempfile.TemporaryDirectory() as folder:
         demo = shutil.copytree(DEMO, Path(folder) / "demo")
+        (demo / "docs").symlink_to(ROOT / "docs")
         return BLOCK.sub(lambda block: with_output(block, demo), page.read_text("utf-8"))
 
 

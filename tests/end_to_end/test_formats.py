@@ -135,6 +135,14 @@ def test_a_name_that_contradicts_the_content_is_noted(folder: Path) -> None:
     assert "note: wrong.csv is read as JSON lines: its content is not CSV." in printed
 
 
+def test_a_diff_says_once_how_each_file_was_read(folder: Path) -> None:
+    (folder / "beir.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    (folder / "qid.csv").write_text("qid,doc,score\nq1,d1,1\n")
+    done = run_here(folder, "diff", "beir.tsv", "qid.csv", "run.trec", "-m", "RR")
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+    assert [note.split(": ")[1] for note in notes] == ["beir.tsv", "qid.csv"]
+
+
 def test_a_gate_reads_formats_and_columns_from_its_configuration(folder: Path) -> None:
     pd.read_csv(folder / "run.csv").rename(columns={"doc": "x"}).to_csv(folder / "gated.txt", index=False)
     config = '[gate]\ninput-format = {run = "csv"}\n[gate.column]\n"run.doc" = "x"\n[gate.min]\nAP = 0.1\n'

@@ -147,9 +147,11 @@ class Diff(Tabular):
 
     @property
     def all_notes(self) -> list[str]:
-        """The notes, and what cannot be shown or is not known about the measure."""
+        """The notes, those on how files were read, and what cannot be shown or is not known about the measure."""
         limitation = [] if self.limitation is None else [self.limitation]
-        return [*self.notes, *unknown_directions(self.scores[0].only([self.measure])), *limitation]
+        findings = [finding for scores in self.scores for finding in scores.findings if finding.code == "reading"]
+        reading = dict.fromkeys(finding.message for finding in findings)
+        return [*self.notes, *reading, *unknown_directions(self.scores[0].only([self.measure])), *limitation]
 
     def table(self, digits: int = DIGITS) -> Table:
         """The largest contributions to the difference of each query."""
