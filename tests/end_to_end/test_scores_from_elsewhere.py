@@ -241,3 +241,16 @@ def test_a_column_is_named_exactly_whatever_it_contains(tmp_path: Path, name: st
     assert run_here(tmp_path, "gate", "s.csv", *rules).returncode == 0
     scores = {each: Scores.load(tmp_path / each).only([name]) for each in ("s.csv", "t.json")}
     assert compare(scores, measures=name).measures == compare(scores, measures=[name]).measures == (name,)
+
+
+def test_a_note_says_that_a_json_object_which_may_be_documents_is_read_as_scores(tmp_path: Path) -> None:
+    for name, measure in (("documents", "d"), ("scores", "ndcg_cut_")):
+        rows = {f"q{query}": {f"{measure}{at}": (query + at) % 3 / 2 for at in (1, 2)} for query in range(4)}
+        for number in (1, 2):
+            (tmp_path / f"{name}{number}.json").write_text(json.dumps(rows))
+    note = "documents1.json is read as saved scores (d1, d2), not as documents"
+    assert note in printed(run_here(tmp_path, "compare", "documents1.json", "documents2.json"))
+    assert "is read as saved scores" not in printed(run_here(tmp_path, "compare", "scores1.json", "scores2.json"))
+    evaluated = printed(run_here(tmp_path, "compare", *["documents1.json"] * 3, "--input-format", "json"))
+    assert "nDCG@10" in evaluated
+    assert "is read as saved scores" not in evaluated

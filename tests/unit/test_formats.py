@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from karat import KaratError, evaluate, evaluate_runs
 from karat.sources.formats import Format, contradiction, detect
 from karat.sources.input_file import InputFile
 from karat.sources.run_files import named_runs
+from karat.sources.samples import sample
 from karat.sources.tables import Number
 
 CONTENTS: dict[str, tuple[str, Format]] = {
@@ -69,7 +71,9 @@ def test_a_valid_trec_file_is_detected_whatever_its_white_space_and_its_ids(
         for number, tokens in columns.items():
             line = "".join(token + data.draw(BLANKS) for token in tokens[:-1]) + tokens[-1]
             text_of[number] += data.draw(EDGES) + line + data.draw(EDGES) + data.draw(ENDS)
-    for number, text in text_of.items():
+    start, is_stripped = data.draw(st.sampled_from(["", "\n", "# note\n"])), data.draw(st.booleans())
+    for number, lines in text_of.items():
+        text = start + (lines.rstrip("\r\n") if is_stripped else lines)
         assert detect(InputFile.of(BytesIO(text.encode())), number) == "trec", number
 
 
@@ -79,6 +83,28 @@ def test_four_columns_with_tabs_are_ground_truth_in_trec_or_a_run_with_ranks(tmp
     assert detect(InputFile(str(path)), "score") == "tsv"
     path.write_text("q1\t1\t1\t0\nq1\t2\t2\t1\n")
     assert detect(InputFile(str(path)), "grade") == "trec"
+
+
+@pytest.mark.parametrize("given", ["json", "jsonl", "parquet", "feather"])
+def test_an_error_says_what_a_file_looks_like_that_does_not_have_the_given_format(given: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text("query,doc,score\nq1,d1,0.5\n")
+    with pytest.raises(KaratError, match=r"looks like CSV.*--input-format csv"):
+        evaluate({"q1": {"d1": 1}}, path, run_format=given)
+
+
+def test_an_error_says_that_a_file_of_no_known_format_is_read_as_trec(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text("q1 d1 1\n")
+    with pytest.raises(KaratError, match=r"run.txt:1: .*read as TREC.*--input-format"):
+        evaluate({"q1": {"d1": 1}}, path)
+
+
+def test_the_columns_of_an_arrow_stream_are_known(tmp_path: Path) -> None:
+    table = pa.table({"query": ["q1"], "doc": ["d1"], "score": [1.0]})
+    with pa.OSFile(str(tmp_path / "run.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    assert sample(InputFile(str(tmp_path / "run.arrow"))).names == ("query", "doc", "score")
 
 
 def test_the_name_decides_where_the_content_leaves_a_choice(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ The content decides, not the name:
   documents of a query.
 
 Documents are ground truth if they are in the first file, and runs otherwise. A JSON object of queries with numbers may
-be either documents or scores: it is scores if all its queries have the same names, and no other file is a run.
+be either documents or scores: it is scores if all its queries have the same names, no other file is a run, and its
+format is not given.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def content_of(
     if found.format == "trec":
         return "documents" if file.first_byte() else "nothing"
     if found.format == "json" and isinstance(found.value, dict):
-        return _of_object(found.value, fields or {})
+        of_object = _of_object(found.value, fields or {})
+        # The format of saved scores is never given.
+        return "documents" if given is not None and of_object == "documents or scores" else of_object
     if not found.names:
         return "nothing"
     content: Content = "documents" if doc in found.names else _of_records(found, fields or {})

@@ -12,7 +12,7 @@ from karat.cli.contents import Content, content_of, first_is_truth
 from karat.cli.files import split_system
 from karat.cli.inputs import Inputs, Side
 from karat.cli.models import with_findings, with_static_model
-from karat.errors import KaratError, did_you_mean, enumeration, require, shown
+from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.matching.matchers import matcher_of
 from karat.measures import meanings, parse
@@ -103,7 +103,10 @@ class SystemFiles:
         if len(saved) == len(self.files):
             _reject_unused_options(evaluation)
         self._check_columns(path for path in paths if path not in saved and not named_data_set(path))
-        self.systems = _named_systems(self.files, saved)
+        unclear = {path for path, content in zip(paths, contents, strict=True) if content == "documents or scores"}
+        self.systems = [
+            _with_note(each) if each.path in unclear else each for each in _named_systems(self.files, saved)
+        ]
 
     def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:
         """The files that contain saved scores; an error for files that do not fit the others."""
@@ -252,6 +255,23 @@ def _named_systems(files: Sequence[str], saved: Collection[str]) -> list[System]
     return [
         replace(each, name=f"{each.name} ({at})") if each.name in repeated else each for at, each in enumerate(named, 1)
     ]
+
+
+def _with_note(system: System) -> System:
+    """The system, with a note if its saved scores may be documents: none of their names is that of a measure."""
+    if system.saved is None or any(map(_is_measure, system.saved.measures)):
+        return system
+    message = f"{system.path} is read as saved scores ({first_few(system.saved.measures)}), not as documents"
+    hint = "If these are documents, use --input-format json."
+    finding = Finding("perhaps-documents", message, len(system.saved.measures), hint)
+    return replace(system, saved=with_findings({"": system.saved}, [finding])[""])
+
+
+def _is_measure(name: str) -> bool:
+    try:
+        return bool(meanings(name) or parse(name))
+    except KaratError:
+        return False
 
 
 def saved_system(path: str) -> Scores:

@@ -9,7 +9,7 @@ from typing import Literal
 from karat.errors import KaratError
 from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
-from karat.sources.formats import Format, check_format, contradiction, detect
+from karat.sources.formats import Format, check_content, check_format, contradiction, detect
 from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
 from karat.sources.tables import ByQuery, Number, PairTable
@@ -44,7 +44,9 @@ def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, t
         of_parts, paths = several
         return _arrow(file.name, [InputFile(path) for path in paths], of_parts, reading), ()
     if reading.format is not None:
-        return _READERS[check_format(reading.format)](file, reading), ()
+        given = check_format(reading.format)
+        check_content(file, given, reading.number)
+        return _READERS[given](file, reading), ()
     found = detect(file, reading.number)
     return _READERS[found](file, reading), contradiction(file, found)
 

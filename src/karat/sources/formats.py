@@ -40,17 +40,25 @@ def detect(file: InputFile, number: Number | None = None) -> Format:
     TSV or CSV. If nothing fits, the name decides; a file without a known name is read as TREC.
     """
     start = file.start(_START)
-    for magic, of_magic in _MAGIC.items():
-        if start.startswith(magic):
-            return of_magic
+    if of_magic := _of_magic(start):
+        return of_magic
     check_is_text(start, file.name)
     if is_json(start):
         return json_or_jsonl(file)
-    if _is_trec(start, number):
-        return "trec"
-    if delimited := looks_delimited(start):
-        return delimited
-    return "trec" if _resembles_trec(start) else format_of_name(file.name) or "trec"
+    return _of_lines(start, number) or format_of_name(file.name) or "trec"
+
+
+def check_content(file: InputFile, given: Format, number: Number) -> None:
+    """Reject a file whose format was given as JSON, Parquet or Feather, but which clearly has another format."""
+    start = file.start(_START)
+    is_as_given = is_json(start) if given in ("json", "jsonl") else _of_magic(start) == given
+    if given in ("trec", "csv", "tsv") or is_as_given:
+        return
+    found = _of_magic(start) or ("json" if is_json(start) else _of_lines(start, number))
+    if found is not None:
+        what = f"the file was to be read as {NAMES[given]}, but it looks like {NAMES[found]}"
+        hint = f"Leave the format out, or use --input-format {found} (in Python truth_format= or run_format=)."
+        raise KaratError(what, where=file.name, hint=hint)
 
 
 def format_of_name(path: str) -> Format | None:
@@ -88,6 +96,17 @@ def check_format(name: object) -> Format:
         hint = f"{did_you_mean(name, FORMATS)} The formats are {enumeration(FORMATS, 'and')}.".strip()
         raise KaratError(f"{shown(name)} is not a format", hint=hint)
     return name
+
+
+def _of_magic(start: bytes) -> Format | None:
+    return next((of_magic for magic, of_magic in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def _of_lines(start: bytes, number: Number | None) -> Format | None:
+    """The format of a text in columns; None if it is not clear."""
+    if _is_trec(start, number):
+        return "trec"
+    return looks_delimited(start) or ("trec" if _resembles_trec(start) else None)
 
 
 def _is_trec(start: bytes, number: Number | None) -> bool:

@@ -96,8 +96,12 @@ def _of_arrow(file: InputFile, of_file: Format) -> Sample:
     import pyarrow.parquet as pq
 
     try:
+        is_file = file.start(6) == b"ARROW1"
         with file.seekable() as stream:
-            schema = pq.read_schema(stream) if of_file == "parquet" else pa.ipc.open_file(stream).schema
+            if of_file == "parquet":
+                schema = pq.read_schema(stream)
+            else:
+                schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream).schema
         # A null stands for a value that is not text.
         record = {field.name: _example(field.type) for field in schema}
     except (pa.ArrowException, OSError, UnicodeDecodeError):

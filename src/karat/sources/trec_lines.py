@@ -47,10 +47,9 @@ def fits(start: bytes, layout: Layout) -> bool:
 
 def first_rows(start: bytes) -> list[list[bytes]]:
     """The columns of the first lines, judging by the first bytes of a file. The last line may be cut."""
-    lines = start.splitlines()
-    whole = lines if start.endswith((b"\n", b"\r")) or len(lines) < 2 else lines[:-1]
-    rows = (line.split() for line in whole)
-    return [*islice((row for row in rows if row and not row[0].startswith(b"#")), _FIRST_LINES)]
+    rows = (line.split() for line in start.splitlines())
+    found = [*islice((row for row in rows if row and not row[0].startswith(b"#")), _FIRST_LINES)]
+    return found if start.endswith((b"\n", b"\r")) or not 1 < len(found) < _FIRST_LINES else found[:-1]
 
 
 def _fits(tokens: list[bytes], layout: Layout) -> bool:
@@ -95,7 +94,7 @@ def _parse_unusual(line: bytes, layout: Layout, block: Block, where: Callable[[]
             hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
         )
     if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-        raise _not_trec(block, layout) or _wrong_column_count(tokens, layout, where())
+        raise _not_trec(block, layout) or _wrong_column_count(tokens, layout, block, where())
     number = tokens[layout.columns.index(layout.number)]
     return _text(tokens[0], where), _text(tokens[2], where), _number(number, layout, block, where)
 
@@ -127,12 +126,16 @@ def _not_trec(block: Block, layout: Layout) -> KaratError | None:
     return not_trec(block.source.start(), block.source.name, wanted, hint)
 
 
-def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
+def _wrong_column_count(tokens: list[bytes], layout: Layout, block: Block, where: str) -> KaratError:
     count, hint = len(tokens), layout.hint
     if layout is QRELS and count >= len(RUN.columns):
         hint += " This looks like a run: are ground truth and run in the wrong order?"
     elif layout is RUN and count == len(QRELS.columns):
         hint += " This looks like ground truth: are ground truth and run in the wrong order?"
+    elif tokens == next(iter(first_rows(block.source.start())), None):
+        what = f"the line has {plural(count, 'column')}, but the file is read as TREC"
+        hint += " If the file has another format, use --input-format (in Python truth_format= or run_format=)."
+        return KaratError(what, where=where, hint=hint)
     return KaratError(f"the line has {plural(count, 'column')}", where=where, hint=hint)
 
 
