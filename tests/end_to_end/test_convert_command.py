@@ -87,7 +87,7 @@ def test_parquet_has_plain_columns_that_other_tools_read(folder: Path) -> None:
         (("bad.trec", "a.csv"), "bad.trec:2: score 'x' is not a number."),
         (("empty.trec", "a.csv"), "empty.trec: the file is empty"),
         (("truth.qrels", "a.run"), "a.run: the file is named as a run, but this is ground truth. Use the suffix .trec"),
-        (("map.json", "a.csv"), "map.json: it cannot be known whether this is a run, ground truth, answers,"),
+        (("map.json", "a.csv"), "map.json: cannot tell whether this is a run, ground truth, answers,"),
     ],
 )
 def test_what_cannot_be_converted_is_one_clear_error(folder: Path, words: tuple[str, ...], message: str) -> None:

@@ -132,11 +132,11 @@ def test_what_a_format_cannot_contain_is_an_error_and_nothing_is_written(
 
 
 def test_what_a_source_contains_is_asked_for_unless_the_output_says_it(tmp_path: Path) -> None:
-    with pytest.raises(KaratError, match="it cannot be known whether this is a run, ground truth"):
+    with pytest.raises(KaratError, match="cannot tell whether this is a run, ground truth"):
         convert({"q1": {"d1": 1}}, tmp_path / "out.csv")
     assert convert({"q1": {"d1": 1}}, tmp_path / "out.qrels").kind == "truth"
     assert convert({"q1": {"d1": 1}}, tmp_path / "out.run").kind == "run"
-    with pytest.raises(KaratError, match="'runs' is not what a file can contain"):
+    with pytest.raises(KaratError, match="'runs' is not a kind of content"):
         convert({"q1": {"d1": 1}}, tmp_path / "out.csv", kind="runs")
 
 

@@ -17,11 +17,12 @@ import pytest
 from pyarrow import fs
 
 import karat
-from karat import KaratError
+from karat import KaratError, convert
 from karat.sources import compression, remote
 from karat.sources.input_file import InputFile
 from karat.sources.paths import expand
 from karat.sources.remote import RemotePath
+from karat.sources.texts import read_values
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 
@@ -117,6 +118,14 @@ def test_results_answers_and_lines_that_are_not_grouped_are_read_from_s3(put: Pu
     assert karat.evaluate_answers(uri, uri, "EM")["EM"] == 1
     lines = b"".join(b"q%d Q0 d%d 1 %d t\n" % (at % 2, at, -at) for at in range(60_000))
     assert karat.evaluate({"q1": ["d1"]}, put("mixed", lines), "RR")["RR"] == 1
+
+
+def test_runs_and_texts_are_converted_from_s3(put: Put, tmp_path: Path) -> None:
+    convert(put("convert/run.trec", b"q1 Q0 d1 1 2.5 x\n"), tmp_path / "run.csv")
+    assert (tmp_path / "run.csv").read_text() == "query,doc,score\nq1,d1,2.5\n"
+    queries = put("convert/queries.tsv", b"q1\thow soft\n")
+    assert convert(queries, tmp_path / "queries.jsonl").kind == "texts"
+    assert [row[1:] for row in read_values(queries).rows] == [("q1", "how soft")]
 
 
 def test_large_files_are_read_in_parts(put: Put) -> None:

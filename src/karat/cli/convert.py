@@ -36,7 +36,7 @@ class FileOrOutput(FileToWrite):
     " .bz2, .xz, .zst or .lz4 after it. - is standard output.",
 )
 @opt.choice_option(
-    "as", ("run", "truth", "answers", "results", "texts"), None, "What IN contains, if that cannot be known."
+    "as", ("run", "truth", "answers", "results", "texts"), None, "What IN contains, if that cannot be detected."
 )
 @opt.choice_option("output-format", opt.FILE_FORMATS, None, "Format of OUT. By default, its suffix decides.")
 @opt.input_options

@@ -60,7 +60,7 @@ def convert(
 ) -> Converted:
     """Convert a file or a Python object to a file in the format that the suffix of its name says.
 
-    `kind` is what the source contains, if that cannot be known: `run`, `truth`, `answers`, `results` or `texts`
+    `kind` is what the source contains, if that is not clear: `run`, `truth`, `answers`, `results` or `texts`
     (queries, a corpus). `columns` and `fields` are the names of columns and fields, as for `evaluate` and
     `evaluate_answers`, `split` is that of a BEIR data set, and `tag` is the name of the run in a TREC file.
 

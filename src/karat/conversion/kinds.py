@@ -1,6 +1,6 @@
 """What a file contains: a run, ground truth, answers, results or texts, judging by its columns or fields.
 
-What cannot be known is an error that asks for it: a wrong guess would be written to a file.
+If that is not clear, an error asks for it: a wrong guess would be written to a file.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _CONTENT = "a run, ground truth, answers, results or texts (queries, a corpus)"
 _TREC_COLUMNS: dict[int, Kind] = {4: "truth", 6: "run"}
 _BY_SUFFIX: dict[str, Kind] = {".qrels": "truth", ".qrel": "truth", ".run": "run"}
-_GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement")
 
 
 def check_kind(name: object) -> Kind:
     """A kind by its name."""
     if name not in KINDS:
         hint = f"{did_you_mean(name, KINDS)} It is one of {enumeration(KINDS, 'and')}.".strip()
-        raise KaratError(f"{shown(name)} is not what a file can contain", hint=hint)
+        raise KaratError(f"{shown(name)} is not a kind of content", hint=hint)
     return name
 
 
@@ -68,16 +67,16 @@ def kind_of_roles(columns: Mapping[str, str]) -> Kind | None:
 
 
 def _unknown_kind(where: str) -> KaratError:
-    what = f"it cannot be known whether this is {_CONTENT}"
-    return KaratError(what, where=where, hint="Say it with --as, for example --as run (in Python kind='run').")
+    what = f"cannot tell whether this is {_CONTENT}"
+    return KaratError(what, where=where, hint="Use --as, for example --as run (in Python kind='run').")
 
 
 def kind_of_columns(names: Iterable[str]) -> Kind | None:
-    """What a table or records with these columns or fields contain; None if that cannot be known."""
+    """What a table or records with these columns or fields contain; None if they leave it open."""
     plain = [name.strip().casefold().replace("-", "_") for name in names]
     query = find_column(plain, "query")
     doc = find_column(plain, "doc", (query,))
-    has_grades = any(name in _GRADES for name in plain)
+    has_grades = any(is_spelling(name, "grade") and not is_spelling(name, "score") for name in plain)
     has_scores = find_column(plain, "score") is not None or find_column(plain, "rank") is not None
     has_texts = any(name not in ("query", "question", "passage") and is_spelling(name, "text") for name in plain)
     has_answers = _any_of(plain, "gold_answers") or _any_of(plain, "answer")
