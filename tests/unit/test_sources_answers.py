@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import datasets
 import duckdb
 import numpy as np
 import pandas as pd
@@ -763,13 +764,23 @@ def test_a_line_cut_by_damaged_gzip_is_reported_as_damaged_gzip(write: Write) ->
     assert "damaged or cut short" in error_of(read_gold_answers, write(bytes(data))).what
 
 
+def test_answers_come_from_iterators_and_data_sets_of_hugging_face() -> None:
+    golds = [{"query": "q1", "gold_answers": ["a", "b"]}, {"query": "q2", "gold_answers": ["c"]}]
+    expected = {"q1": ("a", "b"), "q2": ("c",)}
+    data_set = datasets.Dataset.from_list(golds)
+    for source in (iter(golds), (each for each in golds), data_set, data_set.to_iterable_dataset()):
+        assert read_gold_answers(source) == expected
+    assert read_predicted_answers((each for each in ("x", None)), expected) == {"q1": "x", "q2": None}
+    with pytest.raises(KaratError, match=r"question 'q' was already in the ground truth\[0\]"):
+        read_predicted_answers(iter([{"query": "q", "answer": "a"}] * 2), expected, name="the ground truth")
+
+
 # Invalid Python objects.
 
 
 @pytest.mark.parametrize(
     ("source", "hint"),
     [
-        ((each for each in "ab"), r"Wrap it in list\(\.\.\.\)"),
         (b"ab", "Gold answers are"),
         (None, "Gold answers are"),
         (7, "Gold answers are"),
@@ -778,7 +789,7 @@ def test_a_line_cut_by_damaged_gzip_is_reported_as_damaged_gzip(write: Write) ->
         (np.array(["a", "b"]), r"Call \.tolist\(\) on it"),
         (pl.LazyFrame({"query": ["q"], "answer": ["a"]}), r"Call its collect\(\) first"),
     ],
-    ids=["generator", "bytes", "None", "a number", "a set", "a view", "numpy", "a lazy frame"],
+    ids=["bytes", "None", "a number", "a set", "a view", "numpy", "a lazy frame"],
 )
 def test_a_source_without_answers_is_an_error_that_lists_the_accepted_forms(source: Any, hint: str) -> None:
     error = error_of(read_gold_answers, source)

@@ -30,7 +30,8 @@ def evaluate_answers(
     """Evaluate predicted answers against gold answers.
 
     `truth` has one or several gold answers for each question, and the best match counts; `predictions` has one answer.
-    Each is a mapping by question, a list, a list of records, a data frame, or a path (JSON, JSON lines, CSV, TSV).
+    Each is a mapping by question, answers or records in a list or from an iterator, a data frame, a data set of Hugging
+    Face, or a path (JSON, JSON lines, CSV, TSV, Parquet, Feather).
 
     If a question should not be answered, its gold answer is "" or an empty list, and an empty predicted answer matches
     it. A question without a predicted answer (None) scores 0, or is left out (`missing="skip"`), and is listed in the

@@ -10,6 +10,7 @@ from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.errors import KaratError, shown
 from karat.sources.answer_rows import HINT, plain_answers, read_answer_rows, source_name
 from karat.sources.input_file import InputFile, is_file
+from karat.sources.objects import rereadable
 from karat.sources.records import field_names
 
 GoldAnswers = dict[str, tuple[str, ...] | None]
@@ -27,7 +28,7 @@ def read_gold_answers(
     {'q1': ('Paris',), 'q2': ('9', 'nine'), 'q3': None}
     """
     name = source_name(source, name)
-    source = InputFile.of(source) if is_file(source) else source
+    source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     field_names(fields)
     golds: GoldAnswers = {}
     if _is_plain(source):
@@ -58,7 +59,7 @@ def read_predicted_answers(
     {'q1': 'Paris', 'q2': None}
     """
     name = source_name(source, name)
-    source = InputFile.of(source) if is_file(source) else source
+    source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     if _is_plain(source):
         predicted: PredictedAnswers = dict(source)
     elif isinstance(source, InputFile) and (lines := plain_answers(source, "answer", fields)):

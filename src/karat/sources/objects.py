@@ -78,6 +78,13 @@ def records_of(source: Any, name: str) -> Iterable[Any] | None:
     return source if isinstance(source, Sequence | Iterator) and not isinstance(source, str | bytes) else None
 
 
+def rereadable(source: Any, name: str) -> Any:
+    """An iterator as a list, and a data set of Hugging Face as a table or a list. Everything else is returned as it is."""
+    if _is_hugging_face(source):
+        source = hugging_face_table(source, name)
+    return list(source) if isinstance(source, Iterator) and not is_file(source) else source
+
+
 def _has_rows(source: Sequence[Any], number: Number, given: Mapping[str, str] | None) -> bool:
     """Whether a list contains rows: any tuple is one, and if the first entry is another kind of row, all must be."""
     if isinstance(source, str | bytes) or not source:
