@@ -30,20 +30,20 @@ class InvalidJsonError(KaratError):
         self.at_end = at_end
 
 
-def decode_json(data: bytes, where: str, hint: str) -> Any:
+def decode_json(data: bytes, where: str, hint: str, *, constants: bool = False) -> Any:
     """The value of a JSON document; a key that appears twice in an object is an error.
 
-    `hint` says what was expected. In an object of objects, such as `{query: {doc: score}}`, whole numbers beyond 64
-    bits are floats.
+    `hint` says what was expected. With `constants`, NaN and Infinity are numbers, as Python's json writes them. In an
+    object of objects, such as `{query: {doc: score}}`, whole numbers beyond 64 bits are floats.
     """
     try:
         value = _fast_decoder()(data)
     except ValueError:
-        return decode_strictly(data, where, hint)
+        return decode_strictly(data, where, hint, constants=constants)
     of_mappings = type(value) is dict and set(map(type, value.values())) == {dict}
     if of_mappings and _keys_of([value, *value.values()]) == data.count(b":"):
         return value
-    return value if _is_exact([value], data) else decode_strictly(data, where, hint)
+    return value if _is_exact([value], data) else decode_strictly(data, where, hint, constants=constants)
 
 
 def decode_lines(lines: Sequence[bytes]) -> list[Any] | None:
@@ -55,14 +55,14 @@ def decode_lines(lines: Sequence[bytes]) -> list[Any] | None:
     return values if _is_exact(values, b"\n".join(lines)) else None
 
 
-def decode_strictly(data: bytes, where: str, hint: str) -> Any:
+def decode_strictly(data: bytes, where: str, hint: str, *, constants: bool = False) -> Any:
     """The value of a JSON document, by Python's own decoder."""
     if b"\0" in data:
         encoding = "This is binary data, or UTF-16: save the file as UTF-8."
         raise KaratError(f"a NUL byte at {_position(data, data.index(0))}", where=where, hint=encoding)
     try:
         text = data.decode()
-        return _STRICT_DECODER.decode(text)
+        return (_DECODER_WITH_CONSTANTS if constants else _STRICT_DECODER).decode(text)
     except UnicodeDecodeError as error:
         bad = shown(data[error.start : error.start + 1])
         what = f"not UTF-8: {bad} at {_position(data, error.start)}"
@@ -135,3 +135,4 @@ def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _STRICT_DECODER = json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_reject_repeated_keys)
+_DECODER_WITH_CONSTANTS = json.JSONDecoder(object_pairs_hook=_reject_repeated_keys)

@@ -385,7 +385,8 @@ def test_a_run_with_none_of_the_queries_is_not_compared(karat: Karat, folder: Pa
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [("", "empty.json:1: scores cannot be read"), ("[1, 2]", "record 1: 1 is not an object")]
+    ("text", "problem"),
+    [("", "empty.json: not JSON: Expecting value at column 1"), ("[1, 2]", "record 1: 1 is not an object")],
 )
 def test_a_file_without_scores_is_an_error(karat: Karat, folder: Path, text: str, problem: str) -> None:
     (folder / "empty.json").write_text(text)

@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "answers": "documents errors judged output registry",
     "measures": "answers errors judged registry spans",
     "stats": "judged",
-    "scores": "arguments errors file_kinds judged measures options output registry stats",
+    "scores": "arguments errors file_kinds json_decoding judged measures options output registry stats",
     "analysis": "answers arguments documents errors judged matching measures options output ranking registry scores"
     " sources stats",
     "evaluation": "analysis answers arguments documents errors judged matching options output ranking registry scores"

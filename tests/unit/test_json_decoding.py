@@ -109,3 +109,9 @@ def test_numbers_and_texts_have_the_values_of_pythons_decoder() -> None:
     data = b'[1e400, -1e400, 18446744073709551616, 123456789012345678901234567890, "\\ud800", -0.0, 1E5, 0.1]'
     assert repr(decode_json(data, "", "")) == repr(json.loads(data))
     assert decode_json(b"123456789012345678901234567890", "", "") == 123456789012345678901234567890
+
+
+def test_constants_are_numbers_where_they_are_allowed_and_repeated_keys_still_errors() -> None:
+    assert repr(decode_json(b'{"a": NaN, "b": [-Infinity]}', "", "", constants=True)) == "{'a': nan, 'b': [-inf]}"
+    with pytest.raises(KaratError, match="the key 'a' appears twice"):
+        decode_json(b'{"a": NaN, "a": 1}', "", "", constants=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, BinaryIO
 from karat.arguments import check_path
 from karat.errors import KaratError, enumeration, require, shown
 from karat.file_kinds import JSON_IS_READ, PEEK, QUERIES_TO_DOCUMENTS, check_is_text
+from karat.json_decoding import decode_json
 from karat.output.delimited import unguarded
 from karat.scores.directions import with_lower_is_better
 from karat.scores.exports import METADATA
@@ -110,13 +112,7 @@ def _values(column: Any, is_measure: bool) -> Sequence[object]:
 
 
 def _from_json(path: str) -> dict[str, Scores]:
-    text = Path(path).read_text("utf-8-sig")
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise _not_scores(f"{path}:{error.lineno}", error.msg) from None
-    except (RecursionError, ValueError):  # deeply nested, or an integer of thousands of digits
-        raise _not_scores(path, "it is not a table") from None
+    data = decode_json(Path(path).read_bytes().removeprefix(BOM_UTF8), path, _HINT, constants=True)
     if isinstance(data, dict) and isinstance(data.get("runs"), dict) and data["runs"]:
         return {name: _from_document(each, name, path) for name, each in data["runs"].items()}
     if isinstance(data, dict) and "queries" in data and "means" in data:
@@ -152,13 +148,11 @@ def _from_document(data: Any, name: str, path: str) -> Scores:
 
 def _from_json_lines(path: str) -> dict[str, Scores]:
     records, lines = [], []
-    with open(path, encoding="utf-8-sig") as file:
+    with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    records.append(json.loads(line))
-                except (ValueError, RecursionError):
-                    raise _not_scores(f"{path}:{number}", "this line is not a JSON object") from None
+            text = (line.removeprefix(BOM_UTF8) if number == 1 else line).strip()
+            if text:
+                records.append(decode_json(text, f"{path}:{number}", _HINT, constants=True))
                 lines.append(number)
     return _from_records(records, path, lambda at: f"{path}:{lines[at]}").systems()
 
