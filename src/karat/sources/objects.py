@@ -79,7 +79,7 @@ def records_of(source: Any, name: str) -> Iterable[Any] | None:
 
 
 def rereadable(source: Any, name: str) -> Any:
-    """An iterator as a list, and a data set of Hugging Face as a table or a list. Everything else is returned as it is."""
+    """An iterator as a list, a data set of Hugging Face as a table or a list, and everything else as it is."""
     if _is_hugging_face(source):
         source = hugging_face_table(source, name)
     return list(source) if isinstance(source, Iterator) and not is_file(source) else source
