@@ -15,7 +15,7 @@ from karat import KaratError, evaluate, evaluate_runs
 from karat.sources.formats import Format, contradiction, detect
 from karat.sources.input_file import InputFile
 from karat.sources.run_files import named_runs
-from karat.sources.samples import sample
+from karat.sources.samples import Sample, sample
 from karat.sources.tables import Number
 
 CONTENTS: dict[str, tuple[str, Format]] = {
@@ -119,6 +119,15 @@ def test_the_name_decides_where_the_content_leaves_a_choice(tmp_path: Path) -> N
         path = tmp_path / name
         path.write_text(text)
         assert detect(InputFile(str(path))) == expected, name
+
+
+def test_white_space_and_brackets_without_end_are_read_at_once(tmp_path: Path) -> None:
+    # In quadratic time, each of these would take ten seconds.
+    path = tmp_path / "run.txt"
+    path.write_text("\n" * 70_000 + "q1 Q0 d1 1 1 t\n")
+    assert detect(InputFile(str(path))) == "trec"
+    path.write_text('{"q1": ["d1"]' + "[" * 70_000)
+    assert sample(InputFile(str(path))) == Sample("json")
 
 
 def test_a_note_says_that_the_name_of_a_file_contradicts_its_content() -> None:

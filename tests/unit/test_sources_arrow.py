@@ -222,11 +222,11 @@ def test_tables_without_the_columns_or_without_rows_are_errors(tmp_path: Path) -
 def test_a_file_cut_short_anywhere_is_an_error_in_one_sentence(suffix: str, tmp_path: Path) -> None:
     whole = write(table_of(ROWS * 1), tmp_path / f"run.{suffix}", 2).read_bytes()
     path = tmp_path / f"cut.{suffix}"
-    for size in range(8, len(whole) - 8, 19):
+    # The sizes are multiples of 8, as are those of the batches in a stream: cut between two of them, it looks whole.
+    for size in range(8, len(whole), 8 if suffix == "arrows" else 48):
         path.write_bytes(whole[:size])
-        with suppress(KaratError):
+        with pytest.raises(KaratError, match=r"cut\.\w+: the \w+ data is damaged or cut short"):
             karat.evaluate(TRUTH, path, "AP")
-            assert suffix == "arrows"  # a stream may end after any batch
 
 
 def test_an_encrypted_file_is_recognized(tmp_path: Path) -> None:

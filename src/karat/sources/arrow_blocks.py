@@ -33,6 +33,7 @@ _LARGEST_COLUMNS = 1 << 26
 _BUFFER = 1 << 20  # bytes of a column that are read at a time, from such a row group
 _MOST_READERS = 4  # threads that read ahead, each a row group
 MOST_ROWS_OF_QUERY = 1 << 25
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,10 @@ def _batches(native: pa.NativeFile, columns: ReadColumns | None) -> Iterator[tup
     else:
         for batch in reader:
             yield native.tell() / size, batch
+        # Arrow reads a stream that is cut between two batches as a shorter one.
+        native.seek(native.tell() - len(_END_OF_STREAM))
+        if native.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
+            raise pa.ArrowInvalid("the mark at its end is missing")
 
 
 def _reader(native: pa.NativeFile, options: ipc.IpcReadOptions | None = None) -> Any:

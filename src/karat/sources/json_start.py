@@ -15,12 +15,12 @@ _TEXT = rb'"(?:[^"\\]|\\.)*"'
 # The first key of an object, and the first character of its value.
 _FIRST_KEY = re.compile(rb"\s*\{\s*" + _TEXT + rb"\s*:\s*(.)")
 # An object with a key, or a list of objects or texts. The ids of a TREC file may begin with brackets, too.
-_JSON = re.compile(rb"\s*(?:[\[\s]*\{\s*(?:" + _TEXT + rb"\s*:|\}|$)|\[[\[\s]*(?:" + _TEXT + rb"\s*[,\]]|\]|$))")
+_JSON = re.compile(rb"[\[\s]*\{\s*(?:" + _TEXT + rb"\s*:|\}|$)|\[[\[\s]*(?:" + _TEXT + rb"\s*[,\]]|\]|$)")
 
 
 def is_json(start: bytes) -> bool:
     """Whether a file begins like JSON."""
-    return _JSON.match(start) is not None
+    return _JSON.match(start.lstrip()) is not None
 
 
 def json_or_jsonl(file: InputFile) -> Literal["json", "jsonl"]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from karat.errors import KaratError
 from karat.sources.formats import Format, check_format, detect
 from karat.sources.input_file import InputFile
 
@@ -59,7 +60,7 @@ def beginning_of_json(text: str) -> Any:
     ({'q1': {'d1': 0.5}}, [{'query': 'q1'}])
     """
     closing: list[str] = []
-    cut, closed_by = 0, ""
+    cut = 0
     for token in _TOKEN.finditer(text):
         mark = token[0]
         if mark in ("{", "["):
@@ -69,11 +70,11 @@ def beginning_of_json(text: str) -> Any:
         elif mark != ",":
             continue
         # Here the text can be cut, before a comma or after a bracket.
-        cut, closed_by = token.start() if mark == "," else token.end(), "".join(reversed(closing))
+        cut = token.start() if mark == "," else token.end()
         if not closing:
             break
     try:
-        return json.loads(text[:cut] + closed_by)
+        return json.loads(text[:cut] + "".join(reversed(closing)))
     except (ValueError, RecursionError):
         return None
 
@@ -92,20 +93,13 @@ def _of_table(text: str, of_file: Format) -> Sample:
 
 
 def _of_arrow(file: InputFile, of_file: Format) -> Sample:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from karat.sources.arrow_blocks import ArrowFile
 
     try:
-        is_file = file.start(6) == b"ARROW1"
-        with file.seekable() as stream:
-            if of_file == "parquet":
-                schema = pq.read_schema(stream)
-            else:
-                schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream).schema
-        # A null stands for a value that is not text.
-        record = {field.name: _example(field.type) for field in schema}
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        schema = ArrowFile.of(file).schema()
+    except KaratError:
         return Sample(of_file)  # the reader has the better error
+    record = {field.name: _example(field.type) for field in schema}
     return Sample(of_file, tuple(schema.names), (record,), metadata=tuple(schema.metadata or ()))
 
 
