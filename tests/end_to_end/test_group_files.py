@@ -116,6 +116,11 @@ def test_the_queries_of_a_beir_folder_are_converted_as_texts(folder: Path) -> No
     assert (folder / "queries.tsv").read_text() == FILES["MS MARCO"][1]
 
 
+def test_long_texts_without_a_header_are_read(folder: Path) -> None:
+    (folder / "queries.tsv").write_text("\n" + "".join(f"{query}\t{'x' * 140_000} y\n" for query in QUERIES))
+    assert groups(folder, "--by", "length", "--texts", "queries.tsv") == {"2": 6}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -128,6 +133,7 @@ def test_the_queries_of_a_beir_folder_are_converted_as_texts(folder: Path) -> No
         ("a.json", "[]", "a.json: the file contains no records"),
         ("a.json", '{"q1": ', "a.json: not JSON: Expecting value at column 8"),
         ("a.csv", 'qid,text\nq1,"a\n', "a.csv:2: not a table: unexpected end of data"),
+        ("a.csv", f"q1,{'x' * 140_000}\n", "a.csv:1: not a table: field larger than field limit"),
         ("nowhere.csv", "", "nowhere.csv: no such file"),
     ],
 )

@@ -22,6 +22,7 @@ from karat.sources.records import Record, field_value, records_from_list
 
 HINT = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids."
 _FIRST = 100  # records whose fields decide what is read
+_LONGEST_HEADER = 1 << 16  # characters
 _MAX_LISTED = 20  # names in a message
 
 
@@ -143,8 +144,12 @@ def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[str, Record
 
 def _has_header(file: InputFile, column: str | None) -> bool:
     """Whether a table begins with the names of its columns; a table of two columns may do without."""
-    first = next(lines_of_table(file), "").rstrip("\r\n")
-    names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter_of(file)), [])]
+    first = next((line for line in lines_of_table(file) if line.strip()), "").rstrip("\r\n")
+    delimiter = delimiter_of(file)
+    # A text may be longer than the csv module allows; the names of columns are not.
+    is_long = len(first) > _LONGEST_HEADER
+    cells = first.split(delimiter) if is_long else next(csv.reader([first], delimiter=delimiter), [])
+    names = [name.strip() for name in cells]
     id_name = find_column([name for name in names if name != column], "id")
     has_names = id_name is not None or find_column(names, "text") is not None or column in names
     return has_names or len(names) != 2 or column not in (None, "text")
@@ -153,11 +158,10 @@ def _has_header(file: InputFile, column: str | None) -> bool:
 def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
     """The lines of a table without a header. Quotation marks have no meaning in TSV, as in MS MARCO."""
     delimiter = delimiter_of(file)
-    lines = lines_of_table(file)
     if delimiter == "\t":
-        rows: Iterator[list[str]] = (line.rstrip("\r\n").split("\t") for line in lines)
+        rows: Iterator[list[str]] = (line.rstrip("\r\n").split("\t") for line in lines_of_table(file))
     else:
-        rows = csv.reader(lines, delimiter=delimiter)
+        rows = _csv_rows(file, delimiter)
     for number, row in enumerate(rows, 1):
         if len(row) != 2 and any(row):
             what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
@@ -165,3 +169,12 @@ def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
             raise KaratError(what, where=f"{file.name}:{number}", hint=hint)
         if any(row):
             yield f"{file.name}:{number}", {"_id": row[0], "text": row[1]}
+
+
+def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
+    reader = csv.reader(lines_of_table(file), delimiter=delimiter)
+    try:
+        yield from reader
+    except csv.Error as error:
+        hint = "Write texts of this length as JSON lines."
+        raise KaratError(f"not a table: {error}", where=f"{file.name}:{reader.line_num}", hint=hint) from None
