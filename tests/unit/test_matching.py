@@ -1247,7 +1247,7 @@ def test_matching_a_file_of_ids_by_text_is_rejected(match: str, tmp_path: Path) 
     path.write_text("q Q0 d1 1 3 x\n")
     (tmp_path / "qrels").write_text("q 0 d1 1\n")
     for truth in (tmp_path / "qrels", {"q": ["d1"]}):
-        with pytest.raises(KaratError, match=r"a TREC file contains only ids.*Match by id or prefix"):
+        with pytest.raises(KaratError, match=r"a table contains only ids.*Match by id or prefix"):
             evaluate(truth, path, "R", match=match)
 
 

@@ -94,13 +94,12 @@ def test_a_line_of_results_has_a_largest_length(write: Callable[[bytes], str], m
         karat.evaluate_results(path)
 
 
-@pytest.mark.parametrize("start", [b'[{"query": "q", "answer": "', b"query,answer\nq,"])
 def test_a_file_that_is_read_as_a_whole_has_a_largest_size(
-    start: bytes, write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch
+    write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(input_file, "LARGEST_DOCUMENT", MB)
     with pytest.raises(KaratError, match="file: the file is larger than 1 MB, too large to be read as a whole"):
-        karat.evaluate_answers({"q": "a"}, write(start + b"a" * 2 * MB))
+        karat.evaluate_answers({"q": "a"}, write(b'[{"query": "q", "answer": "' + b"a" * 2 * MB))
 
 
 def test_a_pipe_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:

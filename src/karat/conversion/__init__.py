@@ -67,10 +67,11 @@ def convert(
     Numbers are read back exactly from what was written, and rows keep their order, also within ties.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = f"{tempfile.mkdtemp()}/truth.qrels"
     >>> convert({"q1": {"d1": 2, "d2": 0.5}}, path).rows
     2
-    >>> print(open(path).read(), end="")
+    >>> print(Path(path).read_text(), end="")
     q1 0 d1 2
     q1 0 d2 0.5
     """

@@ -82,7 +82,8 @@ def rereadable(source: Any, name: str) -> Any:
     """An iterator as a list, a data set of Hugging Face as a table or a list, and everything else as it is."""
     if _is_hugging_face(source):
         source = hugging_face_table(source, name)
-    return list(source) if isinstance(source, Iterator) and not is_file(source) else source
+    is_stream = isinstance(source, Iterator) and not (is_file(source) or hasattr(source, "__arrow_c_stream__"))
+    return list(source) if is_stream else source
 
 
 def _has_rows(source: Sequence[Any], number: Number, given: Mapping[str, str] | None) -> bool:
