@@ -22,7 +22,7 @@ Edit = Callable[[ast.expr], None]
 """A change of a call. The call is parsed anew each time, so that edits can be left out one by one."""
 
 # Their arguments say how large a value is, or are Python's business.
-_BUILDERS = ("nested", "nested_mapping", "deep_text", "range", "map")
+_BUILDERS = ("nested", "nested_mapping", "deep_text", "range", "map", "iter")
 _names = cache(namespace)
 
 

@@ -221,7 +221,10 @@ def notes_on_reading(truth: Sequence[str], run: Sequence[str]) -> list[str]:
 
 def is_rank(number: float) -> bool:
     """Whether a number can be a rank: a whole number from 0."""
-    return 0 <= number <= _LARGEST_RANK and number % 1 == 0
+    try:
+        return 0 <= number <= _LARGEST_RANK and number % 1 == 0
+    except ArithmeticError:  # a Decimal that is not a number
+        return False
 
 
 def rank_error(shown_rank: str, where: str) -> KaratError:
