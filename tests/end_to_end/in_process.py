@@ -71,3 +71,16 @@ def run_here(
         printed = out.getvalue().decode(), err.getvalue().decode()
     assert isinstance(status, int), f"ended with {status!r}"
     return Done(list(map(str, words)), status, *printed)
+
+
+def printed(done: Done) -> str:
+    """What a command printed; it must have succeeded."""
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(done: Done) -> str:
+    """The error of a command, which must be one line, and all that it printed."""
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr

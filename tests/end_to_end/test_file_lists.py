@@ -11,7 +11,7 @@ import pytest
 import karat
 from karat import KaratError
 from tests.compressions import COMPRESS
-from tests.end_to_end.in_process import Done, run_here
+from tests.end_to_end.in_process import Done, printed, refused, run_here
 
 Karat = Callable[..., Done]
 RUNS = {"bm25": "q1 Q0 a 1 2 t\n", "dense": "q1 Q0 x 1 2 t\nq1 Q0 a 2 1 t\n"}
@@ -25,17 +25,6 @@ def command(tmp_path: Path) -> Karat:
         (tmp_path / f"runs/{name}.trec").write_text(text)
     (tmp_path / "runs/_SUCCESS").touch()
     return lambda *words: run_here(tmp_path, *words)
-
-
-def printed(done: Done) -> str:
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def refused(done: Done) -> str:
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
 
 
 @pytest.mark.parametrize("runs", ["runs", "runs/", "runs/*.trec", "runs/[bd]*"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from karat import Scores, SystemScores, demo
-from tests.end_to_end.in_process import Done, run_here
+from tests.end_to_end.in_process import Done, printed, run_here
 
 Karat = Callable[..., Done]
 
@@ -36,11 +36,6 @@ def saved(karat: Karat) -> Callable[[str], str]:
         return name
 
     return save
-
-
-def printed(done: Done) -> str:
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def refused(done: Done) -> str:

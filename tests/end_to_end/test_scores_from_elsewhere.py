@@ -14,7 +14,7 @@ from karat import KaratError, Scores, SystemScores, compare
 from karat.gating.gate import gate
 from karat.gating.rules import rules_from_limits
 from karat.testing import assert_scores
-from tests.end_to_end.in_process import Done, run_here
+from tests.end_to_end.in_process import Done, printed, refused, run_here
 
 OLD: dict[str, list[object]] = {
     "query_id": ["q1", "q2", "q3", "q4", "q5", "q6"],
@@ -41,17 +41,6 @@ def karat(tmp_path: Path) -> Karat:
         frame.to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
         frame.to_json(tmp_path / f"{name}.json", orient="records", indent=1)
     return lambda *words: run_here(tmp_path, *words)
-
-
-def printed(done: Done) -> str:
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def refused(done: Done) -> str:
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "parquet", "feather"])
