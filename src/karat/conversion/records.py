@@ -135,7 +135,7 @@ def _records(source: Any, form: Format | None) -> Iterable[Record]:
 
 
 def _id_and_text(names: Collection[str]) -> tuple[str, str] | None:
-    """The names of the id and of the text, if there are no other fields; None otherwise."""
+    """The names of the id field and the text field; None if the records have other fields, too."""
     id_name = find_column(names, "id")
     text_name = find_column(names, "text", (id_name,))
     return (id_name, text_name) if len(names) == 2 and id_name and text_name else None

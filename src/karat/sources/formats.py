@@ -26,7 +26,7 @@ _BY_SUFFIX: dict[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet", ".feather": "feather",
     ".arrow": "feather", ".ipc": "feather",
 }  # fmt: skip
-# Formats that are so much alike that a name of one is no surprise for the other.
+# Similar formats: if a file named as one of them has the other format, no note is needed.
 _ALIKE: tuple[set[Format], ...] = ({"csv", "tsv"}, {"json", "jsonl"}, {"trec", "tsv"})
 _MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
 _START = 1 << 16  # bytes
