@@ -4,7 +4,8 @@
 # make test-wheel  build the wheel, install it in a new environment, and run the demo from there
 # make lint        run ruff and mypy, and check that generated files are up to date
 # make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
-# make fuzz        try hostile calls and damaged files for SECONDS=60 with SEED=1; REPEAT=NUMBER repeats one of them
+# make fuzz        try hostile calls and damaged files for SECONDS=60 with SEED=1; INPUTS=NUMBER tries exactly so many,
+#                  REPEAT=NUMBER repeats one of them
 # make bench       benchmark karat against other libraries
 
 PYTHON ?= python3
@@ -45,7 +46,7 @@ docs: .venv/tested
 	@$(BIN)/python scripts/draw_differences.py
 
 fuzz: .venv/tested
-	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(REPEAT),--repeat $(REPEAT))
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(REPEAT),--repeat $(REPEAT))
 
 bench: .venv-bench/installed
 	@.venv-bench/bin/python benchmarks/run.py

@@ -57,38 +57,35 @@ class Worker:
         return list(map(json.loads, lines))
 
     def end(self) -> None:
-        """End it, which it never does by itself."""
+        """End it before its last input."""
         self.process.kill()
         with self.process:
             self.process.wait()
 
 
 def supervise(
-    seed: int, begin: int, is_over: Callable[[], bool], jobs: int, show: Callable[[int, Failure], None]
+    seed: int, inputs: range, is_over: Callable[[], bool], jobs: int, show: Callable[[int, Failure], None]
 ) -> Tried:
-    """Try the inputs from `begin` on until it is over. Each kind of failure is shown when it first happens."""
+    """Try the inputs until all are tried or it is over. Each kind of failure is shown when it first happens."""
     tried = Tried()
     parent = _MEMORY_FOLDER if os.access(_MEMORY_FOLDER, os.W_OK) else None
 
     with tempfile.TemporaryDirectory(dir=parent) as folder, selectors.DefaultSelector() as selector:
 
         def start(first: int) -> None:
-            worker = Worker(_started(seed, first, jobs, folder), first)
-            selector.register(worker.process.stdout or 0, selectors.EVENT_READ, worker)
+            if first in inputs:
+                worker = Worker(_started(seed, first, jobs, inputs[-1], folder), first)
+                selector.register(worker.process.stdout or 0, selectors.EVENT_READ, worker)
 
-        for first in range(jobs):
-            start(begin + first)
-        while not is_over():
+        for first in inputs[:jobs]:
+            start(first)
+        while selector.get_map() and not is_over():
             for key, _ in selector.select(timeout=0.1):
                 worker: Worker = key.data
-                for each in (reports := worker.reports()) or ():
-                    failure = Failure(**each["failure"]) if each["failure"] else None
-                    if tried.add(each["label"], failure) and failure:
-                        show(each["number"], failure)
-                    worker.number = each["number"] + jobs
-                if reports is None:
-                    selector.unregister(key.fileobj)
-                    crash = _crash(worker)
+                if _collect(worker, tried, jobs, show):
+                    continue
+                selector.unregister(key.fileobj)
+                if crash := _crash(worker):
                     if tried.add(f"{kind_of(worker.number)} that ended the worker", crash):
                         show(worker.number, crash)
                     start(worker.number + jobs)
@@ -97,7 +94,18 @@ def supervise(
     return tried
 
 
-def _started(seed: int, first: int, step: int, folder: str) -> subprocess.Popen[bytes]:
+def _collect(worker: Worker, tried: Tried, step: int, show: Callable[[int, Failure], None]) -> bool:
+    """Count what a worker has reported; False if it has ended."""
+    reports = worker.reports()
+    for each in reports or ():
+        failure = Failure(**each["failure"]) if each["failure"] else None
+        if tried.add(each["label"], failure) and failure:
+            show(each["number"], failure)
+        worker.number = each["number"] + step
+    return reports is not None
+
+
+def _started(seed: int, first: int, step: int, last: int, folder: str) -> subprocess.Popen[bytes]:
     # The order of sets, and with it what a call does, must be the same each time. Arrow's own memory pool reserves
     # gigabytes of addresses that it does not use, and the limit of a worker counts them.
     environment = os.environ | {
@@ -106,14 +114,16 @@ def _started(seed: int, first: int, step: int, folder: str) -> subprocess.Popen[
         "ARROW_DEFAULT_MEMORY_POOL": "system",
         "HAYSTACK_TELEMETRY_ENABLED": "False",
     }
-    words = [sys.executable, "-m", "tests.fuzz.worker", str(seed), str(first), str(step), folder]
+    words = [sys.executable, "-m", "tests.fuzz.worker", str(seed), str(first), str(step), str(last), folder]
     return subprocess.Popen(words, cwd=_ROOT, stdout=subprocess.PIPE, env=environment)
 
 
-def _crash(worker: Worker) -> Failure:
-    """Why a worker ended, which it never does by itself."""
+def _crash(worker: Worker) -> Failure | None:
+    """Why a worker ended, unless it had tried its last input."""
     with worker.process:
         status = worker.process.wait()
+    if status == 0:
+        return None
     if status in (-signal.SIGPROF, -signal.SIGALRM):
         return Failure(f"slow {kind_of(worker.number)}", f"took more than {CPU_SECONDS} seconds")
     return Failure(f"crash with status {status}", f"the process ended with status {status}")

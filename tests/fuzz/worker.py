@@ -26,8 +26,8 @@ _MEMORY = 4 << 30
 _TURNS = ("call", "call", "call", "file")
 
 
-def main(seed: int, first: int, step: int) -> None:
-    """Try the inputs `first`, `first + step`, ... until somebody ends this process."""
+def main(seed: int, first: int, step: int, last: int) -> None:
+    """Try the inputs `first`, `first + step`, ... up to `last`, or until somebody ends this process."""
     reports = os.fdopen(os.dup(1), "w", buffering=1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in range(3):
@@ -36,14 +36,12 @@ def main(seed: int, first: int, step: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     folder = Path(tempfile.mkdtemp(dir=sys.argv[-1]))
     prepare(folder)
-    number = first
-    while True:
+    for number in range(first, last + 1, step):
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         signal.setitimer(signal.ITIMER_REAL, _WALL_SECONDS)
         label, failure = attempt(seed, number, folder)
         report = {"number": number, "label": label, "failure": failure and vars(failure)}
         print(json.dumps(report), file=reports)
-        number += step
 
 
 def attempt(
@@ -78,4 +76,4 @@ def prepare(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]))
+    main(*map(int, sys.argv[1:5]))

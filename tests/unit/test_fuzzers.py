@@ -87,6 +87,12 @@ def test_an_input_that_ends_the_worker_is_found(number: str, signature: str) -> 
 
     shown: list[tuple[int, Failure]] = []
     with patch.object(supervisor, "_started", started):
-        tried = supervisor.supervise(1, 0, lambda: bool(shown), 1, lambda *failure: shown.append(failure))
+        tried = supervisor.supervise(1, range(100), lambda: bool(shown), 1, lambda *failure: shown.append(failure))
     assert tried.inputs["call f"] > 0
     assert [(number, failure.signature) for number, failure in shown] == [(1, signature)]
+
+
+def test_as_many_inputs_are_tried_as_asked_for() -> None:
+    shown: list[Failure] = []
+    tried = supervisor.supervise(1, range(5), lambda: False, 2, lambda _, failure: shown.append(failure))
+    assert (tried.inputs.total(), shown) == (5, [])

@@ -229,6 +229,14 @@ def test_a_file_cut_short_anywhere_is_an_error_in_one_sentence(suffix: str, tmp_
             karat.evaluate(TRUTH, path, "AP")
 
 
+def test_a_parquet_file_with_damaged_statistics_does_not_end_the_process(tmp_path: Path) -> None:
+    path = write(table_of(), tmp_path / "run.parquet")
+    optional, required = b"\x02\x18\x05score", b"\x00\x18\x05score"
+    path.write_bytes(path.read_bytes().replace(optional, required, 1))
+    with pytest.raises(KaratError, match=r"run\.parquet: the Parquet data is damaged .*histogram size mismatch"):
+        karat.evaluate(TRUTH, path)
+
+
 def test_an_encrypted_file_is_recognized(tmp_path: Path) -> None:
     path = write(table_of(), tmp_path / "run.parquet")
     data = path.read_bytes()

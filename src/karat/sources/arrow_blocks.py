@@ -174,9 +174,8 @@ def _row_groups(opened: Callable[[], pa.NativeFile], native: pa.NativeFile, colu
     metadata, first_row = open_parquet(native).metadata, 0
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
-        chunks = map(row_group.column, range(row_group.num_columns))
-        size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in wanted)
-        if row_group.num_rows > _LARGEST_ROW_GROUP or size > _LARGEST_COLUMNS:
+        # The size of all columns: `row_group.column` ends the process if the statistics of a column are damaged.
+        if row_group.num_rows > _LARGEST_ROW_GROUP or row_group.total_byte_size > _LARGEST_COLUMNS:
             streamed = open_parquet(native, metadata=metadata, buffer_size=_BUFFER)
             for batch in streamed.iter_batches(_ROWS_PER_PART, row_groups=[group], columns=wanted):
                 done = (first_row + len(batch)) / max(metadata.num_rows, 1)
