@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from karat.sources import input_file
+from karat.files import input_file
 
 
 @contextmanager

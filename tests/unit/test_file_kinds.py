@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, Scores, evaluate, evaluate_answers, evaluate_results
 from karat.cli.contents import is_saved_scores
-from karat.file_kinds import check_is_text
+from karat.files.kinds import check_is_text
 
 QRELS = b"q1 0 d1 1\n" * 3
 FRAME = pd.DataFrame({"query": ["q1"], "doc": ["d1"], "grade": [1]})

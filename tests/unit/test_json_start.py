@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.sources.input_file import InputFile
+from karat.files.input_file import InputFile
 from karat.sources.json_start import json_or_jsonl
 
 RECORD = '{"query": "q1", "documents": ["d1"]}'

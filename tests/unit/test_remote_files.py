@@ -18,10 +18,10 @@ from pyarrow import fs
 
 import karat
 from karat import KaratError, convert
-from karat.sources import compression, remote
-from karat.sources.input_file import InputFile
+from karat.files import compression, remote
+from karat.files.input_file import InputFile
+from karat.files.remote import RemotePath
 from karat.sources.paths import expand
-from karat.sources.remote import RemotePath
 from karat.sources.texts import read_values
 from tests.block_size import block_size
 from tests.compressions import COMPRESS

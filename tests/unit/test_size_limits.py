@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.files import compression, input_file
+from karat.files.input_file import Block, InputFile
 from karat.gating.config import read_config
-from karat.sources import compression, input_file, tables, trec_blocks
-from karat.sources.input_file import Block, InputFile
+from karat.sources import tables, trec_blocks
 from karat.sources.trec_lines import RUN, parse_lines
 from tests.block_size import block_size
 

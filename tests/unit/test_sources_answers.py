@@ -26,8 +26,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
+from karat.files.input_file import InputFile
 from karat.sources.answers import GoldAnswers, PredictedAnswers, read_gold_answers, read_predicted_answers
-from karat.sources.input_file import InputFile
 from tests.block_size import block_size
 
 Write = Callable[..., str]

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError
+from karat.files.input_file import InputFile
 from karat.sources import delimited_blocks, delimited_table, read_truth
 from karat.sources.delimited import looks_delimited
 from karat.sources.delimited_table import DelimitedTable
-from karat.sources.input_file import InputFile
 from tests.block_size import block_size
 
 Rows = list[tuple[str, str, float]]

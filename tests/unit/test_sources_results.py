@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, demo
+from karat.files.input_file import InputFile
+from karat.files.line_ends import LONGEST_LINE
 from karat.sources.columns import IfPresent
-from karat.sources.input_file import InputFile
-from karat.sources.line_ends import LONGEST_LINE
 from karat.sources.records import FIELDS
 from karat.sources.results import Results, is_results, read_results
 
@@ -569,7 +569,7 @@ def test_a_line_may_have_megabytes(packed: bool, write: Write) -> None:
 
 
 PRINT_SIZES = (
-    "import sys; from karat.sources.results import *; from karat.sources.input_file import InputFile\n"
+    "import sys; from karat.sources.results import *; from karat.files.input_file import InputFile\n"
     "source = InputFile(sys.argv[1])\n"
     "print(is_results(source), [len(docs[0]) for docs in read_results(source).run.values()])"
 )

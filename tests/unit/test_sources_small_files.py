@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.files.input_file import InputFile
 from karat.sources import read_truth, trec
 from karat.sources.containers import ScoredMappings, ScoredRows
-from karat.sources.input_file import InputFile
 from karat.sources.tables import TableRun
 from tests.block_size import block_size
 

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.files import input_file
+from karat.files.input_file import Block, InputFile
 from karat.options import Ties
-from karat.sources import input_file, read_truth, trec, trec_blocks, trec_lines
-from karat.sources.input_file import Block, InputFile
+from karat.sources import read_truth, trec, trec_blocks, trec_lines
 from karat.sources.tables import Columns, TableRun
 from tests.block_size import block_size
 

@@ -14,6 +14,7 @@ from karat.cli.inputs import Inputs, Side
 from karat.cli.models import with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
+from karat.files.input_file import InputFile
 from karat.matching.matchers import matcher_of
 from karat.measures import meanings, parse
 from karat.options import EVALUATION_OPTIONS
@@ -28,7 +29,6 @@ from karat.sources.columns import IfPresent
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import DescribedFile
 from karat.sources.formats import COMPRESSIONS
-from karat.sources.input_file import InputFile
 from karat.sources.run_files import name_of_file, run_names
 from karat.sources.samples import sample
 

@@ -15,7 +15,7 @@ from karat.conversion.targets import BINARY, Target, write_to
 from karat.errors import KaratError
 from karat.output.files import write_whole
 from karat.sources.containers import ScoredRows
-from karat.sources.threads import in_threads
+from karat.threads import in_threads
 
 Encoded = TypeVar("Encoded")
 

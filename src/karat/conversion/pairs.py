@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from karat.errors import KaratError
+from karat.files.input_file import InputFile, Progress, is_file
 from karat.sources import Run, read_run, read_truth
 from karat.sources.arrays import text_column
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows, Truth
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading, open_file
-from karat.sources.input_file import InputFile, Progress, is_file
 from karat.sources.tables import ByQuery, Number, TableRun
 
 

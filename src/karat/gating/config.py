@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 from karat.arguments import as_number, check_path
 from karat.comparison import choose_method
 from karat.errors import KaratError, did_you_mean, require, shown
-from karat.file_kinds import PEEK, check_is_text
+from karat.files.kinds import PEEK, check_is_text
 from karat.gating.rules import KINDS, Kind, Rule, check_unique, rules_of
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Queries, Test, find_choice

@@ -18,7 +18,7 @@ from karat.ranking.ties import ranks_by_score, ranks_in_table
 from karat.sources import run_from_lists, truth_from_lists
 from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.sources.list_checks import DocumentLists
-from karat.sources.threads import in_threads
+from karat.threads import in_threads
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from karat.arguments import check_path
 from karat.errors import KaratError, enumeration, require, shown
-from karat.file_kinds import JSON_IS_READ, PEEK, QUERIES_TO_DOCUMENTS, check_is_text
+from karat.files.kinds import JSON_IS_READ, PEEK, QUERIES_TO_DOCUMENTS, check_is_text
 from karat.json_decoding import decode_json
 from karat.output.delimited import unguarded
 from karat.scores.directions import with_lower_is_better

@@ -9,10 +9,10 @@ from typing import Any
 
 from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, plural, require, shown
+from karat.files.input_file import InputFile, Progress, is_file
 from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.containers import Run, Truth
 from karat.sources.files import DescribedFile, Reading, open_file
-from karat.sources.input_file import InputFile, Progress, is_file
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.objects import adapted, read_frame
 from karat.sources.tables import ByQuery, TableRun, truth_from_rows, truth_from_table

@@ -9,10 +9,10 @@ from typing import Any
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
+from karat.files.input_file import InputFile, is_file
 from karat.json_decoding import decode_json
 from karat.sources.columns import ALIASES
 from karat.sources.formats import detect
-from karat.sources.input_file import InputFile, is_file
 from karat.sources.record_files import records_from_arrow, records_from_frame, records_from_table
 from karat.sources.records import (
     Record,

@@ -8,8 +8,8 @@ from typing import Any
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.errors import KaratError, shown
+from karat.files.input_file import InputFile, is_file
 from karat.sources.answer_rows import HINT, plain_answers, read_answer_rows, source_name
-from karat.sources.input_file import InputFile, is_file
 from karat.sources.objects import rereadable
 from karat.sources.records import field_names
 

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
 from karat.errors import KaratError
+from karat.files.input_file import InputFile
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, to_numpy
 from karat.sources.arrow_columns import numbers, scores_of_ranks, text_ids
 from karat.sources.columns import ReadColumns
-from karat.sources.input_file import InputFile
 from karat.sources.tables import Columns
-from karat.sources.threads import in_threads
+from karat.threads import in_threads
 
 # Parts of this size are ranked fastest: larger ones do not fit into the processor's cache.
 _ROWS_PER_PART = 1 << 18

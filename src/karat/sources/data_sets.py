@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from karat.errors import KaratError, did_you_mean, enumeration, plural, shown
-from karat.sources.input_file import InputFile
+from karat.files.input_file import InputFile
 from karat.sources.tables import Number
 
 _PREFIX = "ir_datasets:"

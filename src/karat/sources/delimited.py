@@ -9,9 +9,9 @@ from io import StringIO
 from typing import Literal, NamedTuple
 
 from karat.errors import KaratError, enumeration, shown
+from karat.files.input_file import InputFile
 from karat.sources.columns import Role, columns_to_read, is_spelling
 from karat.sources.headerless import assumed_names, column_numbers, is_number, is_trec
-from karat.sources.input_file import InputFile
 from karat.sources.tables import Number
 
 Delimited = Literal["csv", "tsv"]

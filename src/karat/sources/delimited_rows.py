@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from karat.errors import KaratError, plural, shown
+from karat.files.input_file import Block
 from karat.sources.columns import is_rank, rank_error
 from karat.sources.delimited import DelimitedLayout, Row, parsed_rows
 from karat.sources.headerless import as_number
-from karat.sources.input_file import Block
 from karat.sources.tables import Number
 
 NAMES = {"\t": "tab", ",": "comma", ";": "semicolon"}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from karat.errors import KaratError
+from karat.files.input_file import InputFile
 from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
 from karat.sources.formats import Format, check_content, check_format, contradiction, detect
-from karat.sources.input_file import InputFile
 from karat.sources.part_files import part_files
 from karat.sources.tables import ByQuery, Number, PairTable
 

@@ -6,9 +6,9 @@ from pathlib import PurePath
 from typing import Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
-from karat.file_kinds import check_is_text
+from karat.files.input_file import InputFile
+from karat.files.kinds import check_is_text
 from karat.sources.delimited import looks_delimited
-from karat.sources.input_file import InputFile
 from karat.sources.json_start import is_json, json_or_jsonl
 from karat.sources.tables import Number
 from karat.sources.trec_lines import QRELS, RUN, first_rows, fits

@@ -13,9 +13,9 @@ import numpy as np
 
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, shown
+from karat.files.input_file import Progress
 from karat.judged import Floats
 from karat.sources.columns import ReadColumns, is_rank, lists_to_read, numeric_ids_note, rank_error
-from karat.sources.input_file import Progress
 from karat.sources.tables import Columns, Number
 
 Objects = Iterable[tuple[Sequence[int], Sequence[dict[str, Any]]]]

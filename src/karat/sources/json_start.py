@@ -7,7 +7,7 @@ import re
 from pathlib import PurePath
 from typing import Literal
 
-from karat.sources.input_file import InputFile
+from karat.files.input_file import InputFile
 
 _START = 1 << 16  # bytes: the first line of JSON lines is rarely longer
 _LINES = {".jsonl", ".ndjson", ".jsonlines"}

@@ -9,8 +9,8 @@ from typing import Literal
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, enumeration
+from karat.files.remote import RemotePath
 from karat.sources.paths import remote_files
-from karat.sources.remote import RemotePath
 
 _SUFFIXES: dict[str, Literal["parquet", "feather"]] = {
     ".parquet": "parquet", ".pq": "parquet", ".parq": "parquet", ".feather": "feather", ".arrow": "feather",

@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, require
+from karat.files.remote import RemotePath, local_path
 from karat.sources.beir import is_data_set
-from karat.sources.remote import RemotePath, local_path
 
 _HINT = "Name a file, a folder of files, or a pattern such as runs/*.trec."
 

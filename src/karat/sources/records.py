@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from karat.errors import KaratError, did_you_mean, require, shown
+from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import InvalidJsonError, decode_json, decode_lines
 from karat.sources.attributes import attribute, field_names_of
-from karat.sources.input_file import InputFile, Progress
 
 Record = Mapping[str, Any]
 

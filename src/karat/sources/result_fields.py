@@ -11,7 +11,7 @@ from typing import Any, Literal
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text
 from karat.errors import KaratError, enumeration, nearest, shown
-from karat.file_kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
+from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import ALIASES, Guess, IfPresent, guesses_note, with_plain_name
 from karat.sources.records import Record, field_names, field_value, rename_hint

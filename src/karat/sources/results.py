@@ -10,8 +10,8 @@ from typing import Any
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, plural, shown
+from karat.files.input_file import InputFile, is_file
 from karat.sources.columns import ALIASES
-from karat.sources.input_file import InputFile, is_file
 from karat.sources.objects import records_of
 from karat.sources.record_files import records_of_file
 from karat.sources.records import (

@@ -9,8 +9,8 @@ from typing import Any
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, require, shown
+from karat.files.input_file import InputFile
 from karat.sources.formats import COMPRESSIONS
-from karat.sources.input_file import InputFile
 from karat.sources.paths import expand
 
 _HINT = 'Pass {"bm25": run, "dense": run}, a list of paths, a folder, or a pattern such as "runs/*.trec".'

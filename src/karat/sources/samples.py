@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.errors import KaratError
+from karat.files.input_file import InputFile
 from karat.sources.formats import Format, check_format, detect
-from karat.sources.input_file import InputFile
 
 _START = 1 << 16  # bytes
 _SEPARATORS = "\t,;"

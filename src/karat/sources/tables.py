@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from karat.documents.key import Key
 from karat.errors import KaratError
+from karat.files.input_file import Progress
 from karat.judged import Floats
 from karat.sources.containers import Batch, ScoredRows, Truth
-from karat.sources.input_file import Progress
 from karat.sources.mappings import run_from_mapping, truth_from_mapping
-from karat.sources.threads import in_threads
+from karat.threads import in_threads
 
 if TYPE_CHECKING:
     from karat.sources.arrays import Column

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from karat.errors import KaratError
-from karat.file_kinds import PEEK, check_is_text
-from karat.sources.input_file import Block, InputFile, Progress
+from karat.files.input_file import Block, InputFile, Progress
+from karat.files.kinds import PEEK, check_is_text
 from karat.sources.tables import Columns, Number
 from karat.sources.trec_lines import QRELS, RUN, Layout, empty_error, parse_lines
 

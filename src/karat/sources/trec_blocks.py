@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
+from karat.files.input_file import BOM, Block
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
-from karat.sources.input_file import BOM, Block
 from karat.sources.tables import Columns
 from karat.sources.trec_lines import Layout, parse_lines
 

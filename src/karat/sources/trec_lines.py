@@ -12,8 +12,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from karat.errors import KaratError, plural, shown
-from karat.file_kinds import not_trec
-from karat.sources.input_file import Block, InputFile
+from karat.files.input_file import Block, InputFile
+from karat.files.kinds import not_trec
 
 
 class Layout(NamedTuple):

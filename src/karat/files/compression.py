@@ -15,8 +15,8 @@ from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from karat.errors import KaratError
-from karat.file_kinds import compression_of
-from karat.sources.threads import ahead
+from karat.files.kinds import compression_of
+from karat.threads import ahead
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.file_kinds import PEEK
+from karat.files.kinds import PEEK
 
 LONGEST_LINE = 1 << 20  # of a TREC file
 

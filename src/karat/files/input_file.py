@@ -20,11 +20,11 @@ from typing import Any, BinaryIO
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, did_you_mean
-from karat.file_kinds import PEEK, TABLES, check_is_text, compression_of
-from karat.sources.compression import GB, MB, decompressed
-from karat.sources.file_objects import FileObject, Readable, is_file_object
-from karat.sources.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
-from karat.sources.remote import RemotePath, local_path
+from karat.files.compression import GB, MB, decompressed
+from karat.files.file_objects import FileObject, Readable, is_file_object
+from karat.files.kinds import PEEK, TABLES, check_is_text, compression_of
+from karat.files.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
+from karat.files.remote import RemotePath, local_path
 
 BLOCK_SIZE = 8 << 20
 LONGEST_RECORD = 256 * MB  # a line of JSON lines
