@@ -1,5 +1,6 @@
 # make demo        evaluate three systems on the demo data
 # make test        run every test, including comparisons with other libraries
+# make test-report run the tests of the report in a real browser (Debian's chromium) if there is one
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
 # make test-wheel  build the wheel, install it in a new environment, and run the demo from there
 # make lint        run ruff and mypy, and check that generated files are up to date
@@ -13,7 +14,7 @@ BIN = .venv/bin
 SECONDS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-sas test-wheel lint docs fuzz bench clean
+.PHONY: demo test test-report test-sas test-wheel lint docs fuzz bench clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -22,6 +23,9 @@ demo: .venv/installed
 test: .venv/tested
 	@$(BIN)/python tests/parity/install_peers.py
 	@$(BIN)/python -m pytest -n auto
+
+test-report: .venv/tested-report
+	@$(BIN)/python -m pytest -rs tests/report
 
 test-sas: .venv-sas/installed
 	@.venv-sas/bin/python -m pytest tests/sas
@@ -70,9 +74,14 @@ clean:
 	@$(BIN)/python -m pip install --quiet --group test
 	@touch $@
 
+.venv/tested-report: .venv/tested
+	@echo "installing altair, jinja2 and playwright"
+	@$(BIN)/python -m pip install --quiet --group test-report
+	@touch $@
+
 .venv/linted: .venv/installed
 	@echo "installing ruff and mypy"
-	@$(BIN)/python -m pip install --quiet --group lint --group test
+	@$(BIN)/python -m pip install --quiet --group lint --group test --group test-report
 	@touch $@
 
 .venv-bench/installed: pyproject.toml benchmarks/install.py
