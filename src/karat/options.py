@@ -24,7 +24,6 @@ Format = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
 Test = Literal["randomization", "t", "wilcoxon", "bootstrap", "tukey"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 Family = Literal["measure", "all"]
-Queries = Literal["same", "common"]
 
 # What other tools, and people, call the choices of an option, without blanks, hyphens and capital letters.
 SPELLINGS: Mapping[str, Mapping[str, str]] = {
@@ -72,7 +71,7 @@ class GateOptions(TypedDict, total=False):
     test: Test | str
     correction: Correction | str | None
     level: float
-    queries: Queries
+    common_queries: bool
     force: bool
     lower_is_better: Iterable[str]
 

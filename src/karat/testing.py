@@ -32,7 +32,8 @@ def assert_scores(
     - `min`, `max`: the limits of measures, for example `min={"nDCG@10": 0.6}`.
     - `max_drop`: how much worse than the `baseline` a measure may be. The baseline is Scores, or a file of them.
     - `config`: a karat.toml or pyproject.toml with more rules and options; arguments override it.
-    - `significant`, `test`, `correction`, `level`, `queries`, `force`, `lower_is_better`: as in `karat.gating.gate`.
+    - `significant`, `test`, `correction`, `level`, `common_queries`, `force`, `lower_is_better`: as in
+      `karat.gating.gate`.
 
     >>> import karat
     >>> scores = karat.evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"])

@@ -153,8 +153,8 @@ def test_queries_that_a_run_lacks_are_an_error_or_are_left_out_and_counted(karat
     (folder / "bm25.trec").write_text("".join(line for line in lines if not line.startswith("q01 ")))
     line = refused(karat(*PAIR, "--missing", "skip"))
     assert "bm25 lacks 1 query (q01)" in line
-    assert "--queries common" in line
-    out = good(karat(*PAIR, "--missing", "skip", "--queries", "common"))
+    assert "--common-queries" in line
+    out = good(karat(*PAIR, "--missing", "skip", "--common-queries"))
     assert "note: bm25-rm3: 1 of 50 queries left out (not in all systems)." in out
     assert "49 queries, with" in out
 
@@ -302,7 +302,7 @@ def test_options_are_checked_before_any_file_is_read(karat: Karat, words: tuple[
 
 @pytest.mark.parametrize(
     "words",
-    [("--test", "z"), ("--correction", "sidak"), ("--level", "high"), ("--format", "parquet"), ("--queries", "some")],
+    [("--test", "z"), ("--correction", "sidak"), ("--level", "high"), ("--format", "parquet")],
 )
 def test_an_invalid_choice_is_rejected_without_a_traceback(karat: Karat, words: tuple[str, ...]) -> None:
     done = karat(*PAIR, *words)
@@ -434,8 +434,8 @@ def test_groups_of_queries_are_compared_and_corrected_together(karat: Karat, fol
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--by", "length"), "Add the query texts, such as --texts queries.jsonl:text."),
-        (("--texts", "queries.csv:text"), "--texts is only used to group by length"),
+        (("--by", "length"), "Add the query texts, such as --queries queries.jsonl:text."),
+        (("--queries", "queries.csv:text"), "--queries is only used to group by length"),
         (("--by", "relevant", "--test", "tukey"), "Tukey's test does not correct over groups of queries"),
         (("--by", "no.csv:kind"), "no.csv: no such file"),
     ],

@@ -275,7 +275,7 @@ def test_queries_that_one_system_lacks_are_an_error_unless_the_common_ones_are_r
     before = results(folder / "before.jsonl", record(["a"], ["a"]), {**record(["a"], ["a"]), "query": "more"})
     after = results(folder / "after.jsonl", record(["a"], ["x", "a"]))
     assert "after lacks 1 query (more)" in mistake(before, after)
-    assert "0 queries better, 0 the same, 1 worse" in good(before, after, "--queries", "common")
+    assert "0 queries better, 0 the same, 1 worse" in good(before, after, "--common-queries")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_several_systems_in_one_file_keep_their_fingerprints(folder: Path, file:
 def test_a_diff_says_which_queries_were_left_out(folder: Path) -> None:
     (folder / "truth.qrels").write_text("q 0 a 1\ns 0 c 1\n")
     save(folder, "saved.json")
-    done = run_here(folder, *words("diff", "saved.json", "--queries", "common"))
+    done = run_here(folder, *words("diff", "saved.json", "--common-queries"))
     assert "note: run: 1 of 3 queries left out (not in all systems)." in done.stdout
 
 

@@ -157,5 +157,5 @@ def test_the_texts_of_queries_are_read_from_a_data_set_of_beir(folder: Path) -> 
     (folder / "texts" / "qrels").mkdir(parents=True)
     texts = "".join(json.dumps({"_id": query, "text": "word " * len(docs)}) + "\n" for query, docs in TRUTH.items())
     (folder / "texts" / "queries.jsonl").write_text(texts)
-    printed = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP", "--by", "length", "--texts", "texts")
+    printed = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP", "--by", "length", "--queries", "texts")
     assert "length" in printed

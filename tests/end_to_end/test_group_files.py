@@ -1,4 +1,4 @@
-"""Files that --by and --texts read, and the errors about them."""
+"""Files that --by and --queries read, and the errors about them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def refused(folder: Path, *words: str) -> str:
 def test_the_queries_of_beir_are_read(folder: Path) -> None:
     lines = (json.dumps({"_id": query, "text": "one two"[: 3 + at % 2 * 4]}) for at, query in enumerate(QUERIES))
     (folder / "queries.jsonl").write_text("\n".join(lines))
-    found = groups(folder, "--by", "length", "--texts", "queries.jsonl:text")
+    found = groups(folder, "--by", "length", "--queries", "queries.jsonl:text")
     assert (found["1"], found["2"]) == (3, 3)
 
 
@@ -81,12 +81,12 @@ def test_texts_and_converted_texts_are_read_from_every_format(folder: Path, kind
         done = run_here(folder, "convert", name, f"converted.{form}", "--as", "texts")
         assert done.returncode == 0, done.stderr
     for file in (name, f"{name}.gz", "converted.jsonl", "converted.parquet", "converted.csv"):
-        found = groups(folder, "--by", "length", "--texts", file)
+        found = groups(folder, "--by", "length", "--queries", file)
         assert (found["1"], found["2"]) == (3, 3), file
 
 
 def test_the_columns_that_were_guessed_are_named(folder: Path) -> None:
-    words = ("evaluate", "truth", "x.trec", "-m", "RR", "--by", "length", "--texts")
+    words = ("evaluate", "truth", "x.trec", "-m", "RR", "--by", "length", "--queries")
     for kind, note in (
         ("PyTerrier", "note: topics.csv: ids are read from the column 'qid' and texts from 'query'."),
         ("MS MARCO", "note: queries.tsv: there is no header line; the columns are read as ids and texts."),
@@ -118,7 +118,7 @@ def test_the_queries_of_a_beir_folder_are_converted_as_texts(folder: Path) -> No
 
 def test_long_texts_without_a_header_are_read(folder: Path) -> None:
     (folder / "queries.tsv").write_text("\n" + "".join(f"{query}\t{'x' * 140_000} y\n" for query in QUERIES))
-    assert groups(folder, "--by", "length", "--texts", "queries.tsv") == {"2": 6}
+    assert groups(folder, "--by", "length", "--queries", "queries.tsv") == {"2": 6}
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,10 @@ def test_a_file_without_ids_or_texts_is_an_error_with_its_place(
 ) -> None:
     if content:
         (folder / name.partition(":")[0]).write_text(content)
-    assert message in refused(folder, "--by", "length", "--texts", name)
+    assert message in refused(folder, "--by", "length", "--queries", name)
 
 
-WORDS = {"--by": ("--by",), "--texts": ("--by", "length", "--texts")}
+WORDS = {"--by": ("--by",), "--queries": ("--by", "length", "--queries")}
 
 
 @pytest.mark.parametrize("option", WORDS)

@@ -33,7 +33,7 @@ PAIR = ["truth.qrels", "run.trec"]
 COMMANDS = {
     "evaluate": ["evaluate", *PAIR],
     "evaluate --by": ["evaluate", *PAIR, "--by", "queries.csv:language"],
-    "evaluate --texts": ["evaluate", *PAIR, "--by", "length", "--texts", "./queries.csv:text"],
+    "evaluate --queries": ["evaluate", *PAIR, "--by", "length", "--queries", "./queries.csv:text"],
     "answers": ["answers", "gold.json", "answers.json"],
     "compare": ["compare", *PAIR, "other.trec"],
     "diff": ["diff", *PAIR, "other.trec"],

@@ -94,7 +94,7 @@ _RUN_COMMANDS = (
     "evaluate truth.qrels FILE --explain q1 --ties best --duplicates first",
 )  # fmt: skip
 _GROUP_COMMANDS = (
-    "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --texts FILE:text",
+    "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --queries FILE:text",
     "compare truth.qrels run.trec other.trec --by FILE:n", "convert FILE out.tsv --as texts",
 )  # fmt: skip
 INPUTS = (

@@ -26,7 +26,7 @@ _OPTIONS = (
     "--names asked", "--by relevant", "--missing skip", "--ties worst", "--ties input", "--duplicates first", "--rel 2",
     "--ignore-identical-ids", "--match prefix", "--match 'overlap(threshold=0.5)'", "--field query=id",
     "--test wilcoxon",
-    "--test t", "--test tukey --permutations 50", "--test bootstrap", "--queries common", "--force", "--detect 0.1",
+    "--test t", "--test tukey --permutations 50", "--test bootstrap", "--common-queries", "--force", "--detect 0.1",
     "--lower-is-better latency", "--baseline other", "--significant --level 0.9", "--query q1", "-n 0", "--losses",
     "--safe-csv --format csv", "-o out.json", "-o out.csv", "-o out.parquet", "-o out.md", "--junit out.xml",
 )  # fmt: skip

@@ -375,13 +375,13 @@ def test_different_queries_are_an_error_that_names_the_missing_queries() -> None
     with pytest.raises(KaratError) as error:
         compare({"one": scores_of([0.1, 0.2, 0.3]), "two": scores_of([0.1, 0.2], first=1), "all": scores_of([1] * 3)})
     assert "two lacks 1 query (q0)" in str(error.value)
-    assert 'queries="common"' in str(error.value)
+    assert "common_queries=True" in str(error.value)
     assert "all lacks" not in str(error.value)
 
 
-def test_queries_common_leaves_out_other_queries_and_counts_them() -> None:
+def test_common_queries_leaves_out_other_queries_and_counts_them() -> None:
     one, other = [0.1, 0.2, 0.4, 0.9, 0.8], [0.3, 0.5, 0.6, 0.1]
-    comparison = compare({"one": scores_of(one), "two": scores_of(other, first=2)}, queries="common")
+    comparison = compare({"one": scores_of(one), "two": scores_of(other, first=2)}, common_queries=True)
     assert comparison.queries == ("q2", "q3", "q4")
     assert comparison.notes == (
         "one: 2 of 5 queries left out (not in all systems).",
@@ -393,10 +393,10 @@ def test_queries_common_leaves_out_other_queries_and_counts_them() -> None:
     assert all(note in str(comparison) for note in comparison.notes)
 
 
-@pytest.mark.parametrize("queries", ["same", "common"])
-def test_systems_without_a_common_query_are_an_error_with_example_ids(queries: Any) -> None:
+@pytest.mark.parametrize("common_queries", [False, True])
+def test_systems_without_a_common_query_are_an_error_with_example_ids(common_queries: bool) -> None:
     with pytest.raises(KaratError, match="no query in common: one has q0, q1; two has q7, q8"):
-        compare({"one": scores_of([0, 1]), "two": scores_of([0, 1], first=7)}, queries=queries)
+        compare({"one": scores_of([0, 1]), "two": scores_of([0, 1], first=7)}, common_queries=common_queries)
 
 
 def test_measures_that_some_systems_lack_are_left_out_with_a_note(demos: dict[str, Scores]) -> None:
@@ -605,7 +605,7 @@ def test_a_diff_of_scores_without_evidence_has_numbers_only(demos: dict[str, Sco
         *(("seed", value) for value in (-1, 0.5, True, "1")),
         *(("test", value) for value in ("z", "sign", "", None, 1, ["t"])),
         *(("correction", value) for value in ("sidak", "holm-sidak", "", True)),
-        *(("queries", value) for value in ("all", None)),
+        *(("common_queries", value) for value in ("common", None, 2)),
         *(("family", value) for value in ("system", "", True)),
     ],
 )

@@ -80,7 +80,9 @@ def test_a_command_takes_the_ground_truth_and_the_query_texts_of_a_data_set(tmp_
     assert both.stdout == "run,RR\nrun,0.75\ntest,0.75\n", both.output
     column = CliRunner().invoke(program, ["evaluate", name, str(run), "--column", "doc=docno"])
     assert "docno" in str(column.exception), column.output
-    by_length = CliRunner().invoke(program, ["evaluate", name, str(run), "-m", "RR", "--by", "length", "--texts", name])
+    by_length = CliRunner().invoke(
+        program, ["evaluate", name, str(run), "-m", "RR", "--by", "length", "--queries", name]
+    )
     assert by_length.exit_code == 0, by_length.output
     assert [line.split()[:3] for line in by_length.stdout.splitlines()[2:4]] == [
         ["1", "1", "1.0000"],

@@ -256,7 +256,7 @@ def test_queries_in_another_order_are_aligned_and_queries_of_one_system_left_out
     back = dict(reversed(truth.items()))
     del back["half"]
     systems = {"one": evaluate(truth, before, "RR"), "two": evaluate(back, after, "RR")}
-    found = compare(systems, queries="common", permutations=9, resamples=9).diff("RR")
+    found = compare(systems, common_queries=True, permutations=9, resamples=9).diff("RR")
     assert [query_diff.query for query_diff in found.queries] == ["worst", "again", "up"]
     assert contributions_of(found["worst"]) == pytest.approx({"a": -2 / 3})
 

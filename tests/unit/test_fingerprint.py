@@ -222,7 +222,7 @@ def test_rows_of_a_parquet_file_can_be_sorted_and_filtered(tmp_path: Path) -> No
     pq.write_table(table.take([2, 0]), tmp_path / "some.parquet")
     some = Scores.load(tmp_path / "some.parquet")
     assert some.queries == ("s", "q")
-    assert compare({"some": some, "all": evaluate(TRUTH, RUN, "RR")}, queries="common").notes == (
+    assert compare({"some": some, "all": evaluate(TRUTH, RUN, "RR")}, common_queries=True).notes == (
         "all: 1 of 3 queries left out (not in all systems).",
     )
 
@@ -331,9 +331,9 @@ def test_many_different_queries_are_counted_and_three_are_named() -> None:
 def test_only_common_queries_count() -> None:
     other = {"r": {"b": 1}, "q": {"a": 1, "b": 2}, "new": {"b": 7}}
     one, two = evaluate(TRUTH, RUN, "RR"), evaluate(other, RUN, "RR")
-    assert "different" not in str(compare({"one": one, "two": two}, queries="common").notes)
+    assert "different" not in str(compare({"one": one, "two": two}, common_queries=True).notes)
     two = evaluate({**other, "r": {"b": 2}}, RUN, "RR")
-    assert refusal(one, two, queries="common").endswith("different ground truth for 1 of 2 queries (r)")
+    assert refusal(one, two, common_queries=True).endswith("different ground truth for 1 of 2 queries (r)")
     assert compare({"one": one.take([0]), "two": two.take([1])}).notes == ()
 
 

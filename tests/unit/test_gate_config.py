@@ -19,7 +19,7 @@ significant = true
 test = "t"
 correction = "bh"
 level = 0.9
-queries = "common"
+common-queries = true
 match = "fuzzy(threshold=85)"
 rel = 2
 missing = "skip"
@@ -63,7 +63,7 @@ def test_all_options_and_rules_are_read(here: Path) -> None:
         Rule("max-drop", "AP", 0.01, "karat.toml: gate.max-drop.AP"),
     )
     assert config.options == {
-        "significant": True, "test": "t", "correction": "bh", "level": 0.9, "queries": "common",
+        "significant": True, "test": "t", "correction": "bh", "level": 0.9, "common_queries": True,
         "match": "fuzzy(threshold=85)", "rel": 2, "missing": "skip", "ties": "input", "duplicates": "first",
         "ignore_identical_ids": True,
     }  # fmt: skip
@@ -133,7 +133,7 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[gate]\ntest = 'tt'", "karat.toml: gate.test: 'tt' is not one of randomization, t, wilcoxon"),
         ("[gate]\ncorrection = 'hulm'", "'hulm' is not one of holm, bonferroni, bh, none. Did you mean holm?"),
         ("[gate]\ncorrection = ['holm']", "karat.toml: gate.correction: ['holm'] is not one of"),
-        ("[gate]\nqueries = 1", "karat.toml: gate.queries: 1 is not one of same, common"),
+        ("[gate]\ncommon-queries = 1", "karat.toml: gate.common-queries: 1 is neither true nor false"),
         ("[gate]\nties = 'none'", "karat.toml: gate.ties: 'none' is not one of trec"),
         ("[gate]\nmissing = true", "karat.toml: gate.missing: True is not one of zero, skip"),
         ("[gate]\nduplicates = 'last'", "karat.toml: gate.duplicates: 'last' is not one of error, first"),

@@ -191,8 +191,8 @@ def test_a_baseline_with_other_measures_or_queries_is_an_error(before: Scores) -
     fewer = scores({"AP": spread(0.5)[:30]})
     with pytest.raises(KaratError, match="different queries"):
         gate(before, rule, fewer)
-    assert gate(before, rule, fewer, queries="common").passed
-    assert any("10 of 40 queries left out" in note for note in gate(before, rule, fewer, queries="common").notes)
+    assert gate(before, rule, fewer, common_queries=True).passed
+    assert any("10 of 40 queries left out" in note for note in gate(before, rule, fewer, common_queries=True).notes)
 
 
 def test_arguments_that_are_not_scores_are_rejected(before: Scores) -> None:
@@ -209,7 +209,7 @@ def test_rules_that_are_not_a_list_of_rules_are_rejected(before: Scores, rules: 
 
 
 @pytest.mark.parametrize(
-    "option", [{"test": "z"}, {"correction": "sidak"}, {"queries": "all"}, {"level": 95}, {"level": True}]
+    "option", [{"test": "z"}, {"correction": "sidak"}, {"common_queries": "all"}, {"level": 95}, {"level": True}]
 )
 def test_an_invalid_option_is_rejected_even_if_no_rule_needs_it(before: Scores, option: dict[str, object]) -> None:
     (name,) = option
@@ -450,7 +450,7 @@ def test_a_gate_knows_tests_by_the_names_of_other_tools_and_refuses_a_correction
 @pytest.mark.parametrize(
     "options",
     [
-        {"significant": True}, {"test": "student"}, {"correction": "holm"}, {"level": 0.9}, {"queries": "common"},
+        {"significant": True}, {"test": "student"}, {"correction": "holm"}, {"level": 0.9}, {"common_queries": True},
         {"force": True},
     ],
 )  # fmt: skip
@@ -478,9 +478,9 @@ def test_a_drop_that_could_never_be_significant_is_said_to_be_so() -> None:
 
 def test_a_baseline_without_a_common_query_is_an_error() -> None:
     now, before = scores({"AP": [0.1]}, ["q"]), scores({"AP": [0.1]}, ["r"])
-    for queries in ("same", "common"):
+    for common_queries in (False, True):
         with pytest.raises(KaratError, match="no query in common: baseline has r; run has q"):
-            gate(now, [Rule("max-drop", "AP", 0.01)], before, queries=queries)
+            gate(now, [Rule("max-drop", "AP", 0.01)], before, common_queries=common_queries)
 
 
 def test_the_sentence_on_a_drop_that_passes_does_not_claim_that_it_is_within_the_limit() -> None:

@@ -102,14 +102,14 @@ def test_the_ids_in_a_mapping_may_be_numbers() -> None:
 
 def test_the_length_is_the_number_of_words() -> None:
     texts = {"q0": "What's gold – soft?", "q1": "金は重い？", "q2": "", "q3": "one two three"}
-    found = slices(FOUR, "length", texts=texts)
+    found = slices(FOUR, "length", queries=texts)
     assert found.by == "length"
     assert {label: scores.queries for label, scores in found.groups.items()} == {
         "0": ("q2",),
         "3": ("q0", "q3"),
         "4": ("q1",),
     }
-    assert sizes(slices(FOUR, "length", texts={"q1": "gold"})) == {"1": 1, "(none)": 3}
+    assert sizes(slices(FOUR, "length", queries={"q1": "gold"})) == {"1": 1, "(none)": 3}
 
 
 def test_ids_that_are_questions_are_used_as_texts() -> None:
@@ -118,14 +118,14 @@ def test_ids_that_are_questions_are_used_as_texts() -> None:
 
 
 def test_missing_or_unusable_texts_are_an_error() -> None:
-    with pytest.raises(KaratError, match=r"only their ids are known.*Pass texts="):
+    with pytest.raises(KaratError, match=r"only their ids are known.*Pass queries="):
         slices(FOUR, "length")
     with pytest.raises(KaratError, match=r"query q1: 5\.0 is not the text of a query"):
-        slices(FOUR, "length", texts={"q0": "a", "q1": 5})
-    with pytest.raises(KaratError, match=r"texts has no value for any of the queries"):
-        slices(FOUR, "length", texts={"x": "a"})
-    with pytest.raises(KaratError, match="texts is only used to group by length"):
-        slices(FOUR, TOPICS, texts={"q0": "a"})
+        slices(FOUR, "length", queries={"q0": "a", "q1": 5})
+    with pytest.raises(KaratError, match=r"queries has no value for any of the queries"):
+        slices(FOUR, "length", queries={"x": "a"})
+    with pytest.raises(KaratError, match="queries is only used to group by length"):
+        slices(FOUR, TOPICS, queries={"q0": "a"})
 
 
 def test_relevant_counts_the_documents_of_grade_1_or_more() -> None:

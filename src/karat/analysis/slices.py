@@ -129,7 +129,7 @@ class Slices(Tabular):
 
 
 def slices(
-    scores: Scores, by: Any, bins: int | Sequence[float] | None = None, texts: Any = None, level: float | None = 0.95
+    scores: Scores, by: Any, bins: int | Sequence[float] | None = None, queries: Any = None, level: float | None = 0.95
 ) -> Slices:
     """Scores by group of queries.
 
@@ -139,7 +139,7 @@ def slices(
     - `bins`: the number of ranges that numbers are grouped into, with about as many queries each; or the edges of the
       ranges, for example `[5, 10]`. By default up to 6 different numbers are a group each, and more are grouped into 4
       ranges.
-    - `texts`: the texts of the queries for "length", in the same forms as `by`, if the ids are not the texts.
+    - `queries`: the texts of the queries for "length", in the same forms as `by`, if the ids are not the texts.
     - `level`: the confidence level of the intervals; None leaves them out, which is faster for very many queries.
 
     Groups of numbers are in ascending order, groups of texts in order of appearance, "(none)" is last. "(empty)" is
@@ -159,8 +159,9 @@ def slices(
     edges = _read_bins(bins)
     level = None if level is None else check_level(level)
     by_length = isinstance(by, str) and by == "length"
-    require(texts is None or by_length, "texts is only used to group by length", 'Use by="length", or leave texts out.')
-    values = _values(scores, by, texts)
+    hint = 'Use by="length", or leave queries out.'
+    require(queries is None or by_length, "queries is only used to group by length", hint)
+    values = _values(scores, by, queries)
     labels, group_of_query = _grouped(values, edges)
     groups = {}
     ends = np.cumsum(np.bincount(group_of_query, minlength=len(labels)))
@@ -187,11 +188,11 @@ def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
     require(
         texts is not None or any(len(query.split()) > 1 for query in queries),
         "grouping by length needs the texts of the queries, but only their ids are known",
-        'Pass texts={"q1": "how soft is gold"}.',
+        'Pass queries={"q1": "how soft is gold"}.',
     )
     lengths: list[Value] = []
     for query, text in zip(
-        queries, queries if texts is None else _one_value_each(queries, texts, "texts"), strict=True
+        queries, queries if texts is None else _one_value_each(queries, texts, "queries"), strict=True
     ):
         if not isinstance(text, str | None):
             raise KaratError(f"{shown(text)} is not the text of a query", where=f"query {query}")

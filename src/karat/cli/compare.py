@@ -9,7 +9,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.completion import complete_file
 from karat.cli.parser import Command
-from karat.options import Correction, Family, Queries, Test
+from karat.options import Correction, Family, Test
 
 
 @click.command("compare", cls=Command)
@@ -51,11 +51,11 @@ from karat.options import Correction, Family, Queries, Test
     help="Number of random permutations of the tests randomization, if an exact test would take too long, and tukey."
     "  [default: 100000]",
 )
-@opt.queries
+@opt.common_queries
 @opt.force
 @opt.lower_is_better
 @opt.by
-@opt.texts
+@opt.queries
 @opt.digits
 @opt.sort
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
@@ -73,11 +73,11 @@ def command(
     level: float,
     detect: float | None,
     permutations: int | None,
-    queries: Queries,
+    common_queries: bool,
     force: bool,
     lower_is_better: tuple[str, ...],
     by: str | None,
-    texts: str | None,
+    queries: str | None,
     digits: int | None,
     sort: str | None,
     format: str | None,  # noqa: A002
@@ -103,9 +103,16 @@ def command(
     output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     method = choose_method(
-        test, correction, family, permutations=permutations, queries=queries, level=level, detect=detect, force=force
+        test,
+        correction,
+        family,
+        permutations=permutations,
+        common_queries=common_queries,
+        level=level,
+        detect=detect,
+        force=force,
     )
-    grouping = read_grouping(by, texts)
+    grouping = read_grouping(by, queries)
     inputs = parse_inputs(formats, columns, split)
     evaluation = Evaluation(
         measures, options, fields, inputs, accepts_saved=True, lower_is_better=lower_is_better, force=force

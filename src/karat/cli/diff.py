@@ -8,7 +8,6 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.parser import Command
-from karat.options import Queries
 
 
 @click.command("diff", cls=Command)
@@ -27,7 +26,7 @@ from karat.options import Queries
     "-n", default=10, metavar="N", show_default=True, help="Number of queries to show; 0 shows all that changed."
 )
 @click.option("--losses", is_flag=True, help="Show only queries that got worse.")
-@opt.queries
+@opt.common_queries
 @opt.force
 @opt.digits
 @opt.lower_is_better
@@ -42,7 +41,7 @@ def command(
     query: str | None,
     n: int,
     losses: bool,
-    queries: Queries,
+    common_queries: bool,
     force: bool,
     digits: int | None,
     lower_is_better: tuple[str, ...],
@@ -93,7 +92,7 @@ def command(
     if len(systems) != 2:
         hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10, or karat diff runs.json:A runs.json:B."
         raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)
-    aligned = align_systems(systems, None, queries, force)
+    aligned = align_systems(systems, None, common_queries, force)
     (first, before), (second, after) = aligned.systems.items()
     found = diff(before, after, before.measures[0], n or None, (first, second), losses, aligned.notes)
     if query is None:

@@ -33,7 +33,7 @@ from karat.options import Names
     "--bounds", is_flag=True, help="Show the lowest and highest possible scores if the unjudged documents were judged."
 )
 @opt.by
-@opt.texts
+@opt.queries
 @opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
 @opt.fields
 @opt.input_options
@@ -50,7 +50,7 @@ def command(
     explain: str | None,
     bounds: bool,
     by: str | None,
-    texts: str | None,
+    queries: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
@@ -83,7 +83,7 @@ def command(
     output = Output(format, file, per_query, level, explain, digits, is_scores, names=names, safe_csv=safe_csv)
     check_output(output)
     inputs = parse_inputs(formats, columns, split)
-    grouping = read_grouping(by, texts)
+    grouping = read_grouping(by, queries)
     systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields, inputs)))
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)

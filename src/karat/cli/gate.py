@@ -64,7 +64,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     show_default=True,
     help="With --significant: a drop is significant if p is below 1 - LEVEL.",
 )
-@opt.queries
+@opt.common_queries
 @opt.force
 @opt.lower_is_better
 @opt.file_option(

@@ -10,7 +10,7 @@ import click
 from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
 from karat.cli.parser import Argument
-from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option, Queries, Test, check_choice
+from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option, Test, check_choice
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
@@ -166,8 +166,8 @@ by = click.option(
     " such as queries.csv:language.",
     shell_complete=complete_group,
 )
-texts = click.option(
-    "--texts",
+queries = click.option(
+    "--queries",
     type=ColumnToRead(),
     metavar="FILE[:COLUMN]",
     help="The query texts for --by length, such as queries.jsonl or queries.csv:title; or a BEIR folder.",
@@ -197,6 +197,8 @@ force = click.option(
     is_flag=True,
     help="Compare systems even if they were evaluated against different ground truth or with different options.",
 )
-queries = choice_option(
-    "queries", get_args(Queries), "same", "Require the same queries in all systems, or use the common ones."
+common_queries = click.option(
+    "--common-queries",
+    is_flag=True,
+    help="Compare only the queries that all systems have; without it, other queries are an error.",
 )

@@ -30,14 +30,14 @@ class Grouping:
     """on the columns that were read"""
 
 
-def read_grouping(by: str | None, texts: str | None) -> Grouping | None:
-    """Read the files that `--by` and `--texts` name; None without `--by`."""
-    if texts is not None and by != "length":
-        raise KaratError("--texts is only used to group by length", hint="Add --by length, or leave --texts out.")
+def read_grouping(by: str | None, queries: str | None) -> Grouping | None:
+    """Read the files that `--by` and `--queries` name; None without `--by`."""
+    if queries is not None and by != "length":
+        raise KaratError("--queries is only used to group by length", hint="Add --by length, or leave --queries out.")
     if by is None:
         return None
     values, notes = (by, ()) if by in _BUILT_IN else _read_column(by, "--by")
-    of_queries, notes_on_texts = (None, ()) if texts is None else _read_column(texts, "--texts")
+    of_queries, notes_on_texts = (None, ()) if queries is None else _read_column(queries, "--queries")
     return Grouping(split_column(by)[1], values, of_queries, (*notes, *notes_on_texts))
 
 
@@ -45,7 +45,7 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
     """Print or write the scores of each group of queries."""
     several = len(runs) > 1
     with _with_options(grouping):
-        found = {name: scores.slices(grouping.by, texts=grouping.texts) for name, scores in runs.items()}
+        found = {name: scores.slices(grouping.by, queries=grouping.texts) for name, scores in runs.items()}
     slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
     tables = [_with_notes(each.table(output.decimals), grouping) for each in slices.values()]
     if several:
@@ -68,7 +68,7 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
 def print_comparison(comparison: Comparison, grouping: Grouping, output: Output) -> None:
     """Print or write a comparison within each group of queries."""
     with _with_options(grouping):
-        slices = replace(comparison.slices(grouping.by, texts=grouping.texts), by=grouping.name)
+        slices = replace(comparison.slices(grouping.by, queries=grouping.texts), by=grouping.name)
     table = _with_notes(slices.table(output.decimals), grouping)
     print_report(output, [table], document=slices.to_dict, rows=slices.records)
 
@@ -85,12 +85,12 @@ def _with_options(grouping: Grouping) -> Iterator[None]:
         yield
     except KaratError as error:
         if grouping.by == "length" and grouping.texts is None:
-            hint = "Add the query texts, such as --texts queries.jsonl:text."
+            hint = "Add the query texts, such as --queries queries.jsonl:text."
         elif grouping.by == "relevant":
             hint = "Name the ground truth and the runs, or group by a column of a file, such as queries.csv:language."
         else:
             # The parameters of Python have the names of the options.
-            what = f"--{error.what}" if error.what.startswith(("by ", "texts ")) else error.what
+            what = f"--{error.what}" if error.what.startswith(("by ", "queries ")) else error.what
             raise KaratError(what, where=error.where, hint=error.hint) from None
         raise KaratError(error.what, hint=hint) from None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from karat.comparison.compute import compare_with
 from karat.comparison.method import Method, choose_method
 from karat.comparison.result import Comparison, ComparisonRow
-from karat.options import Correction, Family, Queries, Test
+from karat.options import Correction, Family, Test
 from karat.registry.selection import Measures
 from karat.scores import Scores
 from karat.scores.directions import with_lower_is_better
@@ -25,7 +25,7 @@ def compare(
     test: Test | str = "randomization",
     correction: Correction | str | None = None,
     family: Family | None = None,
-    queries: Queries = "same",
+    common_queries: bool = False,
     level: float = 0.95,
     detect: float | None = None,
     permutations: int | None = None,
@@ -43,8 +43,7 @@ def compare(
     - `correction`: the correction of p-values for multiple comparisons: `holm`, `bonferroni`, `bh` (Benjamini and
       Hochberg) or `none`. The default is `holm`, and `none` for `tukey`, which needs no correction.
     - `family`: which comparisons are corrected together: those of one `measure`, the default, or `all`.
-    - `queries`: `same` raises an error if the systems have different queries; `common` compares the queries that
-      all systems have.
+    - `common_queries`: compare only the queries that all systems have; without it, other queries are an error.
     - `level`: the confidence level of the intervals. A corrected p-value below 1 − level is significant.
     - `detect`: a difference; the result says how many queries are needed to detect it.
     - `permutations`: the number of random permutations of the tests `randomization` and `tukey`; 100,000 by default.
@@ -67,7 +66,7 @@ def compare(
         correction,
         family,
         permutations=permutations,
-        queries=queries,
+        common_queries=common_queries,
         level=level,
         detect=detect,
         resamples=resamples,

@@ -10,7 +10,6 @@ import numpy as np
 
 from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, did_you_mean, first_few, plural, require, shown
-from karat.options import Queries
 from karat.registry import Measure
 from karat.registry.selection import Measures
 from karat.scores import Scores
@@ -31,18 +30,19 @@ class Aligned(NamedTuple):
 
 
 def align_systems(
-    systems: Mapping[str, Scores], measures: Measures | None, queries: Queries, force: bool = False
+    systems: Mapping[str, Scores], measures: Measures | None, common_queries: bool, force: bool = False
 ) -> Aligned:
     """Align systems by query id; the order of the queries is that of the first system.
 
-    Systems that were evaluated against different ground truth are refused, unless `force` is set.
+    Other queries than the common ones are refused, unless `common_queries` is set; so are systems that were evaluated
+    against different ground truth, unless `force` is set.
     """
     _check_systems(systems)
     same_measures, notes = _with_same_measures(systems, None if measures is None else listed_columns(measures, systems))
     first, *others = same_measures.values()
     common = set(first.queries).intersection(*(scores.queries for scores in others))
     if any(len(scores.queries) > len(common) for scores in same_measures.values()):
-        if queries == "same" or not common:
+        if not common_queries or not common:
             raise _different_queries(same_measures, common)
         for name, scores in same_measures.items():
             if left_out := len(scores.queries) - len(common):
@@ -130,7 +130,7 @@ def _different_queries(systems: Mapping[str, Scores], common: set[str]) -> Karat
     return KaratError(
         f"the systems have different queries: {'; '.join(lacking)}",
         hint=f"Evaluate them on the same queries, or compare only the {plural(len(common), 'common query')}:"
-        ' queries="common" (--queries common).',
+        " common_queries=True (--common-queries).",
     )
 
 

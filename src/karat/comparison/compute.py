@@ -54,7 +54,7 @@ def compare_uncorrected(
     sort: str | None = None,
 ) -> Comparison:
     """A comparison whose p-values are not corrected yet."""
-    aligned = align_systems(systems, measures, method.queries, method.force)
+    aligned = align_systems(systems, measures, method.common_queries, method.force)
     if sort is not None:
         aligned = aligned._replace(systems=dict(SystemScores(aligned.systems).sorted(sort)))
     names = list(aligned.systems)

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from karat.arguments import check_switch
 from karat.comparison.power import check_difference
 from karat.errors import require, shown
-from karat.options import Correction, Family, Queries, Test, check_choice, check_level, check_random
+from karat.options import Correction, Family, Test, check_choice, check_level, check_random
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED
 
 
@@ -19,7 +19,7 @@ class Method:
     test: Test = "randomization"
     correction: Correction = "holm"
     family: Family = "measure"
-    queries: Queries = "same"
+    common_queries: bool = False
     level: float = 0.95
     detect: float | None = None
     permutations: int = PERMUTATIONS
@@ -28,15 +28,16 @@ class Method:
     force: bool = False
 
     def __post_init__(self) -> None:
-        choices = (("test", Test), ("correction", Correction), ("family", Family), ("queries", Queries))
-        for option, literal in choices:
+        for option, literal in (("test", Test), ("correction", Correction), ("family", Family)):
             object.__setattr__(self, option, check_choice(option, getattr(self, option), get_args(literal)))
-        numbers: dict[str, object] = {"level": check_level(self.level), "force": check_switch("force", self.force)}
+        checked: dict[str, object] = {"level": check_level(self.level)}
+        for option in ("common_queries", "force"):
+            checked[option] = check_switch(option, getattr(self, option))
         for option in ("permutations", "resamples", "seed"):
-            numbers[option] = check_random(option, getattr(self, option))
+            checked[option] = check_random(option, getattr(self, option))
         if self.detect is not None:
-            numbers["detect"] = check_difference(self.detect, "detect")
-        for option, value in numbers.items():  # a Fraction or a NumPy number becomes a float or an int
+            checked["detect"] = check_difference(self.detect, "detect")
+        for option, value in checked.items():  # a Fraction or a NumPy number becomes a float or an int
             object.__setattr__(self, option, value)
 
     @property

@@ -134,11 +134,11 @@ class Comparison(ComparisonExports):
         return diff(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses, tuple(notes))
 
     def slices(
-        self, by: Any, bins: int | Sequence[float] | None = None, *, texts: Mapping[str, str] | None = None
+        self, by: Any, bins: int | Sequence[float] | None = None, *, queries: Mapping[str, str] | None = None
     ) -> ComparisonSlices:
         """The same comparison within each group of queries, to see where a system is better or worse.
 
-        `by`, `bins` and `texts` define the groups as in `Scores.slices`. The p-values are corrected over all groups.
+        `by`, `bins` and `queries` define the groups as in `Scores.slices`. The p-values are corrected over all groups.
 
         >>> from karat import compare, evaluate_runs
         >>> runs = {"one": {f"q{i}": ["x", "a"] for i in range(9)}, "two": {f"q{i}": ["a", "x"] for i in range(9)}}
@@ -149,7 +149,7 @@ class Comparison(ComparisonExports):
         """
         from karat.comparison.slices import compare_groups
 
-        return compare_groups(self, by, bins, texts)
+        return compare_groups(self, by, bins, queries)
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:

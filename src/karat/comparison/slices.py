@@ -158,14 +158,14 @@ class ComparisonSlices(ComparisonExports):
 
 
 def compare_groups(
-    whole: Comparison, by: Any, bins: int | Sequence[float] | None = None, texts: Any = None
+    whole: Comparison, by: Any, bins: int | Sequence[float] | None = None, queries: Any = None
 ) -> ComparisonSlices:
-    """Compare systems within groups of queries, which `by`, `bins` and `texts` define as in `Scores.slices`."""
+    """Compare systems within groups of queries, which `by`, `bins` and `queries` define as in `Scores.slices`."""
     from karat.analysis.slices import slices
 
     hint = "Use another test."
     require(whole.method.test != "tukey", "Tukey's test does not correct over groups of queries", hint)
-    grouped = slices(next(iter(whole.systems.values())), by, bins, texts, None)
+    grouped = slices(next(iter(whole.systems.values())), by, bins, queries, None)
     at = {query: row for row, query in enumerate(whole.queries)}
     compared = []
     for of_group in grouped.groups.values():

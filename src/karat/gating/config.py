@@ -19,15 +19,19 @@ from karat.errors import KaratError, did_you_mean, require, shown
 from karat.files.kinds import PEEK, check_is_text
 from karat.gating.rules import KINDS, Kind, Rule, check_unique, rules_of
 from karat.matching.matchers import matcher_of
-from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Queries, Test, find_choice
+from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Test, find_choice
 from karat.sources.records import field_names
 
 _EVALUATION = {name.replace("_", "-"): option for name, option in EVALUATION_OPTIONS.items()}
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "test": get_args(Test), "correction": get_args(Correction), "queries": get_args(Queries),
+    "test": get_args(Test), "correction": get_args(Correction),
     **{name: option.choices for name, option in _EVALUATION.items() if option.choices},
 }  # fmt: skip
-_SWITCHES = ("significant", *(name for name, option in _EVALUATION.items() if option.default is False))
+_SWITCHES = (
+    "significant",
+    "common-queries",
+    *(name for name, option in _EVALUATION.items() if option.default is False),
+)
 _NUMBERS = ("level", "rel")
 _TEXTS = ("match", "baseline", "split")
 _INPUT_VALUES = {"input-format": "a format", "column": "a table of column names"}

@@ -15,7 +15,7 @@ from karat.errors import KaratError, plural, require, shown
 from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
-from karat.options import Correction, Queries, Test
+from karat.options import Correction, Test
 from karat.output.tables import note_line
 from karat.scores import Scores
 from karat.scores.combining import before_mean, combination
@@ -34,7 +34,7 @@ def gate(
     test: Test | str = "randomization",
     correction: Correction | str | None = None,
     level: float = 0.95,
-    queries: Queries = "same",
+    common_queries: bool = False,
     force: bool = False,
     lower_is_better: Iterable[str] = (),
 ) -> Gate:
@@ -45,8 +45,8 @@ def gate(
     - `significant`: the rule fails only if the drop is also statistically significant, so that noise does not block a
       release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules, except by the
       test `tukey`.
-    - `test`, `correction`, `level`, `queries`, `force`: as in `compare`. The tests are two-sided. `level` is only used
-      with `significant`. All of them are refused if there is no `max-drop` rule.
+    - `test`, `correction`, `level`, `common_queries`, `force`: as in `compare`. The tests are two-sided. `level` is
+      only used with `significant`. All of them are refused if there is no `max-drop` rule.
     - `lower_is_better`: columns computed elsewhere, such as a latency, that get worse as they rise.
 
     >>> from karat import evaluate
@@ -66,14 +66,14 @@ def gate(
     if baseline is not None:
         _check_scores("baseline", baseline)
     scores = with_lower_is_better({"": scores}, lower_is_better)[""]
-    method = choose_method(test, correction, queries=queries, level=level, force=force)
+    method = choose_method(test, correction, common_queries=common_queries, level=level, force=force)
     # All drops are corrected together; Tukey's test needs no correction for two systems.
     method = replace(method, family="measure" if method.test == "tukey" else "all")
     if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
         raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
     check_rules(named, baseline is not None)
-    options = {"significant": significant, "level": level, "queries": queries, "force": force}
+    options = {"significant": significant, "level": level, "common_queries": common_queries, "force": force}
     check_drop_options(named, {**options, "test": method.test, "correction": correction})
     require(scores.queries, "there are no queries to check", where="scores")
     drops = [rule for rule in named if rule.kind == "max-drop"]

@@ -19,7 +19,8 @@ Kind = Literal["min", "max", "max-drop"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # The options of the comparison with a baseline, and their defaults.
 _DROP_OPTIONS: Mapping[str, object] = {
-    "significant": False, "test": "randomization", "correction": None, "level": 0.95, "queries": "same", "force": False,
+    "significant": False, "test": "randomization", "correction": None, "level": 0.95,
+    "common_queries": False, "force": False,
 }  # fmt: skip
 Limits = Mapping[str, float] | Mapping[Measure, float] | Mapping[str | Measure, float]
 

@@ -244,12 +244,12 @@ class Scores(Exports):
         by: Any,
         bins: int | Sequence[float] | None = None,
         *,
-        texts: Mapping[str, str] | None = None,
+        queries: Mapping[str, str] | None = None,
         level: float = 0.95,
     ) -> Slices:
         """The scores of each group of queries, to see where a system is weak.
 
-        `by` is `"length"` (the number of words of the query; `texts` maps ids to texts), `"relevant"` (the number of
+        `by` is `"length"` (the number of words of the query; `queries` maps ids to texts), `"relevant"` (the number of
         relevant documents), or any property of queries: a mapping or a function of query ids, a pandas Series with
         query ids as its index, or a list with one value per query. Numbers are grouped into ranges; `bins` is the
         number of ranges, or their edges.
@@ -261,7 +261,7 @@ class Scores(Exports):
         """
         from karat.analysis.slices import slices
 
-        return slices(self, by, bins, texts, level)
+        return slices(self, by, bins, queries, level)
 
     def only(self, measures: Measures) -> Scores:
         """The scores of some of the measures."""
