@@ -51,8 +51,8 @@ MAY_IMPORT = {
     "scores": "arguments errors files json_decoding judged measures options output registry stats",
     "analysis": "answers arguments documents errors judged matching measures options output ranking registry scores"
     " sources stats",
-    "evaluation": "analysis answers arguments documents errors files judged matching options output ranking registry scores"
-    " sources spans",
+    "evaluation": "analysis answers arguments documents errors files judged matching options output ranking registry"
+    " scores sources spans",
     "comparison": "arguments errors judged options output registry scores stats",
     "gating": "arguments comparison errors files matching measures options output registry scores sources stats",
     "testing": "errors gating options scores",
