@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate, evaluate_runs
 from karat.files.input_file import InputFile
-from karat.sources.formats import Format, contradiction, detect
+from karat.files.names import Format
+from karat.sources.formats import contradiction, detect
 from karat.sources.run_files import named_runs
 from karat.sources.samples import Sample, sample
 from karat.sources.tables import Number

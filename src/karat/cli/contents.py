@@ -20,12 +20,12 @@ from typing import Any, Literal
 
 from karat.cli.files import split_system
 from karat.files.input_file import InputFile
+from karat.files.names import suffix_of
 from karat.scores.exports import METADATA
 from karat.scores.loading import SUFFIXES
 from karat.scores.score_table import query_column
 from karat.sources.columns import ALIASES, is_spelling
 from karat.sources.data_sets import named_data_set
-from karat.sources.formats import suffix_of
 from karat.sources.part_files import part_files
 from karat.sources.samples import Sample, sample
 

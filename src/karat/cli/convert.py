@@ -9,6 +9,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.files import FileToWrite
 from karat.cli.parser import Argument, Command
+from karat.files.names import FORMATS
 
 
 class FileOrOutput(FileToWrite):
@@ -38,7 +39,7 @@ class FileOrOutput(FileToWrite):
 @opt.choice_option(
     "as", ("run", "truth", "answers", "results", "texts"), None, "What IN contains, if that cannot be detected."
 )
-@opt.choice_option("output-format", opt.FILE_FORMATS, None, "Format of OUT. By default, its suffix decides.")
+@opt.choice_option("output-format", FORMATS, None, "Format of OUT. By default, its suffix decides.")
 @opt.input_options
 @opt.fields
 @click.option("--tag", default="karat", show_default=True, metavar="NAME", help="The name of the run in a TREC file.")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.files.names import check_format
 from karat.sources.columns import IfPresent, Role
-from karat.sources.formats import check_format
 
 Side = Literal["truth", "run"]
 _SIDES: tuple[Side, ...] = get_args(Side)

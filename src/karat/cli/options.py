@@ -14,7 +14,6 @@ from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option,
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
-FILE_FORMATS = ("trec", "csv", "tsv", "json", "jsonl", "parquet", "feather")
 FORMATS: tuple[str, ...] = get_args(Format)
 
 

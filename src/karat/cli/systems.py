@@ -15,6 +15,7 @@ from karat.cli.models import with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.files.input_file import InputFile
+from karat.files.names import COMPRESSIONS
 from karat.matching.matchers import matcher_of
 from karat.measures import meanings, parse
 from karat.options import EVALUATION_OPTIONS
@@ -28,7 +29,6 @@ from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.columns import IfPresent
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import DescribedFile
-from karat.sources.formats import COMPRESSIONS
 from karat.sources.run_files import name_of_file, run_names
 from karat.sources.samples import sample
 

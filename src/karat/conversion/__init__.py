@@ -12,11 +12,12 @@ from karat.conversion.kinds import Kind, check_kind, check_suffix, kind_of_file,
 from karat.conversion.targets import Target, target_of
 from karat.errors import first_few, plural, require, shown
 from karat.files.input_file import InputFile, Progress, is_file
+from karat.files.names import check_format
 from karat.output.files import check_writable
 from karat.sources.beir import is_data_set, qrels_of_split, queries_file
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
-from karat.sources.formats import check_format, detect
+from karat.sources.formats import detect
 from karat.sources.part_files import part_files
 
 __all__ = ["Conversion", "Converted", "convert", "target_of"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
+from karat.files.names import Format
 from karat.sources.columns import ALIASES, find_column, is_spelling
-from karat.sources.formats import Format
 from karat.sources.part_files import part_files
 from karat.sources.samples import sample
 

@@ -11,9 +11,9 @@ from karat.conversion.record_files import Record, Records, fields_of, write_obje
 from karat.conversion.targets import BINARY, Target
 from karat.errors import KaratError, first_few, list_hint, shown
 from karat.files.input_file import InputFile
+from karat.files.names import Format
 from karat.sources.answers import GoldAnswers, read_gold_answers
 from karat.sources.columns import find_column
-from karat.sources.formats import Format
 from karat.sources.part_files import part_files
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list

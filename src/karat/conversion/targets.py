@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from karat.errors import KaratError, enumeration, require
+from karat.files.names import COMPRESSIONS, FORMATS, Format, check_format, format_of_name, suffix_of
 from karat.output.files import write_chunks
-from karat.sources.formats import COMPRESSIONS, FORMATS, Format, check_format, format_of_name, suffix_of
 from karat.threads import in_threads
 
 BINARY: tuple[Format, ...] = ("parquet", "feather")

@@ -15,6 +15,7 @@ from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
 from karat.evaluation.merge import merge
 from karat.files.input_file import Progress
+from karat.files.names import check_format
 from karat.judged import Floats, Judged
 from karat.matching.matchers import FunctionMatcher, Matcher, Same, matcher_of
 from karat.options import EvaluationOptions, complete_options
@@ -35,7 +36,6 @@ from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run, read_truth
 from karat.sources.columns import notes_on_reading
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
-from karat.sources.formats import check_format
 from karat.sources.result_fields import PARTS
 from karat.sources.results import Results, read_results
 from karat.sources.run_files import named_runs

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
-from karat.sources.formats import COMPRESSIONS, suffix_of
+from karat.files.names import COMPRESSIONS, suffix_of
 
 _DEFAULT = "test"
 

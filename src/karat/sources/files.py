@@ -8,9 +8,10 @@ from typing import Literal
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
+from karat.files.names import Format, check_format
 from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
-from karat.sources.formats import Format, check_content, check_format, contradiction, detect
+from karat.sources.formats import check_content, contradiction, detect
 from karat.sources.part_files import part_files
 from karat.sources.tables import ByQuery, Number, PairTable
 

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-from typing import Literal, get_args
-
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError
 from karat.files.input_file import InputFile
 from karat.files.kinds import check_is_text
+from karat.files.names import IN_PROSE, Format, format_of_name
 from karat.sources.delimited import looks_delimited
 from karat.sources.json_start import is_json, json_or_jsonl
 from karat.sources.tables import Number
 from karat.sources.trec_lines import QRELS, RUN, first_rows, fits
 
-Format = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet", "feather"]
-
-FORMATS: tuple[Format, ...] = get_args(Format)
-NAMES: dict[Format, str] = {
-    "trec": "TREC", "csv": "CSV", "tsv": "TSV", "json": "JSON", "jsonl": "JSON lines", "parquet": "Parquet",
-    "feather": "Feather",
-}  # fmt: skip
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".lz4")
-_BY_SUFFIX: dict[str, Format] = {
-    ".trec": "trec", ".qrels": "trec", ".qrel": "trec", ".run": "trec", ".csv": "csv", ".tsv": "tsv", ".json": "json",
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet", ".feather": "feather",
-    ".arrow": "feather", ".ipc": "feather",
-}  # fmt: skip
 # Similar formats: if a file named as one of them has the other format, no note is needed.
 _ALIKE: tuple[set[Format], ...] = ({"csv", "tsv"}, {"json", "jsonl"}, {"trec", "tsv"})
 _MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
@@ -56,30 +41,9 @@ def check_content(file: InputFile, given: Format, number: Number) -> None:
         return
     found = _of_magic(start) or ("json" if is_json(start) else _of_lines(start, number))
     if found is not None:
-        what = f"the file was to be read as {NAMES[given]}, but it looks like {NAMES[found]}"
+        what = f"the file was to be read as {IN_PROSE[given]}, but it looks like {IN_PROSE[found]}"
         hint = f"Leave the format out, or use --input-format {found} (in Python truth_format= or run_format=)."
         raise KaratError(what, where=file.name, hint=hint)
-
-
-def format_of_name(path: str) -> Format | None:
-    """The format that the name of a file promises; None if it promises none.
-
-    >>> format_of_name("run.jsonl.gz"), format_of_name("run.txt")
-    ('jsonl', None)
-    """
-    return _BY_SUFFIX.get(suffix_of(path))
-
-
-def suffix_of(path: str) -> str:
-    """The suffix of a file name, without that of a compression.
-
-    >>> suffix_of("runs/BM25.CSV.gz")
-    '.csv'
-    """
-    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
-    while suffixes and suffixes[-1] in COMPRESSIONS:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
 
 
 def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
@@ -87,15 +51,7 @@ def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
     by_name = format_of_name(file.name)
     if by_name in (None, detected) or any({by_name, detected} <= alike for alike in _ALIKE):
         return ()
-    return (f"{file.name} is read as {NAMES[detected]}: its content is not {NAMES[by_name]}",)
-
-
-def check_format(name: object) -> Format:
-    """A format by its name."""
-    if name not in FORMATS:
-        hint = f"{did_you_mean(name, FORMATS)} The formats are {enumeration(FORMATS, 'and')}.".strip()
-        raise KaratError(f"{shown(name)} is not a format", hint=hint)
-    return name
+    return (f"{file.name} is read as {IN_PROSE[detected]}: its content is not {IN_PROSE[by_name]}",)
 
 
 def _of_magic(start: bytes) -> Format | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import PurePath
 from typing import Literal
 
 from karat.files.input_file import InputFile
+from karat.files.names import format_of_name
 
 _START = 1 << 16  # bytes: the first line of JSON lines is rarely longer
-_LINES = {".jsonl", ".ndjson", ".jsonlines"}
 _TEXT = rb'"(?:[^"\\]|\\.)*"'
 # The first key of an object, and the first character of its value.
 _FIRST_KEY = re.compile(rb"\s*\{\s*" + _TEXT + rb"\s*:\s*(.)")
@@ -32,8 +31,7 @@ def json_or_jsonl(file: InputFile) -> Literal["json", "jsonl"]:
         found = _FIRST_KEY.match(first)
         return "json" if not found or found[1] in b"{[" else "jsonl"
     if not rest.strip():
-        suffixes = {suffix.lower() for suffix in PurePath(file.name).suffixes}
-        return "jsonl" if suffixes & _LINES else "json"
+        return "jsonl" if format_of_name(file.name) == "jsonl" else "json"
     return "jsonl" if _is_complete(first) or (_is_line(first) and _is_line(rest.lstrip())) else "json"
 
 

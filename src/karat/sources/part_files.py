@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Literal
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, enumeration
+from karat.files.names import ArrowFormat, format_of_name, is_arrow
 from karat.files.remote import RemotePath
 from karat.sources.paths import remote_files
 
-_SUFFIXES: dict[str, Literal["parquet", "feather"]] = {
-    ".parquet": "parquet", ".pq": "parquet", ".parq": "parquet", ".feather": "feather", ".arrow": "feather",
-    ".arrows": "feather", ".ipc": "feather",
-}  # fmt: skip
 
-
-def part_files(path: str) -> tuple[Literal["parquet", "feather"], list[str]] | None:
+def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
     """The format and the files of a table in several files, in the order of their names; None if it is one file.
 
     Files whose names begin with `_` or a dot, such as `_SUCCESS` and checksums, are not part of the table.
@@ -65,6 +60,6 @@ def _is_hidden(path: str) -> bool:
     return Path(path).name.startswith((".", "_"))
 
 
-def _format_of(path: str) -> Literal["parquet", "feather"] | None:
-    suffixes = Path(RemotePath.of(path).path if is_remote(path) else path).suffixes
-    return next((_SUFFIXES[suffix.lower()] for suffix in reversed(suffixes) if suffix.lower() in _SUFFIXES), None)
+def _format_of(path: str) -> ArrowFormat | None:
+    by_name = format_of_name(RemotePath.of(path).path if is_remote(path) else path)
+    return by_name if is_arrow(by_name) else None

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, require
+from karat.files.names import format_of_name, is_arrow
 from karat.files.remote import RemotePath, local_path
 from karat.sources.beir import is_data_set
 
@@ -68,8 +69,7 @@ def remote_files(uri: str) -> list[str]:
 
 def is_table_file(path: str) -> bool:
     """Whether a file is Parquet or Feather by its name: several of them may be one table."""
-    name = RemotePath.of(path).path if is_remote(path) else path
-    return name.lower().endswith((".parquet", ".pq", ".feather", ".arrow", ".ipc"))
+    return is_arrow(format_of_name(RemotePath.of(path).path if is_remote(path) else path))
 
 
 def files_read(path: str) -> list[str]:

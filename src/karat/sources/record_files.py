@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from karat.errors import KaratError, plural, shown
 from karat.files.input_file import InputFile
+from karat.files.names import check_format
 from karat.json_decoding import decode_json
-from karat.sources.formats import check_format, detect
+from karat.sources.formats import detect
 from karat.sources.records import Record, records_from_json_lines, records_from_list
 
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, require, shown
 from karat.files.input_file import InputFile
-from karat.sources.formats import COMPRESSIONS
+from karat.files.names import without_suffixes
 from karat.sources.paths import expand
 
 _HINT = 'Pass {"bm25": run, "dense": run}, a list of paths, a folder, or a pattern such as "runs/*.trec".'
-_SUFFIXES = {
-    *COMPRESSIONS, ".trec", ".run", ".txt", ".tsv", ".csv", ".res", ".out", ".json", ".jsonl", ".ndjson", ".parquet",
-    ".pq", ".feather", ".arrow", ".ipc",
-}  # fmt: skip
 
 
 def named_runs(runs: object) -> Mapping[str, Any]:
@@ -50,10 +45,5 @@ def run_names(paths: Sequence[str]) -> list[str]:
 
 
 def name_of_file(path: str) -> str:
-    """A path without the suffixes of formats and compressions."""
-    if path == "-":
-        return "stdin"
-    pure = PurePath(path)
-    while pure.suffix.lower() in _SUFFIXES and pure.stem:
-        pure = pure.with_suffix("")
-    return pure.as_posix()
+    """The name of the system in a file: its path without the suffixes of formats and compressions."""
+    return "stdin" if path == "-" else without_suffixes(path)

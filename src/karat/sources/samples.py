@@ -11,7 +11,8 @@ from typing import Any
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
-from karat.sources.formats import Format, check_format, detect
+from karat.files.names import Format, check_format
+from karat.sources.formats import detect
 
 _START = 1 << 16  # bytes
 _SEPARATORS = "\t,;"

@@ -11,11 +11,12 @@ from typing import Any
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.files.input_file import InputFile
+from karat.files.names import Format, check_format
 from karat.json_decoding import decode_json
 from karat.sources.beir import is_data_set, queries_file
 from karat.sources.columns import find_column
 from karat.sources.data_sets import named_data_set, query_texts
-from karat.sources.formats import Format, check_format, detect
+from karat.sources.formats import detect
 from karat.sources.part_files import part_files
 from karat.sources.record_files import delimiter_of, lines_of_table, records_of_file
 from karat.sources.records import Record, field_value, records_from_list
