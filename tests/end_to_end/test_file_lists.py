@@ -72,6 +72,19 @@ def test_a_pattern_that_matches_nothing_is_an_error(command: Karat) -> None:
     )
 
 
+@pytest.mark.parametrize("truth", ["qrels", "qrels/", "qrels/*.tsv"])
+def test_a_folder_is_not_split_into_ground_truth_and_runs(truth: str, command: Karat, tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    for split in ("dev", "test"):
+        (tmp_path / f"qrels/{split}.tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta\t1\n")
+    expected = (
+        f"karat: {truth}: ground truth comes first, and it is one file, but this stands for several files."
+        " Name one of them, such as qrels/dev.tsv.\n"
+    )
+    for words in (["evaluate", truth, "runs"], ["compare", truth, "runs"], ["diff", truth, "runs"]):
+        assert refused(command(*words)) == expected
+
+
 @pytest.mark.parametrize("name", COMPRESS)
 def test_every_command_reads_compressed_files(name: str, command: Karat, tmp_path: Path) -> None:
     expected = printed(command("evaluate", "truth.qrels", "runs/dense.trec"))

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +40,32 @@ INCOMPRESSIBLE: list[Json] = [
     for at in range(2000)
 ]
 GOOD = '{"query": "q0", "truth": ["a"], "retrieved": ["a"]}\n'
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"query": "q1", "truth": ["a", "b"], "retrieved": ["b"]}, {"query": "q2", "truth": ["a"], "retrieved": []}],
+        [{"query": "q1", "gold_answers": ["a", "b"], "answer": "b"}, {"query": "q2", "gold_answers": [], "answer": ""}],
+    ],
+)
+def test_lists_that_pandas_wrote_to_csv_as_text_are_an_error(rows: list[Json], tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    pd.DataFrame(rows).to_csv(path)
+    sources: list[Callable[[], object]] = [
+        lambda: read_results(str(path)),
+        lambda: read_results(pd.read_csv(path).to_dict("records")),
+        lambda: karat.evaluate_answers(str(path), ["b", "b"]),
+    ]
+    for read in sources if "answer" in rows[0] else sources[:2]:
+        with pytest.raises(KaratError, match=r"the text .*\['a', 'b'\].* is a list that was written as text\. CSV"):
+            read()
+
+
+def test_a_text_in_brackets_is_an_answer() -> None:
+    records = [{"query": "q1", "gold_answers": "[MASK]", "answer": "['a']"}]
+    assert karat.evaluate_results(records, "EM").means == {"EM": 0}
+    assert karat.evaluate_answers({"q1": "['a']"}, {"q1": "['a']"}, "EM").means == {"EM": 1}
 
 
 @pytest.fixture

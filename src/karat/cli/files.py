@@ -51,6 +51,12 @@ class ColumnToRead(FileToRead):
         return super().paths(file) if file == "-" or os.path.exists(file) else []
 
 
+class OneOfSeveral(str):
+    """One of the files that a folder or a pattern on the command line stands for."""
+
+    named: str
+
+
 def expand_files(context: click.Context) -> None:
     """Replace a folder and a pattern on a command line by the files that they stand for, where it takes several files.
 
@@ -64,7 +70,9 @@ def expand_files(context: click.Context) -> None:
         files = [file for each in values[name] for file in expand(each)]
         firsts = expand(values["truth"]) if values.get("truth") else []
         if len(firsts) > 1 and not (files and all(map(is_table_file, firsts))):
-            values["truth"], files = firsts[0], [*firsts[1:], *files]
+            first = OneOfSeveral(firsts[0])
+            first.named = values["truth"]
+            values["truth"], files = first, [*firsts[1:], *files]
         values[name] = tuple(files)
 
 

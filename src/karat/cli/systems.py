@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.cli.contents import Content, content_of, first_is_truth
-from karat.cli.files import split_system
+from karat.cli.files import OneOfSeveral, split_system
 from karat.cli.inputs import Inputs, Side
 from karat.cli.models import with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
@@ -96,6 +96,9 @@ class SystemFiles:
             for path, side in zip(paths, sides, strict=True)
         ]
         self.without_truth = not first_is_truth(contents, evaluation.accepts_saved)
+        if isinstance(paths[0], OneOfSeveral) and not self.without_truth:
+            what = "ground truth comes first, and it is one file, but this stands for several files"
+            raise KaratError(what, where=paths[0].named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
         hint = "Add a run after it, or name a results file, which contains its ground truth."

@@ -22,6 +22,7 @@ from karat.sources.records import (
     objects_from_json_lines,
     records_from_json_lines,
     records_from_list,
+    reject_lists_as_text,
     rename_hint,
 )
 
@@ -160,7 +161,9 @@ def _from_records(records: Iterable[tuple[str, Record]], field: str, names: _Nam
         yield from _answers_of_records(records, field, names)
         return
     golds: dict[str, tuple[str, list[str]]] = {}
-    for where, query, value in _answers_of_records(records, field, names):
+    rows = list(_answers_of_records(records, field, names))
+    reject_lists_as_text(field, ((where, value) for where, _, value in rows))
+    for where, query, value in rows:
         _, texts = golds.setdefault(query, (where, []))
         texts.extend(() if value is None else as_gold_answers(value, where))
     yield from ((where, query, texts or None) for query, (where, texts) in golds.items())

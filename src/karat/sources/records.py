@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -61,6 +62,22 @@ def _inner_value(value: Any, name: str, where: str) -> Any:
     else:
         found = attribute(value, outer, where)
     return _inner_value(found, inner, where) if dot else found
+
+
+def reject_lists_as_text(field: str, values: Iterable[tuple[str, Any]]) -> None:
+    """Refuse a field with lists that were written as text, as pandas does in CSV: each would be one document or answer.
+
+    `values` are the values of the field, with the place of each; all of them must look like lists.
+    """
+    present = [(where, value) for where, value in values if value is not None]
+    pattern = re.compile(r"\[\s*(['\"].*['\"]\s*)?\]" if field == "gold_answers" else r"\[.*\]", re.DOTALL)
+    if present and all(isinstance(value, str) and pattern.fullmatch(value) for _, value in present):
+        where, value = present[0]
+        hint = (
+            "CSV and TSV files cannot contain lists: write Parquet or JSON lines,"
+            ' with pandas frame.to_json("results.jsonl", orient="records", lines=True).'
+        )
+        raise KaratError(f"the text {shown(value)} is a list that was written as text", where=where, hint=hint)
 
 
 def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = ()) -> Iterator[tuple[str, Record]]:

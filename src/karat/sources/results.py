@@ -19,6 +19,7 @@ from karat.sources.records import (
     field_names,
     field_value,
     records_from_list,
+    reject_lists_as_text,
     rename_hint,
 )
 from karat.sources.result_fields import PARTS, Part, fields_of_results, missing_fields_error
@@ -168,6 +169,10 @@ def _collect_fields(
 def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
     """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
     name = names[field]
+    if field != "answer":
+        reject_lists_as_text(
+            field, ((f"{found['query'][query]}, {name}", each) for query, each in found[field].items())
+        )
     try:
         return {
             query: _READERS[field](value, f"{found['query'][query]}, {name}") for query, value in found[field].items()
