@@ -96,9 +96,9 @@ def test_text_in_utf_8_is_never_taken_for_a_binary_file(text: str) -> None:
 
 
 OTHER_TEXT = {
-    "[\n1]": "JSON, not",
-    "query-id\tcorpus-id\tscore\nq1\td1\t1\n": "a table with the header query-id, corpus-id, score, not",
-    "query,doc,grade\nq1,d1,1\n": "a table with the header query, doc, grade, not",
+    '{"q1": {"d1": 1}}': "JSON",
+    "query-id\tcorpus-id\tscore\nq1\td1\t1\n": "TSV",
+    "query,doc,grade\nq1,d1,1\n": "CSV",
 }
 
 
@@ -106,10 +106,26 @@ OTHER_TEXT = {
 def test_json_and_tables_with_a_header_are_not_taken_for_broken_trec_files(text: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(text)
-    with pytest.raises(KaratError, match=f"this file is {OTHER_TEXT[text]} a TREC qrels file"):
+    expected = f"the file was to be read as TREC, but it looks like {OTHER_TEXT[text]}"
+    with pytest.raises(KaratError, match=expected):
         evaluate(path, {"q1": ["d1"]}, "AP", truth_format="trec")
-    with pytest.raises(KaratError, match=f"this file is {OTHER_TEXT[text]} a TREC run"):
+    with pytest.raises(KaratError, match=expected):
         evaluate({"q1": ["d1"]}, path, "AP", run_format="trec")
+
+
+@pytest.mark.parametrize("given", ["trec", "csv", "tsv", "json", "jsonl", "feather"])
+def test_a_parquet_file_that_is_to_be_read_as_another_format_is_refused(given: str, tmp_path: Path) -> None:
+    FRAME.to_parquet(tmp_path / "truth")
+    with pytest.raises(KaratError, match="but it looks like Parquet") as raised:
+        evaluate(tmp_path / "truth", {"q1": ["d1"]}, "AP", truth_format=given)
+    assert "--input-format parquet" in str(raised.value.hint)
+
+
+def test_a_file_that_begins_with_a_bracket_is_invalid_json_and_not_trec(tmp_path: Path) -> None:
+    path = tmp_path / "truth"
+    path.write_text(repr({f"q{at}": {"d1": 1} for at in range(5)}))
+    with pytest.raises(KaratError, match="truth: not JSON"):
+        evaluate(path, {"q1": ["d1"]}, "AP")
 
 
 def test_a_mapping_in_json_is_not_taken_for_results(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
-from karat.files.names import Format
+from karat.files.names import ArrowFormat, Format, is_arrow
 from karat.sources.columns import ALIASES, find_column, is_spelling
 from karat.sources.part_files import part_files
 from karat.sources.samples import sample
@@ -104,14 +104,14 @@ def _any_of(names: Sequence[str], field: str) -> bool:
 
 def names_in(file: InputFile, form: Format) -> Sequence[str]:
     """The columns of a table, or the fields of the first records; nothing for a TREC file."""
-    if form in ("parquet", "feather"):
+    if is_arrow(form):
         return list(arrow_files(file, form)[0].schema().names)
     found = sample(file, form)
     return tuple(found.value) if isinstance(found.value, dict) else found.names
 
 
 def _kind_of_content(file: InputFile, form: Format) -> Kind | None:
-    if not (form in ("parquet", "feather") or file.first_byte()):
+    if not (is_arrow(form) or file.first_byte()):
         raise KaratError("the file is empty", where=file.name)
     if form == "trec":
         lines = (line for _, line in file.lines() if line and not line.startswith(b"#"))
@@ -139,6 +139,6 @@ def arrow_files(file: InputFile, form: Format) -> list[ArrowFile]:
     """The Parquet or Feather files of a table: one, or those in a folder or of a pattern."""
     from karat.sources.arrow_blocks import ArrowFile
 
-    kind: Literal["parquet", "feather"] = "parquet" if form == "parquet" else "feather"
+    kind: ArrowFormat = "parquet" if form == "parquet" else "feather"
     several = part_files(file.path)
     return [ArrowFile(InputFile(path), kind) for path in several[1]] if several else [ArrowFile(file, kind)]

@@ -11,8 +11,9 @@ from typing import Generic, TypeVar
 
 from karat.conversion import pair_tables, pair_texts
 from karat.conversion.pairs import PairSource
-from karat.conversion.targets import BINARY, Target, write_to
+from karat.conversion.targets import Target, write_to
 from karat.errors import KaratError
+from karat.files.names import is_arrow
 from karat.output.files import write_whole
 from karat.sources.containers import ScoredRows
 from karat.threads import in_threads
@@ -60,7 +61,7 @@ def write_pairs(pairs: PairSource, target: Target, tag: str) -> Written:
 
 def _write(pairs: PairSource, target: Target, tag: str, *, grouped: bool) -> Written:
     written = Written()
-    if target.format not in BINARY:
+    if not is_arrow(target.format):
         write_to(target, _chunks(pairs, target, tag, written, grouped=grouped))
         return written
     by_rank = pairs.by_rank

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, BinaryIO, TypeVar
 
-from karat.conversion.targets import BINARY, Target, write_to
+from karat.conversion.targets import Target, write_to
 from karat.errors import KaratError, shown
+from karat.files.names import is_arrow
 from karat.output.delimited import delimited
 from karat.output.files import write_whole
 
@@ -27,7 +28,7 @@ _JSON_INSTEAD = "Write JSON lines instead."
 
 def write_records(records: Records, target: Target) -> None:
     """Write records."""
-    if target.format in BINARY:
+    if is_arrow(target.format):
         _write_tables(records, target)
     elif target.format == "jsonl":
         write_to(target, ("".join(f"{_json(each)}\n" for each in some).encode() for some in _batches(records())))

@@ -8,10 +8,10 @@ from typing import Any
 
 from karat.conversion.kinds import arrow_files, names_in, other_fields
 from karat.conversion.record_files import Record, Records, fields_of, write_object, write_records, write_without_header
-from karat.conversion.targets import BINARY, Target
+from karat.conversion.targets import Target
 from karat.errors import KaratError, first_few, list_hint, shown
 from karat.files.input_file import InputFile
-from karat.files.names import Format
+from karat.files.names import Format, is_arrow
 from karat.sources.answers import GoldAnswers, read_gold_answers
 from karat.sources.columns import find_column
 from karat.sources.part_files import part_files
@@ -91,7 +91,7 @@ def _texts(file: TextFile) -> Iterator[Record]:
 
 def _frame(file: InputFile, form: Format) -> Any:
     """The table in Parquet or Feather files; None for other formats."""
-    if form not in BINARY:
+    if not is_arrow(form):
         return None
     import pyarrow as pa
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from karat.errors import KaratError, enumeration, require
-from karat.files.names import COMPRESSIONS, FORMATS, Format, check_format, format_of_name, suffix_of
+from karat.files.names import COMPRESSIONS, FORMATS, Format, check_format, format_of_name, is_arrow, suffix_of
 from karat.output.files import write_chunks
 from karat.threads import in_threads
-
-BINARY: tuple[Format, ...] = ("parquet", "feather")
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[byt
     given = None if output_format is None else check_format(output_format)
     if emit is not None:
         require(given, "the format of standard output is not known", "Choose one with --output-format.")
-        if given in BINARY:
+        if is_arrow(given):
             raise KaratError(f"{given} cannot be written to standard output", hint="Name a file.")
         return Target(path, given or "csv", emit=emit, is_format_given=True)
     compression = next((path[-len(suffix) :] for suffix in COMPRESSIONS if path.lower().endswith(suffix)), "")
@@ -57,7 +55,7 @@ def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[byt
         what = f"the format of {suffix} files is not known" if suffix else "the format of the output is not known"
         hint = f"Choose one with --output-format (in Python output_format=): {enumeration(FORMATS, 'or')}."
         raise KaratError(what, where=path, hint=hint)
-    if compression and form in BINARY:
+    if compression and is_arrow(form):
         raise KaratError(f"{form} files are compressed already", where=path, hint=f"Leave out {compression}.")
     return Target(path, form, compression, is_format_given=given is not None)
 

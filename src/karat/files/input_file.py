@@ -22,7 +22,7 @@ from karat.arguments import is_remote
 from karat.errors import KaratError, did_you_mean
 from karat.files.compression import GB, MB, decompressed
 from karat.files.file_objects import FileObject, Readable, is_file_object
-from karat.files.kinds import PEEK, TABLES, check_is_text, compression_of
+from karat.files.kinds import PEEK, arrow_format, check_is_text, compression_of
 from karat.files.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
 from karat.files.remote import RemotePath, local_path
 
@@ -266,7 +266,7 @@ class InputFile:
                     where=self.name,
                     hint="Write it to a file, and name the file.",
                 )
-            if not compression_of(blocks[0]) and not blocks[0].startswith(TABLES):
+            if not compression_of(blocks[0]) and not arrow_format(blocks[0]):
                 check_is_text(blocks[0][:PEEK], self.name)
             if lacks_line_end(block) and not _may_have_long_lines(blocks[0]):
                 self._content = b"".join(blocks)
@@ -295,7 +295,7 @@ def _size(limit: int) -> str:
 def _may_have_long_lines(start: bytes) -> bool:
     """Whether data with this start may have long lines: JSON with whole documents in a line, and what is not text."""
     is_json = start[:PEEK].removeprefix(BOM).lstrip().startswith((b"{", b"["))
-    return is_json or start.startswith(TABLES) or compression_of(start) is not None
+    return is_json or arrow_format(start) is not None or compression_of(start) is not None
 
 
 def _cannot_read(path: str, error: OSError) -> KaratError:

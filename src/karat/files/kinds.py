@@ -1,34 +1,28 @@
-"""Recognize files of kinds that are not read, so that an error says what a file is."""
+"""What a file is, judging by its first bytes: compressed, a table of Arrow's, or of a kind that is not read."""
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Mapping
 
 from karat.errors import KaratError
+from karat.files.names import ArrowFormat
 
 PEEK = 4096  # bytes
 
 QUERIES_TO_DOCUMENTS = "a JSON object of queries and their documents"
 JSON_IS_READ = "JSON is read as ground truth or as a run: karat evaluate TRUTH RUN (in Python evaluate(truth, run))."
 
-_IN_PYTHON = "In Python, read it with pandas or polars and pass the data frame."
 _SAVE_AS_TEXT = "Save it as text in UTF-8."
 _EXTRACT = "Extract the file from it first."
 _DECOMPRESS = "Decompress it, or compress it with gzip, bzip2, xz, zstd or lz4."
 
-TABLES = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
-"""the first bytes of binary files with tables"""
-
 # The first bytes of binary files, what such a file is, and what to do.
 _BINARY = (
-    (b"PAR1", "a Parquet file", _IN_PYTHON),
-    (b"ARROW1", "an Arrow file", _IN_PYTHON),
-    (b"\xff\xff\xff\xff", "an Arrow stream", _IN_PYTHON),
+    (b"PAR1", "a Parquet file", "Give it a name that ends with .parquet."),
+    (b"ARROW1", "an Arrow file", "Give it a name that ends with .feather."),
+    (b"\xff\xff\xff\xff", "an Arrow stream", "Give it a name that ends with .feather."),
     (b"\x93NUMPY", "a NumPy array", "Save it as text."),
-    (b"\x89HDF", "an HDF5 file", _IN_PYTHON),
+    (b"\x89HDF", "an HDF5 file", "In Python, read it with pandas and pass the data frame."),
     (b"SQLite format 3\0", "an SQLite database", "Export the table from it first."),
     (b"PK\x03\x04", "a ZIP archive", _EXTRACT),
     (b"PK\x05\x06", "an empty ZIP archive", _EXTRACT),
@@ -56,6 +50,7 @@ _COMPRESSED = {
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
     "lz4": re.compile(rb"\x04\x22\x4d\x18"),
 }
+_ARROW: dict[bytes, ArrowFormat] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
 _PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 _TAR_AT = 257
 
@@ -73,6 +68,11 @@ def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read
 def compression_of(start: bytes) -> str | None:
     """The compression of data that begins with these bytes, such as `gzip`; None if it is not compressed."""
     return next((name for name, pattern in _COMPRESSED.items() if pattern.match(start)), None)
+
+
+def arrow_format(start: bytes) -> ArrowFormat | None:
+    """The format of a table that begins with these bytes, if Arrow reads it; None for anything else."""
+    return next((of_magic for magic, of_magic in _ARROW.items() if start.startswith(magic)), None)
 
 
 def _recognized(start: bytes) -> tuple[str, str]:
@@ -102,62 +102,3 @@ def _is_utf16(start: bytes) -> bool:
     return pairs > 8 and any(
         start[at : 2 * pairs : 2].count(0) > 0.9 * pairs and not start[1 - at : 2 * pairs : 2].count(0) for at in (0, 1)
     )
-
-
-def not_trec(start: bytes, where: str, wanted: str, results_hint: str) -> KaratError | None:
-    """The error for text that is JSON or a table with a header instead of a TREC file; None if it may be TREC.
-
-    `wanted` is the file that was expected, such as `a TREC run`, and `results_hint` what to do with a results file.
-    """
-    lines = [line for line in start.decode(errors="replace").splitlines() if line.strip() and line[0] != "#"]
-    first = lines[0].strip() if lines else ""
-    if first.startswith(("{", "[")):
-        kind, hint = _json_kind(first, results_hint)
-    elif columns := _header(first):
-        kind = f"a table with the header {', '.join(columns)}"
-        hint = "Leave the format out, or use --input-format csv or tsv (in Python truth_format= or run_format=)."
-    else:
-        return None
-    return KaratError(f"this file is {kind}, not {wanted}", where=where, hint=hint)
-
-
-def maps_queries_to_documents(value: object) -> bool:
-    """Whether a JSON value is `{query: {doc: grade}}` or `{query: [doc, ...]}`, as BEIR and ranx save them."""
-    return (
-        isinstance(value, Mapping) and bool(value) and all(isinstance(each, Mapping | list) for each in value.values())
-    )
-
-
-def _json_kind(first: str, results_hint: str) -> tuple[str, str]:
-    try:
-        value = json.loads(first)
-    except (ValueError, RecursionError):
-        # The value goes on in the next line, or after the bytes that were read.
-        return "JSON", JSON_IS_READ if first in ("{", "[") else f"{JSON_IS_READ} {results_hint}"
-    if maps_queries_to_documents(value):
-        return QUERIES_TO_DOCUMENTS, JSON_IS_READ
-    if isinstance(value, list):
-        return "a JSON list", "Results are one JSON object per line: jq -c '.[]' results.json > results.jsonl"
-    return "JSON lines", results_hint
-
-
-def _header(line: str) -> list[str]:
-    """The columns of a CSV or TSV header: at least three names, none of which is a number."""
-    for separator in ("\t", ",", ";"):
-        columns = next(csv.reader([line], delimiter=separator), [])
-        if len(columns) >= 3 and all(column.strip() and not _is_number(column) for column in columns):
-            known = {column.strip().lower().replace("_", "-") for column in columns}
-            if separator != "\t" or known & _HEADER_NAMES:
-                return [column.strip() for column in columns]
-    return []
-
-
-_HEADER_NAMES = {"query", "query-id", "qid", "topic", "doc", "doc-id", "docid", "docno", "corpus-id", "document"}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

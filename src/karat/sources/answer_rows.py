@@ -10,6 +10,7 @@ from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
+from karat.files.names import is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.columns import ALIASES
 from karat.sources.formats import detect
@@ -206,7 +207,7 @@ def _used_name(records: Sequence[Record], field: str, names: Sequence[str], wher
 
 def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
     of_file = detect(source)
-    if of_file == "parquet" or of_file == "feather":
+    if is_arrow(of_file):
         yield from _from_records(records_from_arrow(source, of_file), field, names)
         return
     start = source.first_byte()

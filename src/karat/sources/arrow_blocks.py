@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import FileIO
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,8 @@ import pyarrow.ipc as ipc
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
+from karat.files.kinds import arrow_format
+from karat.files.names import ArrowFormat
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, to_numpy
 from karat.sources.arrow_columns import numbers, scores_of_ranks, text_ids
@@ -41,12 +43,12 @@ class ArrowFile:
     """A file with a table, Parquet or Arrow."""
 
     file: InputFile
-    format: Literal["parquet", "feather"]
+    format: ArrowFormat
 
     @classmethod
     def of(cls, file: InputFile) -> ArrowFile:
-        """A file that begins as tables do."""
-        return cls(file, "parquet" if file.start(4) == b"PAR1" else "feather")
+        """A file whose first bytes say which of the two it is."""
+        return cls(file, arrow_format(file.start()) or "feather")
 
     @property
     def name(self) -> str:

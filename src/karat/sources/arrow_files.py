@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile, Progress
+from karat.files.names import ArrowFormat
 from karat.sources.arrow_blocks import ArrowFile, RowBlock, blocks_of, errors_of, parts_of
 from karat.sources.arrow_columns import id_notes
 from karat.sources.columns import ALIASES, IfPresent, ReadColumns, columns_to_read, find_column
@@ -21,7 +22,7 @@ from karat.sources.tables import ByQuery, Columns, Number
 def open_arrow(
     name: str,
     files: Sequence[InputFile],
-    format: Literal["parquet", "feather"],  # noqa: A002
+    format: ArrowFormat,  # noqa: A002
     number: Number,
     given: Mapping[str, str] | None,
 ) -> ArrowTable | ByQuery:

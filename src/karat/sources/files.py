@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
-from karat.files.names import Format, check_format
+from karat.files.names import ArrowFormat, Format, check_format
 from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
 from karat.sources.formats import check_content, contradiction, detect
@@ -66,9 +65,7 @@ def _delimited(file: InputFile, of_file: Delimited, reading: Reading) -> PairTab
     return DelimitedTable.of(file, of_file, reading.number, reading.columns)
 
 
-def _arrow(
-    name: str, files: list[InputFile], of_files: Literal["parquet", "feather"], reading: Reading
-) -> PairTable | ByQuery:
+def _arrow(name: str, files: list[InputFile], of_files: ArrowFormat, reading: Reading) -> PairTable | ByQuery:
     from karat.sources.arrow_files import open_arrow
 
     return open_arrow(name, files, of_files, reading.number, reading.columns)

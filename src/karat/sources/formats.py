@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
-from karat.files.kinds import check_is_text
-from karat.files.names import IN_PROSE, Format, format_of_name
+from karat.files.kinds import arrow_format, check_is_text
+from karat.files.names import IN_PROSE, Format, format_of_name, is_arrow
 from karat.sources.delimited import looks_delimited
 from karat.sources.json_start import is_json, json_or_jsonl
 from karat.sources.tables import Number
-from karat.sources.trec_lines import QRELS, RUN, first_rows, fits
+from karat.sources.trec_lines import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
 
 # Similar formats: if a file named as one of them has the other format, no note is needed.
 _ALIKE: tuple[set[Format], ...] = ({"csv", "tsv"}, {"json", "jsonl"}, {"trec", "tsv"})
-_MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
 _START = 1 << 16  # bytes
 
 
@@ -22,25 +21,29 @@ def detect(file: InputFile, number: Number | None = None) -> Format:
 
     Parquet and Feather begin with bytes of their own, and JSON with a bracket. Lines with the columns of a TREC file
     are TREC, whatever blanks or tabs separate them; other lines with the same number of tabs, commas or semicolons are
-    TSV or CSV. If nothing fits, the name decides; a file without a known name is read as TREC.
+    TSV or CSV. If nothing fits, the name decides. Without a known name, a file that begins with a bracket is invalid
+    JSON, and any other file is read as TREC.
     """
     start = file.start(_START)
-    if of_magic := _of_magic(start):
-        return of_magic
+    if of_arrow := arrow_format(start):
+        return of_arrow
     check_is_text(start, file.name)
     if is_json(start):
         return json_or_jsonl(file)
-    return _of_lines(start, number) or format_of_name(file.name) or "trec"
+    return _of_lines(start, number) or format_of_name(file.name) or ("json" if _has_bracket(start) else "trec")
 
 
 def check_content(file: InputFile, given: Format, number: Number) -> None:
-    """Reject a file whose format was given as JSON, Parquet or Feather, but which clearly has another format."""
+    """Reject a file that cannot have the given format, and clearly has another one."""
     start = file.start(_START)
-    is_as_given = is_json(start) if given in ("json", "jsonl") else _of_magic(start) == given
-    if given in ("trec", "csv", "tsv") or is_as_given:
-        return
-    found = _of_magic(start) or ("json" if is_json(start) else _of_lines(start, number))
-    if found is not None:
+    found = arrow_format(start) or ("json" if is_json(start) else _of_lines(start, number))
+    may_be_as_given = (
+        found in (None, given)
+        or (given in ("csv", "tsv") and not is_arrow(found))
+        or (given == "jsonl" and found == "json")
+        or (given == "trec" and fits(start, layout_of_trec(number)))
+    )
+    if found is not None and not may_be_as_given:
         what = f"the file was to be read as {IN_PROSE[given]}, but it looks like {IN_PROSE[found]}"
         hint = f"Leave the format out, or use --input-format {found} (in Python truth_format= or run_format=)."
         raise KaratError(what, where=file.name, hint=hint)
@@ -54,21 +57,17 @@ def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
     return (f"{file.name} is read as {IN_PROSE[detected]}: its content is not {IN_PROSE[by_name]}",)
 
 
-def _of_magic(start: bytes) -> Format | None:
-    return next((of_magic for magic, of_magic in _MAGIC.items() if start.startswith(magic)), None)
-
-
 def _of_lines(start: bytes, number: Number | None) -> Format | None:
     """The format of a text in columns; None if it is not clear."""
     if _is_trec(start, number):
         return "trec"
-    return looks_delimited(start) or ("trec" if _resembles_trec(start) else None)
+    return looks_delimited(start) or ("trec" if _resembles_trec(start) and not _has_bracket(start) else None)
 
 
 def _is_trec(start: bytes, number: Number | None) -> bool:
     """Whether the first lines are valid in a TREC file."""
     if number is not None:
-        return fits(start, RUN if number == "score" else QRELS)
+        return fits(start, layout_of_trec(number))
     # Four columns may also be the query, document, rank and score of a run.
     return fits(start, RUN) or (fits(start, QRELS) and all(row[1] == b"0" for row in first_rows(start)))
 
@@ -76,4 +75,8 @@ def _is_trec(start: bytes, number: Number | None) -> bool:
 def _resembles_trec(start: bytes) -> bool:
     """Whether most of the first lines have the columns of TREC qrels or of a TREC run."""
     rows = first_rows(start)
-    return 2 * sum(len(row) == 4 or len(row) >= 6 for row in rows) > len(rows)
+    return 2 * sum(has_width_of_trec(row) for row in rows) > len(rows)
+
+
+def _has_bracket(start: bytes) -> bool:
+    return start.lstrip().startswith((b"{", b"["))

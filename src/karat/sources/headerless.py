@@ -12,6 +12,7 @@ from typing import Literal
 from karat.errors import KaratError, plural, shown
 from karat.sources.columns import IfPresent, Role
 from karat.sources.tables import Number
+from karat.sources.trec_lines import has_width_of_trec
 
 Rows = Sequence[Sequence[str]]
 
@@ -49,7 +50,7 @@ def is_trec(lines: Sequence[str], separator: str) -> bool:
     if separator != "\t" and all(token.endswith(separator) for row in rows for token in row[:-1]):
         return False  # blanks after separators
     return all(
-        (len(row) == 4 or len(row) >= 6) and (_lacks_iteration([row]) or is_number(row[3 if len(row) == 4 else 4]))
+        has_width_of_trec(row) and (_lacks_iteration([row]) or is_number(row[3 if len(row) == 4 else 4]))
         for row in rows
     )
 

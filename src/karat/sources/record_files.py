@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from karat.errors import KaratError, plural, shown
 from karat.files.input_file import InputFile
-from karat.files.names import check_format
+from karat.files.names import ArrowFormat, check_format, is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.formats import detect
 from karat.sources.records import Record, records_from_json_lines, records_from_list
@@ -22,7 +22,7 @@ _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a t
 def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[tuple[str, Record]]:
     """Each record of a file with its place; `given` is its format, if it is not to be detected."""
     of_file = detect(file) if given is None else check_format(given)
-    if of_file == "parquet" or of_file == "feather":
+    if is_arrow(of_file):
         return records_from_arrow(file, of_file)
     if of_file == "csv" or of_file == "tsv":
         return records_from_table(file, hint)
@@ -32,7 +32,7 @@ def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[t
     return records_from_json_lines(file, hint)
 
 
-def records_from_arrow(file: InputFile, of_file: Literal["parquet", "feather"]) -> Iterator[tuple[str, Record]]:
+def records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[str, Record]]:
     """The rows of a Parquet or Feather file."""
     from karat.sources.arrow_blocks import ArrowFile
 

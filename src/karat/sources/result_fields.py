@@ -11,7 +11,7 @@ from typing import Any, Literal
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text
 from karat.errors import KaratError, enumeration, nearest, shown
-from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, maps_queries_to_documents
+from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import ALIASES, Guess, IfPresent, guesses_note, with_plain_name
 from karat.sources.records import Record, field_names, field_value, rename_hint
@@ -135,7 +135,7 @@ def _settle_either(fitting: dict[str, list[str]], known: Collection[str]) -> Non
 
 def missing_fields_error(missing: Sequence[str], fields: ResultFields, example: Record, where: str) -> KaratError:
     """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
-    if "query" in missing and maps_queries_to_documents(example):
+    if "query" in missing and _maps_queries_to_documents(example):
         return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IS_READ)
     names, texts = fields.names, fields.present
     quoted = [shown(names[field]) for field in missing]
@@ -161,6 +161,11 @@ def missing_fields_error(missing: Sequence[str], fields: ResultFields, example: 
         if instead not in missing and instead not in texts and renamed.get(field) in _EITHER:
             hint += f" If {renamed[field]} contains gold {content}, use {rename_hint({instead: renamed[field]})}"
     return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(missing[0], '')}".rstrip())
+
+
+def _maps_queries_to_documents(record: Record) -> bool:
+    """Whether this is `{query: {doc: grade}}` or `{query: [doc, ...]}`, as BEIR and ranx save them."""
+    return bool(record) and all(isinstance(each, Mapping | list) for each in record.values())
 
 
 def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:

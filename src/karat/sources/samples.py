@@ -11,7 +11,7 @@ from typing import Any
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
-from karat.files.names import Format, check_format
+from karat.files.names import Format, check_format, is_arrow
 from karat.sources.formats import detect
 
 _START = 1 << 16  # bytes
@@ -37,7 +37,7 @@ class Sample:
 def sample(file: InputFile, given: str | None = None) -> Sample:
     """How a file begins; `given` is its format, if it is not to be detected."""
     of_file = detect(file) if given is None else check_format(given)
-    if of_file in ("parquet", "feather"):
+    if is_arrow(of_file):
         return _of_arrow(file, of_file)
     if of_file == "trec":
         return Sample("trec")

@@ -11,7 +11,7 @@ from typing import Any
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.files.input_file import InputFile
-from karat.files.names import Format, check_format
+from karat.files.names import Format, check_format, is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.beir import is_data_set, queries_file
 from karat.sources.columns import find_column
@@ -51,7 +51,7 @@ class TextFile:
         if part_files(file.path):
             return cls(file, None)
         form = detect(file) if given is None else check_format(given)
-        if form not in ("parquet", "feather") and not file.first_byte():
+        if not is_arrow(form) and not file.first_byte():
             raise KaratError("the file is empty", where=file.name, hint=HINT)
         return cls(file, form, form not in ("csv", "tsv", "trec") or _has_header(file, column))
 

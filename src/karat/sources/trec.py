@@ -11,7 +11,7 @@ from karat.errors import KaratError
 from karat.files.input_file import Block, InputFile, Progress
 from karat.files.kinds import PEEK, check_is_text
 from karat.sources.tables import Columns, Number
-from karat.sources.trec_lines import QRELS, RUN, Layout, empty_error, parse_lines
+from karat.sources.trec_lines import Layout, empty_error, layout_of_trec, parse_lines
 
 # Plain Python reads a file of this many bytes in less time than it takes to load Arrow.
 _SMALL = 1 << 19
@@ -32,7 +32,7 @@ class TrecTable:
 
     @property
     def _layout(self) -> Layout:
-        return QRELS if self.number == "grade" else RUN
+        return layout_of_trec(self.number)
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """One part per block of the file."""

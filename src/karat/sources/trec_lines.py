@@ -6,14 +6,14 @@ Columns are separated by any mix of spaces and tabs; blank lines and lines that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from karat.errors import KaratError, plural, shown
 from karat.files.input_file import Block, InputFile
-from karat.files.kinds import not_trec
+from karat.sources.tables import Number
 
 
 class Layout(NamedTuple):
@@ -39,6 +39,11 @@ QRELS = Layout(
 _FIRST_LINES = 20
 
 
+def layout_of_trec(number: Number) -> Layout:
+    """The layout of ground truth or of a run."""
+    return QRELS if number == "grade" else RUN
+
+
 def fits(start: bytes, layout: Layout) -> bool:
     """Whether `parse_lines` accepts the first lines of a file, whatever blanks and tabs are between the columns."""
     rows = first_rows(start)
@@ -50,6 +55,11 @@ def first_rows(start: bytes) -> list[list[bytes]]:
     rows = (line.split() for line in start.splitlines())
     found = [*islice((row for row in rows if row and not row[0].startswith(b"#")), _FIRST_LINES)]
     return found if start.endswith((b"\n", b"\r")) or not 1 < len(found) < _FIRST_LINES else found[:-1]
+
+
+def has_width_of_trec(row: Sequence[object]) -> bool:
+    """Whether a row has as many columns as TREC qrels or a TREC run."""
+    return len(row) == len(QRELS.columns) or len(row) >= len(RUN.columns)
 
 
 def _fits(tokens: list[bytes], layout: Layout) -> bool:
@@ -94,9 +104,9 @@ def _parse_unusual(line: bytes, layout: Layout, block: Block, where: Callable[[]
             hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
         )
     if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-        raise _not_trec(block, layout) or _wrong_column_count(tokens, layout, block, where())
+        raise _wrong_column_count(tokens, layout, block, where())
     number = tokens[layout.columns.index(layout.number)]
-    return _text(tokens[0], where), _text(tokens[2], where), _number(number, layout, block, where)
+    return _text(tokens[0], where), _text(tokens[2], where), _number(number, layout, where)
 
 
 def _text(token: bytes, where: Callable[[], str]) -> str:
@@ -106,7 +116,7 @@ def _text(token: bytes, where: Callable[[], str]) -> str:
         raise KaratError(f"{shown(token)} is not UTF-8", where=where(), hint="Save the file as UTF-8.") from None
 
 
-def _number(token: bytes, layout: Layout, block: Block, where: Callable[[], str]) -> float:
+def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
     try:
         number = math.nan if b"_" in token else float(token)
         valid = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
@@ -115,15 +125,8 @@ def _number(token: bytes, layout: Layout, block: Block, where: Callable[[], str]
     if not valid:
         text = token.decode(errors="replace")
         what = f"{layout.number} {shown(text)} is not a number"
-        raise _not_trec(block, layout) or KaratError(what, where=where(), hint=layout.hint)
+        raise KaratError(what, where=where(), hint=layout.hint)
     return number
-
-
-def _not_trec(block: Block, layout: Layout) -> KaratError | None:
-    """The error if the file has another format: JSON, or a table with a header."""
-    wanted = "a TREC run" if layout is RUN else "a TREC qrels file"
-    hint = "A results file contains its own ground truth: karat evaluate results.jsonl."
-    return not_trec(block.source.start(), block.source.name, wanted, hint)
 
 
 def _wrong_column_count(tokens: list[bytes], layout: Layout, block: Block, where: str) -> KaratError:
