@@ -22,7 +22,7 @@ from karat.files import compression, remote
 from karat.files.input_file import InputFile
 from karat.files.remote import RemotePath
 from karat.sources.paths import expand
-from karat.sources.texts import read_values
+from karat.sources.text_files import read_values
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 

@@ -97,7 +97,7 @@ def _with_options(grouping: Grouping) -> Iterator[None]:
 
 def _read_column(text: str, option: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A value for each query, as numbers if all of them are, and notes on what was read."""
-    from karat.sources.texts import read_values
+    from karat.sources.text_files import read_values
 
     file, column = split_texts(text)
     if option == "--by" and not column:

@@ -14,7 +14,7 @@ from karat.errors import first_few, plural, require, shown
 from karat.files.input_file import InputFile, Progress, is_file
 from karat.files.names import check_format
 from karat.output.files import check_writable
-from karat.sources.beir import is_data_set, qrels_of_split, queries_file
+from karat.sources.beir import is_data_set, qrels_of_split, texts_file
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
 from karat.sources.formats import detect
@@ -106,7 +106,7 @@ class Conversion:
         if is_folder and kind != "texts":
             source, kind = qrels_of_split(source, self.split), kind or "truth"
         elif is_folder:
-            source = queries_file(source)
+            source = texts_file(source, "queries") or source
         if named_data_set(source):
             kind = kind or kind_of_object(source, target.suffix)
             source = InputFile.of(source) if kind == "texts" else source

@@ -17,7 +17,7 @@ from karat.sources.columns import find_column
 from karat.sources.part_files import part_files
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list
-from karat.sources.texts import TextFile
+from karat.sources.text_files import TextFile
 
 _HINT = 'Each record is an object: {"query": "q1", "truth": [...], "retrieved": [...]}.'
 

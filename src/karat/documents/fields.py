@@ -134,7 +134,7 @@ def as_text(value: object, field: str, where: str) -> str:
     if isinstance(value, str | bool):
         return str(value)
     compound = isinstance(value, Iterable)
-    if not compound and _is_missing(value):
+    if not compound and is_missing(value):
         return ""
     if isinstance(value, Integral):
         return identifier(value, where)
@@ -164,7 +164,7 @@ def _nested_value(document: object, field: str) -> object:
     return found
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value marks missing data: NaN, NaT, or a value that cannot be compared."""
     try:
         return bool(value != value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -91,15 +91,15 @@ class ArrowFile:
             _ = table.column_names  # an error if one is not UTF-8
             return table
 
-    def tables(self, rows: int) -> Iterator[pa.Table]:
-        """The table in parts, of at most so many rows if the file is not itself divided into larger ones."""
+    def tables(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The table, or some columns, in parts of at most so many rows, or as the file itself is divided."""
         with self.opened() as opened, opened() as native:
             if self.format == "feather":
                 batches = (batch for _, batch in _batches(native, None))
             else:
                 from pyarrow.parquet import ParquetFile
 
-                batches = ParquetFile(native).iter_batches(rows)
+                batches = ParquetFile(native).iter_batches(rows, columns=columns)
             for batch in batches:
                 table = pa.Table.from_batches([batch])
                 table.validate(full=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.names import COMPRESSIONS, suffix_of
@@ -43,9 +44,14 @@ def qrels_of_split(path: str | os.PathLike[str], split: str | None = None) -> st
     raise KaratError(f"there is no split {shown(split)}", where=folder, hint=hint)
 
 
-def queries_file(path: str | os.PathLike[str]) -> str:
-    """The file with the texts of the queries."""
-    return os.path.join(path, "queries.jsonl")
+def texts_file(path: str | os.PathLike[str], content: Literal["queries", "corpus"]) -> str | None:
+    """The file with the texts of the queries, or of the documents, in the folder of a data set; None if it is none."""
+    names = [f"{content}.jsonl{suffix}" for suffix in ("", *COMPRESSIONS)]
+    try:
+        found = next((name for name in names if Path(os.fsdecode(path), name).is_file()), None)
+    except (OSError, ValueError):
+        return None
+    return os.path.join(path, found or names[0]) if found or is_data_set(path) else None
 
 
 def _splits(folder: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 
 Role = Literal["query", "doc", "grade", "score", "rank"]
-TextRole = Literal["id", "text"]
+TextRole = Literal["id", "text", "query_id", "query_text", "doc_id", "doc_text", "title"]
 """in a table of queries or of documents, where `query` and `passage` may be texts"""
 
 # Names in one group fit equally well, and names in an earlier group fit better. Ids come first: where a table has both
@@ -47,6 +47,31 @@ _SPELLINGS: dict[Role | TextRole, tuple[tuple[str, ...], ...]] = {
         ("query", "question", "passage"),
         ("title",),
     ),
+    "query_id": (
+        ("qid", "query_id", "topic_id", "question_id"), ("_id",), ("id",), ("query", "topic", "question"),
+    ),
+    "query_text": (
+        ("query_text", "question_text"),
+        ("query", "question", "prompt", "user_input"),
+        ("text", "contents", "content", "body", "input"),
+        ("title", "topic"),
+    ),
+    # A chunk may have the id of its document beside its own.
+    "doc_id": (
+        ("_id",),
+        ("docno",),
+        ("chunk_id", "passage_id", "pid", "node_id"),
+        ("id",),
+        ("doc_id", "document_id", "corpus_id", "did"),
+        ("doc", "document"),
+    ),
+    "doc_text": (
+        ("text",),
+        ("passage_text", "document_text", "chunk_text", "contents", "content", "page_content", "body"),
+        ("passage", "document", "doc", "chunk"),
+        ("title",),
+    ),
+    "title": (("title",), ("doc_title", "document_title", "headline")),
 }  # fmt: skip
 # The fields of records with one record per query, and the names that other systems use for them.
 ALIASES = {
@@ -74,7 +99,7 @@ _DOCUMENTS_OF_RECORD = {
     "grade": ("truth", *ALIASES["truth"], "documents", "docs", "passages"),
     "score": ("retrieved", *ALIASES["retrieved"]),
 }
-_MAX_LISTED = 20  # names in a message
+MAX_LISTED = 20  # names in a message
 _LARGEST_RANK = 1 << 53  # beyond, not every whole number is a double
 
 
@@ -276,8 +301,8 @@ def _checked(given: Mapping[str, str] | None, number: str) -> dict[Role, str]:
 
 def _missing_error(missing: Sequence[Role], names: Sequence[str], given: Mapping[Role, str], where: str) -> KaratError:
     wanted = [given.get(role, role) for role in missing]
-    listed = ", ".join(map(shown, names[:_MAX_LISTED])) or "none"
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    listed = ", ".join(map(shown, names[:MAX_LISTED])) or "none"
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     near = " ".join(filter(None, (did_you_mean(name, names) for name in wanted)))
     columns = "column" if len(wanted) == 1 else "columns"
     what = f"no {columns} {enumeration([shown(name) for name in wanted], 'and')}; the columns are {listed}{more}"

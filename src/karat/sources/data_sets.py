@@ -11,9 +11,9 @@ from karat.sources.tables import Number
 
 _PREFIX = "ir_datasets:"
 _MAX_LISTED = 10  # names of data sets in a message
-_CONTENTS = {"qrels": "ground truth", "scoreddocs": "run", "queries": "queries"}
+_CONTENTS = {"qrels": "ground truth", "scoreddocs": "run", "queries": "queries", "docs": "documents"}
 
-Kind = Literal["qrels", "scoreddocs", "queries"]
+Kind = Literal["qrels", "scoreddocs", "queries", "docs"]
 
 
 def named_data_set(source: object) -> str | None:
@@ -29,9 +29,16 @@ def rows_of_data_set(text: str, number: Number) -> Iterator[tuple[Any, Any, Any]
     return ((row.query_id, row.doc_id, row.score) for row in _entries(text, "scoreddocs"))
 
 
-def query_texts(text: str) -> dict[str, str]:
-    """The text of each query of a data set."""
-    return {query.query_id: query.default_text() for query in _entries(text, "queries")}
+def texts_of_data_set(text: str, content: Literal["queries", "corpus"]) -> Iterator[dict[str, Any]]:
+    """Each query, or each document, of a data set with its text; and with its title, if the text is another field."""
+    if content == "queries":
+        return ({"_id": query.query_id, "text": query.default_text()} for query in _entries(text, "queries"))
+    return (
+        {"_id": doc.doc_id, "title": getattr(doc, "title", None), "text": doc.text}
+        if hasattr(doc, "text")
+        else {"_id": doc.doc_id, "text": doc.default_text()}
+        for doc in _entries(text, "docs")
+    )
 
 
 def _entries(text: str, kind: Kind) -> Iterator[Any]:

@@ -31,11 +31,11 @@ def adapted(source: Any, number: Number, name: str) -> Any:
     """
     if data_set := named_data_set(source):
         return rows_of_data_set(data_set, number)
-    if _is_hugging_face(source):
+    if is_hugging_face(source):
         return hugging_face_table(source, name)
     if isinstance(source, str | Mapping | Sequence):
         return source
-    if _is_series(source):
+    if is_series(source):
         return _frame_of_series(source, number, name)
     if hasattr(source, "__arrow_c_stream__") or is_file(source):
         return source
@@ -68,7 +68,7 @@ def read_frame(source: Any, number: Number, given: Mapping[str, str] | None, nam
 
 def records_of(source: Any, name: str) -> Iterable[Any] | None:
     """The records of a list, an iterator, a data frame or a data set of Hugging Face; None for anything else."""
-    if _is_hugging_face(source):
+    if is_hugging_face(source):
         source = hugging_face_table(source, name)
     if hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import arrow_table
@@ -80,7 +80,7 @@ def records_of(source: Any, name: str) -> Iterable[Any] | None:
 
 def rereadable(source: Any, name: str) -> Any:
     """An iterator as a list, a data set of Hugging Face as a table or a list, and everything else as it is."""
-    if _is_hugging_face(source):
+    if is_hugging_face(source):
         source = hugging_face_table(source, name)
     is_stream = isinstance(source, Iterator) and not (is_file(source) or hasattr(source, "__arrow_c_stream__"))
     return list(source) if is_stream else source
@@ -143,7 +143,8 @@ def hugging_face_table(source: Any, name: str) -> Any:
     return source.with_format("arrow")[:]
 
 
-def _is_hugging_face(source: Any) -> bool:
+def is_hugging_face(source: Any) -> bool:
+    """Whether this is a data set of Hugging Face."""
     module = type(source).__module__
     return isinstance(module, str) and module.partition(".")[0] == "datasets" and hasattr(source, "with_format")
 
@@ -160,7 +161,8 @@ def _from_ranx(source: Any, number: Number, name: str) -> Any:
     return {query: dict(docs.items()) for query, docs in queries.items()}
 
 
-def _is_series(source: Any) -> bool:
+def is_series(source: Any) -> bool:
+    """Whether this is a Series of pandas."""
     return hasattr(source, "reset_index") and hasattr(source, "rename") and not hasattr(source, "columns")
 
 

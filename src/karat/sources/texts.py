@@ -1,181 +1,320 @@
-"""Read queries and corpora: the text of each id, or another value, from files of every format and from data sets."""
+"""The texts of queries and of documents that are known by id only, from any source.
+
+Of a source with millions of texts, only those that are wanted are kept.
+"""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from karat.documents.fields import document_field, is_document, is_missing
 from karat.documents.ids import identifier
-from karat.errors import KaratError, did_you_mean, plural, shown
-from karat.files.input_file import InputFile
-from karat.files.names import Format, check_format, is_arrow
-from karat.json_decoding import decode_json
-from karat.sources.beir import is_data_set, queries_file
-from karat.sources.columns import find_column
-from karat.sources.data_sets import named_data_set, query_texts
-from karat.sources.formats import detect
+from karat.errors import KaratError, enumeration, first_few, list_hint, plural, shown
+from karat.files.input_file import InputFile, is_file
+from karat.files.names import is_arrow
+from karat.sources.columns import numeric_ids_note
+from karat.sources.files import DescribedFile
+from karat.sources.objects import hugging_face_table, is_hugging_face, is_series
 from karat.sources.part_files import part_files
-from karat.sources.record_files import delimiter_of, lines_of_table, records_of_file
 from karat.sources.records import Record, field_value, records_from_list
+from karat.sources.text_columns import TextColumns, text_columns
+from karat.sources.text_files import HINT, TextFile
 
-HINT = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids."
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Content = Literal["queries", "corpus"]
+NOUNS: Mapping[Content, str] = {"queries": "query", "corpus": "document"}
+
 _FIRST = 100  # records whose fields decide what is read
-_LONGEST_HEADER = 1 << 16  # characters
-_MAX_LISTED = 20  # names in a message
+_BATCH_ROWS = 10_000
+_EXAMPLES = 3  # ids of a source in an error
+_SOURCE_HINT = (
+    "Texts are read from files (also of BEIR and ir_datasets), {id: text}, {id: {'title': ..., 'text': ...}}, lists of"
+    " records or documents, and data frames."
+)
 
 
-@dataclass(frozen=True)
-class TextFile:
-    """A file of queries or of documents with their texts. It can be read more than once, and is read in parts."""
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of a query or of a document, which is never empty; and the title of a document, if it has both."""
 
-    file: InputFile
-    format: Format | None
-    """None for a data set of ir_datasets, and for a table in several files, whose parts have formats of their own"""
-    has_header: bool = True
-    """whether the first line of CSV or TSV names the columns; otherwise these are the id and the text"""
+    text: str
+    title: str = ""
 
-    @classmethod
-    def of(cls, source: str | InputFile, given: str | None = None, column: str | None = None) -> TextFile:
-        """A file, the folder of a BEIR data set, whose queries are read, or the name of a data set of ir_datasets.
 
-        `given` is the format, if it is not to be detected, and `column` is a column that is to be read.
-        """
-        file = InputFile.of(source)
-        if named_data_set(file):
-            return cls(file, None)
-        if is_data_set(file.path):
-            file = InputFile(queries_file(file.path))
-        if part_files(file.path):
-            return cls(file, None)
-        form = detect(file) if given is None else check_format(given)
-        if not is_arrow(form) and not file.first_byte():
-            raise KaratError("the file is empty", where=file.name, hint=HINT)
-        return cls(file, form, form not in ("csv", "tsv", "trec") or _has_header(file, column))
+@dataclass(frozen=True, eq=False)
+class FoundTexts(Mapping[str, Text]):
+    """Texts by id. `missing` are the wanted ids that have none; the notes say so, and what was guessed."""
+
+    found: Mapping[str, Text]
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, wanted: str) -> Text:
+        return self.found[wanted]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+def read_texts(source: Any, wanted: Collection[str], content: Content = "corpus") -> FoundTexts:
+    """The texts of the wanted ids: a mapping of ids to `Text`, with the ids that have no text, and notes.
+
+    `source` is a file of any format (also compressed, remote or open), the folder of a BEIR data set, or
+    `ir_datasets:NAME`; a mapping of ids to texts, records or documents; a data frame; a list or an iterator of records,
+    documents or `(id, text)`; or a list of files. A `DescribedFile` is a file whose columns (`id`, `text`, `title`) or
+    format are known. It is read once, in parts, and only the wanted texts are kept.
+
+    An id with two different texts is an error, and so is a source that has no text for any wanted id.
+
+    >>> texts = read_texts([{"_id": "d1", "title": "Gold", "text": "Gold is soft."}], ["d1", "d2"])
+    >>> texts["d1"]
+    Text(text='Gold is soft.', title='Gold')
+    >>> texts.missing, texts.notes
+    (('d2',), ('the corpus: no text for 1 of 2 documents (d2)',))
+    """
+    reader = _Reader(frozenset(wanted), content)
+    for each in _several(source):
+        reader.read(each)
+    return reader.result()
+
+
+def _several(source: Any) -> Sequence[Any]:
+    """The sources in a list of files or of data frames; and any other source alone."""
+    is_list = isinstance(source, list | tuple) and bool(source) and not hasattr(source, "_fields")
+    return source if is_list and all(map(_is_whole_source, source)) else [source]
+
+
+def _is_whole_source(value: Any) -> bool:
+    return isinstance(value, DescribedFile) or is_file(value) or hasattr(value, "__arrow_c_stream__")
+
+
+@dataclass
+class _Reader:
+    """Reads sources one after the other, and keeps the wanted texts with their places."""
+
+    wanted: frozenset[str]
+    content: Content
+    found: dict[str, Text] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+    """the first ids of the sources, for errors"""
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What was assumed about the file."""
-        if self.has_header:
-            return ()
-        return (f"{self.file.name}: there is no header line; the columns are read as ids and texts",)
+    def name(self) -> str:
+        """The sources together, in a note or an error."""
+        return enumeration(list(self.names), "and") or f"the {self.content}"
 
-    def records(self, column: str = "text") -> Iterator[tuple[str, Record]]:
-        """Each query or document with its place. Values that have no name get that of `column`."""
-        file = self.file
-        if name := named_data_set(file):
-            return ((name, {"_id": query, "text": text}) for query, text in query_texts(name).items())
-        if several := part_files(file.path):
-            return chain.from_iterable(records_of_file(InputFile(path), several[0], HINT) for path in several[1])
-        if not self.has_header:
-            return _ids_and_texts(file)
-        if self.format == "json":
-            return _from_json(decode_json(file.read_all(), file.name, HINT), column, file.name)
-        return records_of_file(file, "csv" if self.format == "trec" else self.format, HINT)
+    def result(self) -> FoundTexts:
+        """What was found in all sources."""
+        noun = NOUNS[self.content]
+        missing = tuple(sorted(self.wanted - self.found.keys()))
+        if missing and not self.found:
+            hint = f"Their ids are {first_few(missing)}."
+            if self.examples:
+                hint = f"{hint[:-1]}; those of the texts are {first_few(self.examples)}."
+            raise KaratError(f"there is no text for any {noun}", where=self.name, hint=hint)
+        if missing:
+            of = plural(len(self.wanted), noun)
+            self.notes[f"{self.name}: no text for {len(missing):,} of {of} ({first_few(missing)})"] = None
+        return FoundTexts(dict(sorted(self.found.items())), missing, tuple(self.notes))
+
+    def read(self, source: Any) -> None:
+        """Read one source."""
+        if isinstance(source, DescribedFile):
+            self._read_file(source.file, source.columns, source.format)
+        elif is_hugging_face(source):
+            self._read_table(hugging_face_table(source, self.name))
+        elif isinstance(source, Mapping):
+            self._read_mapping(source)
+        elif is_file(source):
+            self._read_file(InputFile.of(source), None, None)
+        elif is_series(source):
+            self._read_mapping(source.to_dict())
+        elif hasattr(source, "__arrow_c_stream__"):
+            self._read_table(source)
+        elif isinstance(source, Sequence | Iterator) and not isinstance(source, str | bytes):
+            self._read_entries(source)
+        else:
+            what = f"{shown(source)} is not a source of texts"
+            raise KaratError(what, where=self.name, hint=f"{list_hint(source)} {_SOURCE_HINT}".strip())
+
+    def _read_file(self, file: InputFile, columns: Mapping[str, str] | None, given: str | None) -> None:
+        text_column = (columns or {}).get("text")
+        texts = TextFile.of(file, given, text_column, self.content)
+        name = texts.file.name
+        self.names[name] = None
+        self.notes.update(dict.fromkeys(texts.notes))
+        several = part_files(texts.file.path)
+        if several or is_arrow(texts.format):
+            from karat.sources.arrow_blocks import ArrowFile
+
+            form, paths = several or (texts.format, [])
+            for each in [InputFile(path) for path in paths] or [texts.file]:
+                parts = ArrowFile(each, "parquet" if form == "parquet" else "feather")
+                read = text_columns(parts.schema().names, self.content, columns, each.name)
+                self._read_parts(parts.tables(_BATCH_ROWS, read.names), read, each.name)
+            return
+        given_columns = columns if texts.has_header else None
+        self._read_records(texts.records(text_column or "text"), given_columns, name, texts.has_header)
+
+    def _read_table(self, source: Any) -> None:
+        """A data frame, or a stream of Arrow's record batches."""
+        import pyarrow as pa
+
+        from karat.sources.frames import arrow_table
+
+        if isinstance(source, Iterator) and not isinstance(source, pa.RecordBatchReader):
+            self._read_entries(source)  # a streamed data set of Hugging Face
+            return
+        streamed = isinstance(source, pa.RecordBatchReader)
+        table = source if streamed else arrow_table(source, self.name, _SOURCE_HINT)
+        read = text_columns(table.schema.names, self.content, None, self.name)
+        batches = source if streamed else table.select(read.names).to_batches(_BATCH_ROWS)
+        self._read_parts((pa.Table.from_batches([batch]) for batch in batches), read, self.name)
+
+    def _read_parts(self, parts: Iterable[pa.Table], read: TextColumns, name: str) -> None:
+        """The rows of a table, of which only the wanted ones are converted to Python."""
+        import pyarrow as pa
+
+        from karat.sources.arrow_columns import text_ids
+
+        self.notes.update(dict.fromkeys(read.notes(name)))
+        first_row = 0
+        for part in parts:
+            column = part[read.id]
+            if column.null_count:
+                at = first_row + column.is_null().index(True).as_py()
+                raise _without_id(read.id, f"{name}, row {at}")
+            kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+            if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+                self.notes[numeric_ids_note(name)] = None
+            ids = text_ids(column, f"{name}, column {read.id}", first_row).to_pylist()
+            self._remember(ids[:_EXAMPLES])
+            for row, each in enumerate(ids):
+                if each in self.wanted:
+                    record = {column: part[column][row].as_py() for column in read.names}
+                    self._add(
+                        f"{name}, row {first_row + row}", each, field_value(record, read.text), _title(record, read)
+                    )
+            first_row += len(part)
+
+    def _read_mapping(self, source: Mapping[Any, Any]) -> None:
+        """Texts, records or documents by id: only the wanted ones are looked up."""
+        name = self.name
+        self._remember([str(each) for each in islice(source, _EXAMPLES)])
+        for each in sorted(self.wanted):
+            key: Any = each
+            if key not in source and each.isdecimal() and str(number := int(each[:30])) == each and number in source:
+                key = number
+                self.notes[numeric_ids_note(name)] = None
+            if key in source:
+                self._add_value(f"{name}, {shown(each)}", each, source[key])
+
+    def _read_entries(self, source: Iterable[Any]) -> None:
+        """A list or an iterator of records, documents or pairs."""
+        name = self.name
+        entries = iter(source)
+        first = list(islice(entries, _FIRST))
+        if not first:
+            raise KaratError("there are no texts", where=name, hint=_SOURCE_HINT)
+        chained = chain(first, entries)
+        if isinstance(first[0], tuple) and not hasattr(first[0], "_fields"):
+            for at, entry in enumerate(chained):
+                if not isinstance(entry, tuple) or len(entry) != 2:
+                    what = f"{shown(entry)} is not a pair of an id and a text"
+                    raise KaratError(what, where=f"{name}[{at}]", hint=_SOURCE_HINT)
+                self._add_wanted(f"{name}[{at}]", *entry)
+        elif not isinstance(first[0], Mapping | tuple) and is_document(first[0]):
+            for at, entry in enumerate(chained):
+                of_document = None if entry is None else document_field(entry, "id")
+                self._add_wanted(f"{name}[{at}]", of_document, entry)
+        else:
+            self._read_records(records_from_list(chained, name), None, name)
+
+    def _read_records(
+        self,
+        records: Iterator[tuple[str, Record]],
+        columns: Mapping[str, str] | None,
+        name: str,
+        has_header: bool = True,
+    ) -> None:
+        first = list(islice(records, _FIRST))
+        names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
+        if not names:
+            raise KaratError("the file contains no records", where=name, hint=HINT)
+        read = text_columns(names, self.content, columns, name)
+        if has_header:
+            self.notes.update(dict.fromkeys(read.notes(name)))
+        for where, record in chain(first, records):
+            of_record = self._identifier(where, field_value(record, read.id), read.id)
+            if of_record in self.wanted:
+                self._add(where, of_record, field_value(record, read.text), _title(record, read))
+
+    def _add_wanted(self, where: str, value: Any, entry: Any) -> None:
+        if (of_entry := self._identifier(where, value, "id")) in self.wanted:
+            self._add_value(where, of_entry, entry)
+
+    def _identifier(self, where: str, value: Any, column: str) -> str:
+        if isinstance(value, str):
+            found = value
+        elif value is None or is_missing(value):
+            raise _without_id(column, where)
+        else:
+            found = identifier(int(value) if isinstance(value, float) and value.is_integer() else value, where)
+            self.notes[numeric_ids_note(self.name)] = None
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(found)
+        return found
+
+    def _add_value(self, where: str, of_value: str, value: Any) -> None:
+        """A text, a record or a document."""
+        if isinstance(value, Text):
+            self._add(where, of_value, value.text, value.title)
+        elif isinstance(value, Mapping):
+            read = text_columns(["", *value], self.content, {"id": ""}, where)
+            self._add(where, of_value, field_value(value, read.text), _title(value, read))
+        elif value is None or isinstance(value, str | float) or not is_document(value):
+            self._add(where, of_value, value, None)
+        else:
+            meta = document_field(value, "meta")
+            title = meta.get("title") if isinstance(meta, Mapping) else None
+            self._add(where, of_value, document_field(value, "content"), title)
+
+    def _add(self, where: str, of_text: str, text: Any, title: Any) -> None:
+        noun = NOUNS[self.content]
+        if text is not None and not isinstance(text, str) and not is_missing(text):
+            what = f"{shown(text)} is not the text of a {noun}"
+            raise KaratError(what, where=where, hint="Pass texts as strings.")
+        texts = [each for each in (text, title) if isinstance(each, str) and each.strip()]
+        if not texts:
+            return
+        found = Text(texts[0], "".join(texts[1:]))
+        if self.found.setdefault(of_text, found) != found:
+            what = f"{noun} {shown(of_text)} has another text here than in {self.places[of_text]}"
+            raise KaratError(what, where=where, hint=f"Give each {noun} one text.")
+        self.places.setdefault(of_text, where)
+
+    def _remember(self, ids: Iterable[str]) -> None:
+        self.examples += islice(ids, _EXAMPLES - len(self.examples))
 
 
-@dataclass(frozen=True)
-class Values:
-    """A value for each id, with the place of each for errors, read one by one; and what was assumed."""
-
-    rows: Iterator[tuple[str, str, Any]]
-    notes: tuple[str, ...]
-
-
-def read_values(source: str | InputFile, column: str | None = None) -> Values:
-    """Read a column of a file of queries or documents, by id; by default, its texts."""
-    file = TextFile.of(source, column=column)
-    records = file.records(column or "text")
-    first = list(islice(records, _FIRST))
-    names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
-    if not names:
-        raise KaratError("the file contains no records", where=file.file.name, hint=HINT)
-    id_name = find_column([name for name in names if name != column], "id")
-    value_name = column or find_column(names, "text", (id_name,))
-    if id_name is None or value_name is None:
-        missing = "ids" if id_name is None else "texts"
-        where = f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}."
-        hint = "Ids are in a column such as query, qid or _id." if id_name is None else "Write FILE:COLUMN to name it."
-        raise KaratError(f"there is no column of {missing}", where=file.file.name, hint=f"{where} {hint}")
-    guessed = []
-    if id_name not in ("query", "_id") and file.has_header:
-        guessed.append(f"ids are read from the column {shown(id_name)}")
-    if value_name not in ("text", column):
-        guessed.append(f"texts {'' if guessed else 'are read '}from {shown(value_name)}")
-    notes = (f"{file.file.name}: {' and '.join(guessed)}",) if guessed else ()
-    return Values(_values(chain(first, records), id_name, value_name, names), (*file.notes, *notes))
+def _title(record: Record, read: TextColumns) -> Any:
+    """The title of a document, which may be in its metadata."""
+    if read.title is not None:
+        return field_value(record, read.title)
+    meta = record.get("meta", record.get("metadata"))
+    return meta.get("title") if isinstance(meta, Mapping) else None
 
 
-def _values(
-    records: Iterator[tuple[str, Record]], id_name: str, value_name: str, names: list[str]
-) -> Iterator[tuple[str, str, Any]]:
-    """The id and the value of each record. A value may be missing, but not in all records."""
-    found, place = False, ""
-    for where, record in records:
-        value = field_value(record, value_name)
-        found, place = found or value is not None or value_name in record, place or where
-        of_record = record.get(id_name)
-        if of_record is None:
-            raise KaratError(f"the id is missing: there is no {shown(id_name)}", where=where, hint="Each row needs it.")
-        yield where, identifier(of_record, where), value
-    if not found:
-        listed = f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}."
-        hint = f"{did_you_mean(value_name, names)} {listed}".strip()
-        raise KaratError(f"no column {shown(value_name)}", where=place, hint=hint)
-
-
-def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[str, Record]]:
-    """An array of records or of values, which are numbered from 0; or an object: a record, or a value for each id."""
-    if isinstance(value, list):
-        if any(isinstance(each, Mapping) for each in value):
-            return records_from_list(value, name)
-        return ((f"{name}[{at}]", {"_id": str(at), column: each}) for at, each in enumerate(value))
-    if not isinstance(value, Mapping):
-        raise KaratError(f"{shown(value)} is not a mapping of ids", where=name, hint=HINT)
-    others = [each for each in value if each != column]
-    if column in value and find_column(others, "id"):
-        return iter([(name, value)])
-    return (
-        (f"{name}, {shown(each)}", {"_id": each, **(of_id if isinstance(of_id, Mapping) else {column: of_id})})
-        for each, of_id in value.items()
-    )
-
-
-def _has_header(file: InputFile, column: str | None) -> bool:
-    """Whether a table begins with the names of its columns; a table of two columns may do without."""
-    first = next((line for line in lines_of_table(file) if line.strip()), "").rstrip("\r\n")
-    delimiter = delimiter_of(file)
-    # A text may be longer than the csv module allows; the names of columns are not.
-    is_long = len(first) > _LONGEST_HEADER
-    cells = first.split(delimiter) if is_long else next(csv.reader([first], delimiter=delimiter), [])
-    names = [name.strip() for name in cells]
-    id_name = find_column([name for name in names if name != column], "id")
-    has_names = id_name is not None or find_column(names, "text") is not None or column in names
-    return has_names or len(names) != 2 or column not in (None, "text")
-
-
-def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
-    """The lines of a table without a header. Quotation marks have no meaning in TSV, as in MS MARCO."""
-    delimiter = delimiter_of(file)
-    if delimiter == "\t":
-        rows: Iterator[list[str]] = (line.rstrip("\r\n").split("\t") for line in lines_of_table(file))
-    else:
-        rows = _csv_rows(file, delimiter)
-    for number, row in enumerate(rows, 1):
-        if len(row) != 2 and any(row):
-            what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
-            hint = "Add a header line that names the columns, such as _id and text, if there are more."
-            raise KaratError(what, where=f"{file.name}:{number}", hint=hint)
-        if any(row):
-            yield f"{file.name}:{number}", {"_id": row[0], "text": row[1]}
-
-
-def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
-    reader = csv.reader(lines_of_table(file), delimiter=delimiter)
-    try:
-        yield from reader
-    except csv.Error as error:
-        hint = "Write texts of this length as JSON lines."
-        raise KaratError(f"not a table: {error}", where=f"{file.name}:{reader.line_num}", hint=hint) from None
+def _without_id(column: str, where: str) -> KaratError:
+    return KaratError(f"the id is missing: there is no {shown(column)}", where=where, hint="Each row needs it.")

@@ -1,0 +1,192 @@
+"""Files of queries and of documents, of every format, and data sets: a record, or a value, for each id."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, Literal
+
+from karat.documents.ids import identifier
+from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.files.input_file import InputFile
+from karat.files.names import Format, check_format, is_arrow
+from karat.json_decoding import decode_json
+from karat.sources.beir import texts_file
+from karat.sources.columns import TextRole, find_column
+from karat.sources.data_sets import named_data_set, texts_of_data_set
+from karat.sources.formats import detect
+from karat.sources.part_files import part_files
+from karat.sources.record_files import delimiter_of, lines_of_table, records_of_file
+from karat.sources.records import Record, field_value, records_from_list
+
+HINT = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids."
+_FIRST = 100  # records whose fields decide what is read
+_LONGEST_HEADER = 1 << 16  # characters
+_MAX_LISTED = 20  # names in a message
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of queries or of documents with their texts. It can be read more than once, and is read in parts."""
+
+    file: InputFile
+    format: Format | None
+    """None for a data set of ir_datasets, and for a table in several files, whose parts have formats of their own"""
+    has_header: bool = True
+    """whether the first line of CSV or TSV names the columns; otherwise these are the id and the text"""
+    content: Literal["queries", "corpus"] = "queries"
+    """what is read of a data set"""
+
+    @classmethod
+    def of(
+        cls,
+        source: str | InputFile,
+        given: str | None = None,
+        column: str | None = None,
+        content: Literal["queries", "corpus"] = "queries",
+    ) -> TextFile:
+        """A file, the folder of a BEIR data set, or the name of a data set of ir_datasets.
+
+        `given` is the format, if it is not to be detected, and `column` is a column that is to be read.
+        """
+        file = InputFile.of(source)
+        if named_data_set(file):
+            return cls(file, None, content=content)
+        if file.path and (in_folder := texts_file(file.path, content)):
+            file = InputFile(in_folder)
+        if part_files(file.path):
+            return cls(file, None)
+        form = detect(file) if given is None else check_format(given)
+        if not is_arrow(form) and not file.first_byte():
+            raise KaratError("the file is empty", where=file.name, hint=HINT)
+        return cls(file, form, form not in ("csv", "tsv", "trec") or _has_header(file, column))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed about the file."""
+        if self.has_header:
+            return ()
+        return (f"{self.file.name}: there is no header line; the columns are read as ids and texts",)
+
+    def records(self, column: str = "text") -> Iterator[tuple[str, Record]]:
+        """Each query or document with its place. Values that have no name get that of `column`."""
+        file = self.file
+        if name := named_data_set(file):
+            return ((name, record) for record in texts_of_data_set(name, self.content))
+        if several := part_files(file.path):
+            return chain.from_iterable(records_of_file(InputFile(path), several[0], HINT) for path in several[1])
+        if not self.has_header:
+            return _ids_and_texts(file)
+        if self.format == "json":
+            return _from_json(decode_json(file.read_all(), file.name, HINT), column, file.name)
+        return records_of_file(file, "csv" if self.format == "trec" else self.format, HINT)
+
+
+@dataclass(frozen=True)
+class Values:
+    """A value for each id, with the place of each for errors, read one by one; and what was assumed."""
+
+    rows: Iterator[tuple[str, str, Any]]
+    notes: tuple[str, ...]
+
+
+def read_values(source: str | InputFile, column: str | None = None) -> Values:
+    """Read a column of a file of queries or documents, by id; by default, its texts."""
+    file = TextFile.of(source, column=column)
+    records = file.records(column or "text")
+    first = list(islice(records, _FIRST))
+    names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
+    if not names:
+        raise KaratError("the file contains no records", where=file.file.name, hint=HINT)
+    id_name = find_column([name for name in names if name != column], "id")
+    value_name = column or find_column(names, "text", (id_name,))
+    if id_name is None or value_name is None:
+        missing = "ids" if id_name is None else "texts"
+        where = f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}."
+        hint = "Ids are in a column such as query, qid or _id." if id_name is None else "Write FILE:COLUMN to name it."
+        raise KaratError(f"there is no column of {missing}", where=file.file.name, hint=f"{where} {hint}")
+    guessed = []
+    if id_name not in ("query", "_id") and file.has_header:
+        guessed.append(f"ids are read from the column {shown(id_name)}")
+    if value_name not in ("text", column):
+        guessed.append(f"texts {'' if guessed else 'are read '}from {shown(value_name)}")
+    notes = (f"{file.file.name}: {' and '.join(guessed)}",) if guessed else ()
+    return Values(_values(chain(first, records), id_name, value_name, names), (*file.notes, *notes))
+
+
+def _values(
+    records: Iterator[tuple[str, Record]], id_name: str, value_name: str, names: list[str]
+) -> Iterator[tuple[str, str, Any]]:
+    """The id and the value of each record. A value may be missing, but not in all records."""
+    found, place = False, ""
+    for where, record in records:
+        value = field_value(record, value_name)
+        found, place = found or value is not None or value_name in record, place or where
+        of_record = record.get(id_name)
+        if of_record is None:
+            raise KaratError(f"the id is missing: there is no {shown(id_name)}", where=where, hint="Each row needs it.")
+        yield where, identifier(of_record, where), value
+    if not found:
+        listed = f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}."
+        hint = f"{did_you_mean(value_name, names)} {listed}".strip()
+        raise KaratError(f"no column {shown(value_name)}", where=place, hint=hint)
+
+
+def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[str, Record]]:
+    """An array of records or of values, which are numbered from 0; or an object: a record, or a value for each id."""
+    if isinstance(value, list):
+        if any(isinstance(each, Mapping) for each in value):
+            return records_from_list(value, name)
+        return ((f"{name}[{at}]", {"_id": str(at), column: each}) for at, each in enumerate(value))
+    if not isinstance(value, Mapping):
+        raise KaratError(f"{shown(value)} is not a mapping of ids", where=name, hint=HINT)
+    others = [each for each in value if each != column]
+    if column in value and find_column(others, "id"):
+        return iter([(name, value)])
+    return (
+        (f"{name}, {shown(each)}", {"_id": each, **(of_id if isinstance(of_id, Mapping) else {column: of_id})})
+        for each, of_id in value.items()
+    )
+
+
+def _has_header(file: InputFile, column: str | None) -> bool:
+    """Whether a table begins with the names of its columns; a table of two columns may do without."""
+    first = next((line for line in lines_of_table(file) if line.strip()), "").rstrip("\r\n")
+    delimiter = delimiter_of(file)
+    # A text may be longer than the csv module allows; the names of columns are not.
+    is_long = len(first) > _LONGEST_HEADER
+    cells = first.split(delimiter) if is_long else next(csv.reader([first], delimiter=delimiter), [])
+    names = [name.strip() for name in cells]
+    others = [name for name in names if name != column]
+    ids: tuple[TextRole, ...] = ("id", "query_id", "doc_id")
+    texts: tuple[TextRole, ...] = ("text", "query_text", "doc_text")
+    has_names = any(find_column(others, role) for role in ids) or any(find_column(names, role) for role in texts)
+    has_names = has_names or column in names
+    return has_names or len(names) != 2 or column not in (None, "text")
+
+
+def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
+    """The lines of a table without a header. Quotation marks have no meaning in TSV, as in MS MARCO."""
+    delimiter = delimiter_of(file)
+    if delimiter == "\t":
+        rows: Iterator[list[str]] = (line.rstrip("\r\n").split("\t") for line in lines_of_table(file))
+    else:
+        rows = _csv_rows(file, delimiter)
+    for number, row in enumerate(rows, 1):
+        if len(row) != 2 and any(row):
+            what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
+            hint = "Add a header line that names the columns, such as _id and text, if there are more."
+            raise KaratError(what, where=f"{file.name}:{number}", hint=hint)
+        if any(row):
+            yield f"{file.name}:{number}", {"_id": row[0], "text": row[1]}
+
+
+def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
+    reader = csv.reader(lines_of_table(file), delimiter=delimiter)
+    try:
+        yield from reader
+    except csv.Error as error:
+        hint = "Write texts of this length as JSON lines."
+        raise KaratError(f"not a table: {error}", where=f"{file.name}:{reader.line_num}", hint=hint) from None
