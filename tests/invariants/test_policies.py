@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "stats": "judged",
     "scores": "arguments errors files json_decoding judged measures options output registry stats",
     "analysis": "answers arguments documents errors judged matching measures options output ranking registry scores"
-    " sources stats",
+    " sources stats threads",
     "evaluation": "analysis answers arguments documents errors files judged matching options output ranking registry"
     " scores sources spans",
     "comparison": "arguments errors judged options output registry scores stats",

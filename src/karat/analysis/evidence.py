@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,20 +15,11 @@ from karat.judged import Judged
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher, Matcher
 from karat.ranking import RankingRules
-from karat.ranking.ties import order_of_ties, stretches
 from karat.registry import Measure
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 
 # The hint for scores without evidence.
 NO_RUN_DATA = "Evaluate again: saved scores, and scores returned by evaluators, do not include the run."
-
-
-class Hit(NamedTuple):
-    """A rank, the gold that the document there matched, and the reason why it matched."""
-
-    rank: int
-    gold: int
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +65,7 @@ class Evidence:
         by_function = isinstance(self.match, FunctionMatcher)
         # A function compares whole documents, so that repeats are equal documents, as among golds.
         key = self.match.gold_key if by_function else self.match.key
-        keys = key.of(documents, self._where(query))
+        keys = key.of(documents, self.where(query))
         times = Counter(filter(None, keys))
         repeated = {key: document for key, document in zip(keys, documents, strict=True) if key and times[key] > 1}
         if not repeated:
@@ -86,66 +76,16 @@ class Evidence:
         names = [shown(document) if by_function else str(key) for key, document in repeated.items()]
         return next((name for row, name in enumerate(names) if row not in judged), None)
 
-    def read_ranking(self, query: str) -> tuple[list[DocumentLike], list[Hit]]:
-        """The documents retrieved for a query, in rank order, and the hits among them; reads the run again."""
-        position = self.truth.positions[query]
-        listed: list[DocumentLike] = []
-        scores: dict[str, float] = {}
-        for load in self.run.batches():
-            batch = load()
-            for at in (at for at, name in enumerate(batch.queries) if name == query):
-                if isinstance(batch, RankedLists):
-                    listed += batch.documents[at]
-                for doc, score in _rows(batch, at):
-                    if doc not in scores or score > scores[doc]:
-                        # A document listed twice counts with its higher score, at that position.
-                        scores.pop(doc, None)
-                        scores[doc] = score
-        documents: list[DocumentLike] = listed or list(scores)
-        documents = self._without_identical_ids(query, documents)
-        if len(documents) != self.judged.retrieved[position]:
-            raise self._run_changed()
-        hits = self._hits(query, documents)
-        if scores:
-            documents = self._sorted(documents, scores, hits)
-            hits = self._hits(query, documents)
-        of_query = self.judged.hit_query == position
-        judged = zip(self.judged.hit_rank[of_query].tolist(), self.judged.hit_gold[of_query].tolist(), strict=True)
-        if [(hit.rank, hit.gold) for hit in hits] != sorted(judged):
-            raise self._run_changed()
-        return documents, hits
-
-    def _where(self, query: str) -> str:
+    def where(self, query: str) -> str:
+        """The place of a query in the run, for errors."""
         return f"{self.run.name}, query {query}"
 
     def _without_identical_ids(self, query: str, documents: list[DocumentLike]) -> list[DocumentLike]:
         """The documents whose id is not the id of the query, if that is how the run was evaluated."""
         if not self.rules.ignore_identical_ids:
             return documents
-        ids = document_keys(documents, "id", self._where(query))
+        ids = document_keys(documents, "id", self.where(query))
         return [document for document, name in zip(documents, ids, strict=True) if name != query]
-
-    def _run_changed(self) -> KaratError:
-        return KaratError("the run has changed since it was evaluated", where=self.run.name, hint="Evaluate again.")
-
-    def _hits(self, query: str, documents: list[DocumentLike]) -> list[Hit]:
-        keys = self.match.key.of_retrieved(documents, self._where(query))
-        batch = RankedLists([query], [keys], [documents])
-        _, rows, golds = Joiner(self.truth, self.match).find_in_lists(batch, np.array([self.truth.positions[query]]))
-        compared = documents if isinstance(self.match, FunctionMatcher) else keys
-        pairs = sorted(zip(rows.tolist(), golds.tolist(), strict=True))
-        return [Hit(row + 1, gold, self.match.reason(compared[row], self.truth.docs[gold])) for row, gold in pairs]
-
-    def _sorted(self, docs: list[str], scores: dict[str, float], hits: list[Hit]) -> list[str]:
-        """Documents by descending score, with ties in the order of the evaluation."""
-        grades: dict[str, float] = {}
-        for hit in hits:
-            doc = docs[hit.rank - 1]
-            grades[doc] = max(float(self.truth.grades[hit.gold]), grades.get(doc, 0.0))
-        docs = sorted(docs, key=scores.__getitem__, reverse=True)
-        ties = stretches(np.array([scores[doc] for doc in docs]))
-        order = order_of_ties(docs, ties, np.array([grades.get(doc, 0.0) for doc in docs]), self.rules.ties)
-        return [docs[at] for at in order.tolist()]
 
 
 def _rows(batch: Batch, at: int) -> Iterator[tuple[str, float]]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from karat.analysis.evidence import NO_RUN_DATA, Evidence, Hit
+from karat.analysis.evidence import NO_RUN_DATA, Evidence
+from karat.analysis.rankings import Hit, read_ranking
 from karat.answers import Answers
 from karat.documents.document import Document
 from karat.documents.fields import DocumentLike, document_key
@@ -177,17 +178,15 @@ def _explain_answer(answers: Answers, query: str, columns: Iterable[str]) -> Ans
 
 def _explain_documents(evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int) -> Explanation:
     """Explain the scores of a query by the first k ranks and every hit below them."""
-    documents, hits = evidence.read_ranking(query)
+    ranking = read_ranking(evidence, query, k)
     golds = evidence.truth.golds(evidence.truth.positions[query])
     names = {gold: label(given) for gold, given in zip(golds, evidence.truth.original_documents(golds), strict=True)}
     at_rank: dict[int, list[Hit]] = {}
-    for hit in hits:
+    for hit in ranking.hits:
         at_rank.setdefault(hit.rank, []).append(hit)
     found: set[int] = set()
     rows: list[ExplanationRow] = []
-    for rank, document in enumerate(documents, 1):
-        if rank > k and rank not in at_rank:
-            continue
+    for rank, document in ranking.documents.items():
         text = label(document)
         if rank not in at_rank:
             rows.append(ExplanationRow(rank, text))
@@ -201,7 +200,7 @@ def _explain_documents(evidence: Evidence, query: str, scores: Mapping[str, floa
         for gold in golds
         if gold not in found
     ]
-    return Explanation(query, tuple(rows), len(documents), dict(scores), str(evidence.match))
+    return Explanation(query, tuple(rows), ranking.retrieved, dict(scores), str(evidence.match))
 
 
 def label(document: DocumentLike, width: int = _WIDTH) -> str:

@@ -1,5 +1,21 @@
 """Order, ties and duplicates: from ground truth and a run to Judged."""
 
-from karat.ranking.kernel import Observations, RankingRules, judge, judge_document_lists
+from karat.ranking.kernel import (
+    BatchRanker,
+    Observations,
+    RankedBatch,
+    RankingRules,
+    judge,
+    judge_document_lists,
+    without_identical_ids,
+)
 
-__all__ = ["Observations", "RankingRules", "judge", "judge_document_lists"]
+__all__ = [
+    "BatchRanker",
+    "Observations",
+    "RankedBatch",
+    "RankingRules",
+    "judge",
+    "judge_document_lists",
+    "without_identical_ids",
+]

@@ -63,15 +63,15 @@ class RankedBatch:
 def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[Judged, Observations]:
     """Rank the judged documents of a run."""
     joiner = Joiner(truth, match)
-    kernel = _BatchRanker(truth, rules, joiner)
+    ranker = BatchRanker(truth, rules, joiner)
     parts: list[RankedBatch] = []
     seen: set[str] = set()
-    for part in _rank(kernel, run.batches()):
+    for part in _rank(ranker, run.batches()):
         before = len(seen)
         seen.update(part.queries)
         if len(seen) - before < len(part.queries):
             # The rows of a query are in several batches: start again, with the rows of each query together.
-            parts = list(_rank(kernel, run.grouped_batches()))
+            parts = list(_rank(ranker, run.grouped_batches()))
             break
         parts.append(part)
     if not seen and (error := run.empty_error()):
@@ -110,31 +110,32 @@ def judge_document_lists(
     )
 
 
-def _rank(kernel: Callable[[Batch], RankedBatch], batches: Iterator[Callable[[], Batch]]) -> Iterator[RankedBatch]:
-    return in_threads(partial(_read_and_rank, kernel, batch) for batch in batches)
+def _rank(ranker: BatchRanker, batches: Iterator[Callable[[], Batch]]) -> Iterator[RankedBatch]:
+    return in_threads(partial(_read_and_rank, ranker, batch) for batch in batches)
 
 
-def _read_and_rank(kernel: Callable[[Batch], RankedBatch], batch: Callable[[], Batch]) -> RankedBatch:
-    return kernel(batch())
+def _read_and_rank(ranker: BatchRanker, batch: Callable[[], Batch]) -> RankedBatch:
+    return ranker.rank(batch())[1]
 
 
 @dataclass(frozen=True, eq=False)
-class _BatchRanker:
+class BatchRanker:
     """Ranks the judged documents of one batch."""
 
     truth: Truth
     rules: RankingRules
     joiner: Joiner
 
-    def __call__(self, batch: Batch) -> RankedBatch:
+    def rank(self, batch: Batch) -> tuple[Batch, RankedBatch]:
+        """The batch without the documents that the rules leave out, and the ranks of its judged documents."""
         if isinstance(batch, ScoredRows):
             return self._table(batch)
         return self._lists(batch) if isinstance(batch, RankedLists) else self._scored(batch)
 
-    def _lists(self, batch: RankedLists) -> RankedBatch:
+    def _lists(self, batch: RankedLists) -> tuple[Batch, RankedBatch]:
         identical = 0
         if self.rules.ignore_identical_ids:
-            batch, identical = _without_identical_ids_in_lists(batch)
+            batch, identical = without_identical_ids(batch)
         positions = self._positions(batch.queries)
         segment, at, gold = self.joiner.find_in_lists(batch, positions)
         without_key = {
@@ -143,22 +144,22 @@ class _BatchRanker:
             if position >= 0 and not all(docs)
         }
         sizes = np.fromiter(map(len, batch.docs), np.int64, len(batch.docs))
-        return self._part(
+        return batch, self._part(
             batch.queries, positions, sizes, segment, at + 1, gold, identical_ids=identical, without_key=without_key
         )
 
-    def _scored(self, batch: ScoredMappings) -> RankedBatch:
+    def _scored(self, batch: ScoredMappings) -> tuple[Batch, RankedBatch]:
         identical = 0
         if self.rules.ignore_identical_ids:
-            batch, identical = _without_identical_ids(batch)
+            batch, identical = _mappings_without_identical_ids(batch)
         positions = self._positions(batch.queries)
         segment, names, gold, score = self.joiner.find_in_mappings(batch, positions)
         ranks = ranks_by_score(batch, segment, score, names, self.truth.grades[gold], self.rules.ties)
-        return self._part(
+        return batch, self._part(
             batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold, identical_ids=identical
         )
 
-    def _table(self, batch: ScoredRows) -> RankedBatch:
+    def _table(self, batch: ScoredRows) -> tuple[Batch, RankedBatch]:
         from karat.matching.rows import has_id_of_query
         from karat.sources.hashing import repeated_rows
 
@@ -176,7 +177,7 @@ class _BatchRanker:
         rows, names, gold = self.joiner.find_in_table(batch, hashes, positions)
         segment = batch.segments(rows)
         ranks = ranks_in_table(batch, rows, names, self.truth.grades[gold], self.rules.ties)
-        return self._part(
+        return batch, self._part(
             batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
             duplicates=duplicates, identical_ids=identical,
         )  # fmt: skip
@@ -235,7 +236,8 @@ class _BatchRanker:
         )
 
 
-def _without_identical_ids_in_lists(batch: RankedLists) -> tuple[RankedLists, int]:
+def without_identical_ids(batch: RankedLists) -> tuple[RankedLists, int]:
+    """Lists without the documents whose id is that of their query, and the number of these documents."""
     left, dropped = replace(batch, docs=[], documents=[]), 0
     for query, docs, documents in zip(batch.queries, batch.docs, batch.documents, strict=True):
         names = document_keys(documents, "id", f"query {query}")
@@ -246,7 +248,7 @@ def _without_identical_ids_in_lists(batch: RankedLists) -> tuple[RankedLists, in
     return left, dropped
 
 
-def _without_identical_ids(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
+def _mappings_without_identical_ids(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
     docs = [
         {doc: score for doc, score in of_query.items() if doc != query} if query in of_query else of_query
         for query, of_query in zip(batch.queries, batch.docs, strict=True)

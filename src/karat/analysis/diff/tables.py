@@ -10,6 +10,7 @@ import numpy as np
 from karat.analysis.diff import Diff, Move, QueryDiff
 from karat.analysis.evidence import Evidence
 from karat.analysis.explain import label, shorten
+from karat.analysis.rankings import read_ranking
 from karat.errors import plural
 from karat.measures import meanings
 from karat.output.tables import Cell, Table, note_line
@@ -173,15 +174,16 @@ def _side_by_side(names: tuple[str, str], evidence: Sequence[Evidence], query: s
     """The first ranks of both lists, each hit with its grade in front."""
     lists = []
     for each in evidence:
-        documents, hits = each.read_ranking(query)
+        ranking = read_ranking(each, query, depth)
         grades: dict[int, float] = {}
-        for hit in hits:
+        for hit in ranking.hits:
             grade = float(each.judged.gold_grade[hit.gold])
             grades[hit.rank] = max(grade, grades.get(hit.rank, grade))
         lists.append(
             [
                 (f"[{format_value(grades[rank])}] " if rank in grades else "") + label(document, _LIST_WIDTH)
-                for rank, document in enumerate(documents[:depth], 1)
+                for rank, document in ranking.documents.items()
+                if rank <= depth
             ]
         )
     rows = [
