@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from karat import KaratError
 from karat.files.input_file import InputFile
 from karat.sources import delimited_blocks, delimited_table, read_truth
-from karat.sources.delimited import looks_delimited
+from karat.sources.delimited import looks_delimited, separator_of
 from karat.sources.delimited_table import DelimitedTable
 from tests.block_size import block_size
 
@@ -92,6 +92,7 @@ ONE: Rows = [("q1", "d1", 0.5)]
         '"query","doc","score"\n"q1","d1","0.5"\n',
         "\ufeffquery,doc,score\nq1,d1,0.5\n",
         "\n\nquery,doc,score\n\nq1,d1,0.5\n \n",
+        "\t\nquery,doc,score\nq1,d1,0.5\n",
         "query, doc, score\nq1, d1, 0.5\n",
         "score,text,doc,query\n0.5,\"two\nlines, and a \"\"mark\"\"\",d1,q1\n",
         'text,query,doc,score\n5" disk,q1,d1,0.5\n',
@@ -119,6 +120,18 @@ def test_a_run_is_read_however_it_is_written(data: str) -> None:
 )
 def test_ground_truth_is_read_in_the_layouts_that_are_in_use(data: str, rows: Rows) -> None:
     assert rows_of(data, "grade") == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("query;answer (short, plain)\nq1;a\nq2;b\n", ";"),
+        ("1\twhat is a, b, c?\n", "\t"),
+        ("query,answer\nq1,a; b\n", ","),
+    ],
+)
+def test_the_separator_is_the_one_with_which_rows_are_equally_wide(text: str, separator: str) -> None:
+    assert separator_of(text) == separator
 
 
 def test_ids_are_texts_and_keep_their_zeros_blanks_inside_and_quotation_marks() -> None:

@@ -55,10 +55,10 @@ def looks_delimited(start: bytes) -> Delimited | None:
     if start.lstrip()[:1] in (b"", b"{", b"["):
         return None
     text = start.decode(errors="replace")
-    separator = _separator(text)
+    separator = separator_of(text)
     if separator not in text:
         return None
-    rows = _first_rows(text, separator, whole=False)
+    rows = first_rows(text, separator, whole=False)
     if not rows or len(rows[0]) < 2:
         return None
     if not _has_known_names(rows[0]) and (
@@ -97,7 +97,7 @@ def layout_of(
         notes = (layout, *replace(columns, by_rank=False).note(file.name))
     if value == width:
         notes = (*notes, f"{file.name}: there is no column of grades; every document has grade 1")
-    first_row = _end_of_first_row(start, separator) if has_header else 0
+    first_row = next(end for end, is_blank in row_ends(start, separator) if not is_blank) if has_header else 0
     return DelimitedLayout(
         separator, width, first_row, query, doc, None if value == width else value, columns.by_rank, notes
     )
@@ -110,49 +110,27 @@ def empty_error(name: str, number: Number) -> KaratError:
     return KaratError(f"the {kind} is empty", where=name, hint=hint)
 
 
-def parsed_rows(text: str, separator: str) -> Iterator[Row]:
-    """The rows of a text, without those that are blank. A csv.Error contains the line of the row that is wrong."""
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    line = 0
-    try:
-        for cells in reader:
-            if len(cells) > 1 or "".join(cells).strip():
-                yield Row(line, cells)
-            line = reader.line_num
-    except csv.Error as error:
-        raise csv.Error(str(error), line) from None
+def separator_of(text: str) -> str:
+    """The separator with which the first row has known names, or with which all rows have equally many columns.
 
-
-def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[list[str]]]:  # noqa: A002
-    """The first bytes of a file, its separator, and its first rows: at least two, if it has two."""
-    size = _PEEK
-    while True:
-        start = file.start(size)
-        text = start.decode("utf-8", "surrogateescape")
-        separator = "\t" if format == "tsv" else _separator(text)
-        rows = _first_rows(text, separator, whole=len(start) < size)
-        if len(rows) > 1 or len(start) < size or size >= _LARGEST_PEEK:
-            return start, separator, rows
-        size *= 8
-
-
-def _separator(text: str) -> str:
-    """The separator with which the first row has known names, or with which all rows have equally many columns."""
+    If several do, a tab comes first, as it is rarely part of a text, and then the one that gives the most columns.
+    """
     first_line = text.lstrip().partition("\n")[0]
     best, most = next((separator for separator in _SEPARATORS if separator in first_line), ","), 1
     for separator in _SEPARATORS:
         if separator not in first_line:
             continue
-        rows = _first_rows(text, separator, whole=False)
+        rows = first_rows(text, separator, whole=False)
         width = len(rows[0]) if rows else 1
-        if width > 1 and _has_known_names(rows[0]):
+        are_alike = len({*map(len, rows)}) == 1
+        if width > 1 and (_has_known_names(rows[0]) or (are_alike and separator == "\t")):
             return separator
-        if len({*map(len, rows)}) == 1 and width > most:
+        if are_alike and width > most:
             best, most = separator, width
     return best
 
 
-def _first_rows(text: str, separator: str, *, whole: bool) -> list[list[str]]:
+def first_rows(text: str, separator: str, *, whole: bool) -> list[list[str]]:
     """The rows at the start of a text; the last one may be cut, unless the text is the `whole` file."""
     rows: list[list[str]] = []
     try:
@@ -162,18 +140,48 @@ def _first_rows(text: str, separator: str, *, whole: bool) -> list[list[str]]:
     return rows if whole or text.endswith("\n") or len(rows) < 2 else rows[:-1]
 
 
-def _end_of_first_row(start: bytes, separator: str) -> int:
-    """The number of bytes up to the end of the first row."""
-    taken = 0
+def parsed_rows(text: str, separator: str) -> Iterator[Row]:
+    """The rows of a text, without those that are blank. A csv.Error contains the line of the row that is wrong."""
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    line = 0
+    try:
+        for cells in reader:
+            if not _is_blank(cells):
+                yield Row(line, cells)
+            line = reader.line_num
+    except csv.Error as error:
+        raise csv.Error(str(error), line) from None
+
+
+def row_ends(data: bytes | bytearray, separator: str) -> Iterator[tuple[int, bool]]:
+    """The byte at which each row ends, and whether the row is blank; the last row may go on after the data."""
+    end = 0
 
     def lines() -> Iterator[str]:
-        nonlocal taken
-        for line in StringIO(start.decode("latin-1"), newline=""):
-            taken += len(line)
+        nonlocal end
+        for line in StringIO(data.decode("latin-1"), newline=""):
+            end += len(line)
             yield line
 
-    next(row for row in csv.reader(lines(), delimiter=separator, skipinitialspace=True) if any(row))
-    return taken
+    for cells in csv.reader(lines(), delimiter=separator, skipinitialspace=True):
+        yield end, _is_blank(cells)
+
+
+def _is_blank(cells: Sequence[str]) -> bool:
+    return len(cells) < 2 and not "".join(cells).strip()
+
+
+def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[list[str]]]:  # noqa: A002
+    """The first bytes of a file, its separator, and its first rows: at least two, if it has two."""
+    size = _PEEK
+    while True:
+        start = file.start(size)
+        text = start.decode("utf-8", "surrogateescape")
+        separator = "\t" if format == "tsv" else separator_of(text)
+        rows = first_rows(text, separator, whole=len(start) < size)
+        if len(rows) > 1 or len(start) < size or size >= _LARGEST_PEEK:
+            return start, separator, rows
+        size *= 8
 
 
 def _has_header(rows: Sequence[Sequence[str]], given: Mapping[str, str] | None) -> bool:

@@ -20,7 +20,7 @@ from karat.files.input_file import BOM, Block
 from karat.files.line_ends import LONGEST_LINE, last_line_end
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, offset_kind, text_column, to_numpy
-from karat.sources.delimited import DelimitedLayout
+from karat.sources.delimited import DelimitedLayout, row_ends
 from karat.sources.delimited_rows import read_pairs
 from karat.sources.tables import Columns, Number
 
@@ -103,18 +103,8 @@ def _row_ends(data: bytearray, separator: str) -> Ints:
 
 def _parsed_row_ends(data: bytearray, separator: str) -> Iterator[int]:
     """Where rows end, in data in which values contain quotation marks without being quoted."""
-    taken = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal taken
-        for line in StringIO(data.decode("latin-1"), newline=""):
-            taken += len(line)
-            yield line
-
     with suppress(csv.Error):  # an error names the row when it is read
-        for _ in csv.reader(lines(), delimiter=separator, skipinitialspace=True):
-            if taken < len(data):  # otherwise, the row may go on
-                yield taken
+        yield from (end for end, _ in row_ends(data, separator) if end < len(data))
 
 
 def _are_around_values(quotes: Ints, text: NDArray[np.uint8], separator: str) -> bool:

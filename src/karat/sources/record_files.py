@@ -13,6 +13,7 @@ from karat.errors import KaratError, plural, shown
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, check_format, is_arrow
 from karat.json_decoding import decode_json
+from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.records import Record, records_from_json_lines, records_from_list
 
@@ -81,9 +82,8 @@ def lines_of_table(source: InputFile) -> Iterator[str]:
 
 
 def delimiter_of(source: InputFile) -> str:
-    """What separates the columns of a table, judging by its first line."""
-    head = source.start().decode(errors="replace").lstrip("\r\n").partition("\n")[0]
-    return next((mark for mark in "\t,;" if mark in head), ",")
+    """What separates the columns of a table."""
+    return separator_of(source.start().decode(errors="replace"))
 
 
 def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Mapping
@@ -12,10 +11,11 @@ from typing import Any
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
+from karat.sources.delimited import first_rows, separator_of
 from karat.sources.formats import detect
 
 _START = 1 << 16  # bytes
-_SEPARATORS = "\t,;"
+_ROWS = 20  # or lines of JSON
 # A text, the beginning of one that does not end, a mark, or a number or word.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|".*\Z|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
@@ -41,12 +41,13 @@ def sample(file: InputFile, given: str | None = None) -> Sample:
         return _of_arrow(file, of_file)
     if of_file == "trec":
         return Sample("trec")
-    text = file.start(_START).decode(errors="replace")
+    start = file.start(_START)
+    text = start.decode(errors="replace")
     if of_file in ("csv", "tsv"):
-        return _of_table(text, of_file)
+        return _of_table(text, of_file, len(start) < _START)
     if of_file == "jsonl":
         lines = [line for line in text.splitlines() if line.strip()]
-        values = [beginning_of_json(line) for line in lines[:20]]
+        values = [beginning_of_json(line) for line in lines[:_ROWS]]
         records = tuple(value for value in values if isinstance(value, dict))
         return Sample("jsonl", _names(records), records)
     value = beginning_of_json(text)
@@ -84,11 +85,10 @@ def _names(records: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for record in records for name in record))
 
 
-def _of_table(text: str, of_file: Format) -> Sample:
-    lines = [line for line in text.splitlines() if line.strip()][:20]
-    head = lines[0] if lines else ""
-    separator = "\t" if of_file == "tsv" else next((mark for mark in _SEPARATORS if mark in head), ",")
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator, skipinitialspace=True)]
+def _of_table(text: str, of_file: Format, is_whole: bool) -> Sample:
+    separator = "\t" if of_file == "tsv" else separator_of(text)
+    found = first_rows(text, separator, whole=is_whole)[:_ROWS]
+    rows = [[cell.strip() for cell in row] for row in found]
     names = tuple(rows[0]) if rows else ()
     return Sample(of_file, names, tuple(dict(zip(names, row, strict=False)) for row in rows[1:]))
 
