@@ -159,3 +159,22 @@ def test_the_texts_of_queries_are_read_from_a_data_set_of_beir(folder: Path) -> 
     (folder / "texts" / "queries.jsonl").write_text(texts)
     printed = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP", "--by", "length", "--queries", "texts")
     assert "length" in printed
+
+
+@pytest.mark.parametrize("suffix", ["trec", "csv", "tsv", "jsonl", "array.json", "parquet", "feather"])
+def test_ground_truth_and_run_in_the_wrong_order_are_recognized(folder: Path, suffix: str) -> None:
+    error = refused(folder, "evaluate", f"run.{suffix}", f"truth.{suffix}")
+    assert "are ground truth and run in the wrong order?" in error
+
+
+@pytest.mark.parametrize("number", ["rank", "position"])
+def test_ranks_and_scores_are_not_ground_truth_unless_the_command_line_says_so(tmp_path: Path, number: str) -> None:
+    (tmp_path / "a.csv").write_text(f"query,doc,{number},score\nq1,d1,1,2\n")
+    assert "This looks like a run: are ground truth" in refused(tmp_path, "evaluate", "a.csv", "a.csv")
+    good(tmp_path, "evaluate", "a.csv", "a.csv", "--column", "truth.grade=score")
+
+
+def test_a_list_of_relevant_documents_is_not_a_run(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"query": "q1", "relevant": ["d1"]}\n')
+    error = refused(tmp_path, "evaluate", str(folder / "truth.trec"), "a.jsonl")
+    assert "no fields 'doc' and 'score'; the fields are 'query', 'relevant'. This looks like ground truth" in error

@@ -107,7 +107,7 @@ def test_the_names_of_fields_can_differ_per_file(folder: Path) -> None:
     (folder / "two.jsonl").write_text(lines([{"query": "soft", "gold": ["a"], "source_nodes": ["b", "a"]}]))
     words = ("one.jsonl", "two.jsonl", "-m", "RR", "--field", "retrieved=found")
     out = good(folder, "compare", *words)
-    assert "two.jsonl: there is no field 'found'; fields are read by their usual names" in out
+    assert "two.jsonl: the field 'found' was not found, so the usual names of fields are used" in out
     assert "two.jsonl: truth is read from the field 'gold' and retrieved from 'source_nodes'" in out
     assert "one.jsonl: " not in out
     assert "no line has a field 'fund'" in mistake(folder, "compare", *words[:-1], "retrieved=fund")

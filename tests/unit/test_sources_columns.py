@@ -69,7 +69,7 @@ def test_a_name_for_any_file_is_used_where_it_is_present_and_a_note_says_where_i
     without = columns_to_read(["query", "doc", "score"], "score", given, "b")
     assert (with_it.doc, with_it.note("a")) == ("url", ())
     assert without.doc == "doc"
-    assert without.note("b") == ("b: there is no column 'url'; columns are read by their usual names",)
+    assert without.note("b") == ("b: the column 'url' was not found, so the usual names of columns are used",)
 
 
 def test_a_name_that_was_given_for_this_file_must_be_there() -> None:

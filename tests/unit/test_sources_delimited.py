@@ -165,7 +165,9 @@ def test_what_was_assumed_about_a_file_is_a_note() -> None:
     assert table_of("q,d,1\nq,e,2\n").notes == (
         "file.csv: the file has no header; its columns are read as query, doc and rank",
     )
-    assert table_of("q,d\n", "grade").notes[1] == "file.csv: there is no column of grades; every document has grade 1"
+    assert (
+        table_of("q,d\n", "grade").notes[1] == "file.csv: the file has no grades, so every document in it has grade 1"
+    )
     assert table_of("q,d,1\n", columns={"query": "1", "doc": "2", "score": "3"}).notes == ()
 
 

@@ -139,7 +139,7 @@ def test_fields_with_other_names_can_be_given_and_guessed_ones_are_noted(write: 
     scores = evaluate({"q1": ["d1"]}, path, ["RR"], run_columns={"query": "key", "doc": "found"})
     assert (scores.means, scores.findings) == ({"RR": 1.0}, ())
     guessed = evaluate({"q1": ["d1"]}, write([{"qid": "q1", "hits": ["d1"]}], "run.jsonl"), ["RR"])
-    assert "query is read from the column 'qid' and doc from 'hits'" in str(guessed.findings)
+    assert "query is read from the field 'qid' and doc from 'hits'" in str(guessed.findings)
 
 
 RESPONSE = {
@@ -215,7 +215,7 @@ BAD = {
     "a repeated field": ("jsonl", lines(PAIR) + '{"query": "q", "x": {"a": 1, "a": 2}}', "'a' appears twice", ":2"),
     "a search": ("json", {"took": 3, "hits": {"hits": []}}, "the response to a search does not name its query", ""),
     "several searches": ("json", {"responses": [{"hits": {}}]}, "does not name its query", ""),
-    "no field of a document": ("jsonl", [{"query": "q1", "score": 1}], "no column 'doc'; the columns are", ":1"),
+    "no field of a document": ("jsonl", [{"query": "q1", "score": 1}], "no field 'doc'; the fields are", ":1"),
     "a pair among lists": ("jsonl", [LISTED, PAIR], "this object has a single document, but the first", ":2"),
     "a list among pairs": ("jsonl", [PAIR, LISTED], "this object has the documents of a query, but the first", ":2"),
     "a field that is missing": ("jsonl", [PAIR, {"query": "q1", "doc": "d2"}], "no 'score'; the fields are", ":2"),

@@ -30,10 +30,10 @@ def test_numbers_on_one_side_are_joined_with_texts_on_the_other_and_a_note_says_
     (tmp_path / "run.csv").write_text("1,7,0.5\n2,9,0.5\n")
     path = tmp_path / "run.parquet"
     NUMERIC_RUN.to_parquet(path)
-    text = "ids in the columns 'query' and 'pid' are numbers, read as texts"
+    text = "query and document ids are numbers, read as texts"
     assert notes(TEXT_TRUTH, NUMERIC_RUN) == [f"the run: {text}"]
     assert notes(str(tmp_path / "truth.qrels"), str(path)) == [f"{path}: {text}"]
-    assert notes(NUMERIC_TRUTH, str(tmp_path / "run.csv")) == [f"the ground truth: {text.replace('pid', 'doc')}"]
+    assert notes(NUMERIC_TRUTH, str(tmp_path / "run.csv")) == [f"the ground truth: {text}"]
 
 
 def test_numbers_on_both_sides_need_no_note(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_ranks_are_whole_numbers_in_every_source(rank: float, tmp_path: Path) ->
     frame = pd.DataFrame({"query": ["1", "2"], "doc": ["7", "8"], "rank": [1.0, rank]})
     frame.to_parquet(tmp_path / "run.parquet")
     for run in (frame, str(tmp_path / "run.parquet"), frame.to_dict("records")):
-        with pytest.raises(KaratError, match=rf"row 1: rank {rank} is not a whole number from 0. If this column"):
+        with pytest.raises(KaratError, match=rf"row 1: rank {rank} is not a whole number from 0. If these are"):
             karat.evaluate(TEXT_TRUTH, run, "AP")
 
 
@@ -77,30 +77,43 @@ def _json(content: Any) -> Any:
     return io.BytesIO(json.dumps(content).encode())
 
 
-NUMBERS: dict[str, Callable[[], Any]] = {
-    "rows": lambda: [(1, 7, 1), (2, 8, 1)],
-    "a mapping of mappings": lambda: {1: {7: 1}, 2: {8: 1}},
-    "a mapping of lists": lambda: {1: [7], 2: [8]},
-    "queries only": lambda: {1: ["7"], 2: ["8"]},
-    "documents only": lambda: {"1": ["7"], "2": [8]},
-    "JSON with an object per pair": lambda: _json([{"query": q, "doc": d, "score": 1} for q, d in ((1, 7), (2, 8))]),
-    "JSON with an object per query": lambda: _json([{"query": 1, "documents": ["7"]}, {"query": 2, "documents": [8]}]),
-    "a mapping in JSON": lambda: _json({"1": [7], "2": ["8"]}),
+NUMBERS: dict[str, tuple[set[str], Callable[[], Any]]] = {
+    "rows": ({"query", "document"}, lambda: [(1, 7, 1), (2, 8, 1)]),
+    "a mapping of mappings": ({"query", "document"}, lambda: {1: {7: 1}, 2: {8: 1}}),
+    "a mapping of lists": ({"query", "document"}, lambda: {1: [7], 2: [8]}),
+    "queries only": ({"query"}, lambda: {1: ["7"], 2: ["8"]}),
+    "documents only": ({"document"}, lambda: {"1": ["7"], "2": [8]}),
+    "JSON with an object per pair": (
+        {"query", "document"},
+        lambda: _json([{"query": q, "doc": d, "score": 1} for q, d in ((1, 7), (2, 8))]),
+    ),
+    "JSON with an object per query": (
+        {"query", "document"},
+        lambda: _json([{"query": 1, "documents": ["7"]}, {"query": 2, "documents": [8]}]),
+    ),
+    "a mapping in JSON": ({"document"}, lambda: _json({"1": [7], "2": ["8"]})),
+    "texts": (set(), lambda: {"1": {"7": 1}, "2": {"8": 1}}),
 }
 
 
 @pytest.mark.parametrize("run", NUMBERS)
 @pytest.mark.parametrize("truth", NUMBERS)
-def test_ids_that_are_numbers_on_both_sides_need_no_note(truth: str, run: str) -> None:
-    scores = evaluate(NUMBERS[truth](), NUMBERS[run](), "RR")
+def test_a_note_on_each_side_names_the_ids_that_are_numbers_there_and_texts_on_the_other_side(
+    truth: str, run: str
+) -> None:
+    (of_truth, truth_source), (of_run, run_source) = NUMBERS[truth], NUMBERS[run]
+    scores = evaluate(truth_source(), run_source(), "RR")
     assert scores["RR"] == 1
-    assert not [found for found in scores.findings if "are numbers" in found.message]
+    named = [found.message.partition(": ")[2] for found in scores.findings if "are numbers" in found.message]
+    expected = [" and ".join(sorted(kinds, reverse=True)) for kinds in (of_truth - of_run, of_run - of_truth) if kinds]
+    assert named == [f"{kinds} ids are numbers, read as texts" for kinds in expected]
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
-def test_ids_that_are_numbers_on_one_side_are_joined_and_one_note_says_so(numbers: str) -> None:
-    texts = {"1": {"7": 1}, "2": {"8": 1}}
-    for truth, run in ((NUMBERS[numbers](), texts), (texts, NUMBERS[numbers]())):
-        scores = evaluate(truth, run, "RR")
-        assert scores["RR"] == 1
-        assert len([found for found in scores.findings if "ids are numbers, read as texts" in found.message]) == 1
+def test_a_number_far_down_in_json_pairs_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.sources.json_files._OBJECTS_AT_ONCE", 2)
+    queries: list[str | int] = ["1", "1", "1", "1", 2]
+    pairs = [{"query": query, "doc": f"d{at}", "score": at} for at, query in enumerate(queries)]
+    for run in (pairs, [{**each, "doc": at} for at, each in enumerate(pairs)]):
+        scores = evaluate({"1": {"d3": 1, "3": 1}, "2": {"d4": 1, "4": 1}}, _json(run), "RR")
+        kinds = "query" if run is pairs else "query and document"
+        assert f"{kinds} ids are numbers, read as texts" in str(scores)

@@ -296,7 +296,7 @@ def test_a_given_name_that_is_missing_is_an_error_although_there_is_a_usual_one(
     results = read_results([record], {"retrieved": IfPresent("found")})
     assert results.run == {"q": ["a"]}
     assert results.notes == (
-        "the results: there is no field 'found'; fields are read by their usual names",
+        "the results: the field 'found' was not found, so the usual names of fields are used",
         "the results: retrieved is read from the field 'docs'",
     )
 

@@ -99,7 +99,7 @@ def test_objects_are_read_by_their_attributes_and_ranks_are_an_order() -> None:
     scores = evaluate(truth, run, ["RR", "nDCG"])
     assert scores["RR"] == 0.5
     assert (
-        "the ground truth: query is read from the column 'query_id', doc from 'doc_id' and grade from 'rating'"
+        "the ground truth: query is read from the field 'query_id', doc from 'doc_id' and grade from 'rating'"
         in str(scores.findings)
     )
 
@@ -109,7 +109,7 @@ def test_fields_with_other_names_are_given_as_columns() -> None:
     columns = {"query": "frage", "doc": "text", "score": "wert"}
     assert evaluate({"q": ["a"]}, run, "RR", run_columns=columns)["RR"] == 1
     assert evaluate({"q": ["a"]}, iter(run), "RR", run_columns=columns)["RR"] == 1
-    with pytest.raises(KaratError, match=r"row 0: no column 'werte'; the columns are 'frage', 'text', 'wert'"):
+    with pytest.raises(KaratError, match=r"row 0: no field 'werte'; the fields are 'frage', 'text', 'wert'"):
         evaluate({"q": ["a"]}, run, "RR", run_columns={**columns, "score": "werte"})
     with pytest.raises(KaratError, match="has no names of fields"):
         evaluate({"q": ["a"]}, [("q", "a", 1.0)], "RR", run_columns={"doc": "docno"})
@@ -205,7 +205,7 @@ def test_evaluators_take_tuples_of_documents() -> None:
         ([["q", "a", 1], ["q", "b", 0]], "row 0: ['q', 'a', 1] may be a row or documents. Write rows as tuples"),
         ([{"query": "q", "doc": "a", "grade": None}], "row 0: grade None is not a number. Every row needs a grade."),
         ([{"query": "q", "doc": "a", "grade": 1}, {"query": "q"}], "row 1: {'query': 'q'} is not a row"),
-        ([{"query": "q", "docno": "a"}], "row 0: no column 'grade'; the columns are 'query', 'docno'"),
+        ([{"query": "q", "docno": "a"}], "row 0: no field 'grade'; the fields are 'query', 'docno'"),
         ([("q", "\ud800", 1)], "not valid Unicode"),
         ([("q", "a", 1), ("r", "a", 1), ("q", "a", 0)], "rows 0 and 2: document a is judged twice for query q"),
     ],
@@ -226,7 +226,7 @@ def test_a_document_twice_in_a_query_is_treated_as_in_other_tables() -> None:
 
 def test_a_note_says_that_ids_are_numbers_unless_they_are_numbers_on_both_sides() -> None:
     truth, run = [("1", "5", 1)], [(1, 5, 0.5)]
-    assert "the run: ids are numbers, read as texts" in str(evaluate(truth, run, "RR"))
+    assert "the run: query and document ids are numbers, read as texts" in str(evaluate(truth, run, "RR"))
     assert "ids are numbers" not in str(evaluate([(1, 5, 1)], run, "RR"))
     assert "ids are numbers" not in str(
         evaluate([(1, 5, 1)], pd.DataFrame(run, columns=["query", "doc", "score"]), "RR")

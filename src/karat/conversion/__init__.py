@@ -18,6 +18,7 @@ from karat.sources.beir import is_data_set, qrels_of_split, texts_file
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
 from karat.sources.formats import detect
+from karat.sources.numeric_ids import notes_on_reading
 from karat.sources.part_files import part_files
 
 __all__ = ["Conversion", "Converted", "convert", "target_of"]
@@ -139,7 +140,7 @@ class Conversion:
         reading = Reading("score" if kind == "run" else "grade", self.columns, self.input_format)
         pairs = read_pairs(source, reading, progress)
         written = write_pairs(pairs, target, self.tag)
-        notes = list(pairs.run.notes)
+        notes = notes_on_reading(pairs.run.notes, ())
         if pairs.by_rank and (target.format == "trec" or (target.format in ("json", "jsonl") and not pairs.is_listed)):
             notes.append(_RANKS)
         if pairs.has_objects:

@@ -34,8 +34,8 @@ from karat.registry.selection import (
 from karat.scores import Finding, Scores, SystemScores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run, read_truth
-from karat.sources.columns import notes_on_reading
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
+from karat.sources.numeric_ids import notes_on_reading
 from karat.sources.result_fields import PARTS
 from karat.sources.results import Results, read_results
 from karat.sources.run_files import named_runs

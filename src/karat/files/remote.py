@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote
 
 from karat.errors import KaratError, did_you_mean, enumeration, require
 
-# Not abfs://, because Arrow ends the process if there are no credentials for it.
+# abfs:// (Azure) is left out: if no credentials are set, Arrow aborts the process.
 _SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs")
 # A question mark may also be part of a name, or of a pattern.
 _URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from karat.errors import KaratError, enumeration, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, to_numpy
-from karat.sources.columns import NumericIdsNote, ReadColumns, rank_error
+from karat.sources.columns import ReadColumns, rank_error
+from karat.sources.numeric_ids import IdKind, numeric_ids_note
 
 _LARGEST_WHOLE = 1 << 53  # beyond, not every whole number is a double
 
@@ -45,16 +46,19 @@ def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
 
 def id_notes(schema: pa.Schema, columns: ReadColumns, name: str) -> tuple[str, ...]:
     """Notes on ids that are numbers."""
-    kinds = {column: schema.field(column).type for column in (columns.query, columns.doc)}
-    kinds = {column: kind.value_type if pa.types.is_dictionary(kind) else kind for column, kind in kinds.items()}
-    decimal = [shown(column) for column, kind in kinds.items() if pa.types.is_floating(kind)]
-    whole = [shown(column) for column, kind in kinds.items() if pa.types.is_integer(kind)]
-    notes = []
-    if decimal:
-        notes.append(f"{name}: ids in {_columns(decimal)} are decimal numbers, read as whole numbers")
-    if whole:
-        notes.append(NumericIdsNote(f"{name}: ids in {_columns(whole)} are numbers, read as texts"))
-    return tuple(notes)
+    kinds: dict[str, tuple[IdKind, pa.DataType]] = {
+        columns.query: ("query", schema.field(columns.query).type),
+        columns.doc: ("document", schema.field(columns.doc).type),
+    }
+    decimal, whole = [], []
+    for column, (kind, of_column) in kinds.items():
+        of_values = of_column.value_type if pa.types.is_dictionary(of_column) else of_column
+        if pa.types.is_floating(of_values):
+            decimal.append(shown(column))
+        elif pa.types.is_integer(of_values):
+            whole.append(kind)
+    notes = [f"{name}: ids in {_columns(decimal)} are decimal numbers, read as whole numbers"] if decimal else []
+    return (*notes, *numeric_ids_note(name, *whole))
 
 
 def _columns(names: list[str]) -> str:

@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple, get_args
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 
 Role = Literal["query", "doc", "grade", "score", "rank"]
+Noun = Literal["column", "field"]
+"""what a table has, and what a record has"""
 TextRole = Literal["id", "text", "query_id", "query_text", "doc_id", "doc_text", "title"]
 """in a table of queries or of documents, where `query` and `passage` may be texts"""
 
@@ -100,6 +102,7 @@ _DOCUMENTS_OF_RECORD = {
     "score": ("retrieved", *ALIASES["retrieved"]),
 }
 MAX_LISTED = 20  # names in a message
+_WRONG_ORDER = "are ground truth and run in the wrong order?"
 _LARGEST_RANK = 1 << 53  # beyond, not every whole number is a double
 
 
@@ -107,17 +110,6 @@ class IfPresent(str):
     """The name of a column, for files that have such a column. Others are read by the usual names; a note says so."""
 
     __slots__ = ()
-
-
-class NumericIdsNote(str):
-    """A note that ids are numbers: it matters only if the ids of the other source are texts."""
-
-    __slots__ = ()
-
-
-def numeric_ids_note(name: str) -> NumericIdsNote:
-    """The note for a source with ids that are numbers."""
-    return NumericIdsNote(f"{name}: ids are numbers, read as texts")
 
 
 class Guess(NamedTuple):
@@ -130,7 +122,7 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """The columns to read, by name. With `by_rank`, `number` is a rank: the lowest comes first."""
+    """The columns or fields to read, by name. With `by_rank`, `number` is a rank: the lowest comes first."""
 
     query: str
     doc: str
@@ -139,18 +131,24 @@ class ReadColumns:
     guessed: tuple[Guess, ...] = ()
     absent: tuple[str, ...] = ()
     """names that were given for files that have such a column"""
+    noun: Noun = "column"
 
     def note(self, where: str) -> tuple[str, ...]:
         """What was guessed about the columns: one sentence, or none."""
-        notes = [f"there is no column {shown(name)}; columns are read by their usual names" for name in self.absent]
+        notes = [absence_note(name, self.noun) for name in self.absent]
         if self.guessed:
-            notes.append(guesses_note(self.guessed, "column"))
+            notes.append(guesses_note(self.guessed, self.noun))
         if self.by_rank:
-            notes.append(f"documents are ordered by the column {shown(self.number)}")
+            notes.append(f"documents are ordered by the {self.noun} {shown(self.number)}")
         return (f"{where}: {'; '.join(notes)}",) if notes else ()
 
 
-def guesses_note(guesses: Sequence[Guess], noun: Literal["column", "field"]) -> str:
+def absence_note(name: str, noun: Noun) -> str:
+    """What is read if a column or field is not in a file, although other files have it."""
+    return f"the {noun} {shown(name)} was not found, so the usual names of {noun}s are used"
+
+
+def guesses_note(guesses: Sequence[Guess], noun: Noun) -> str:
     """Which columns or fields were guessed, as a sentence.
 
     >>> guesses_note([Guess("query", "qid", ()), Guess("doc", "docno", ("pid",))], "column")
@@ -181,7 +179,11 @@ def find_column(names: Iterable[str], role: Role | TextRole, used: Container[str
 
 
 def columns_to_read(
-    names: Sequence[str], number: Literal["grade", "score"], given: Mapping[str, str] | None, where: str
+    names: Sequence[str],
+    number: Literal["grade", "score"],
+    given: Mapping[str, str] | None,
+    where: str,
+    noun: Noun = "column",
 ) -> ReadColumns:
     """The columns of a table that contain the query, the document and the number; `given` are names by role.
 
@@ -203,9 +205,13 @@ def columns_to_read(
             if role not in chosen and fitting[0] != role:
                 guessed.append(Guess(role, fitting[0], tuple(fitting[1:])))
     if missing := [role for role in roles if role not in found]:
-        raise _missing_error(missing, names, wanted, where)
+        raise _missing_error(missing, names, wanted, where, noun)
+    if number == "grade" and "grade" not in chosen and _is_run(names, found["grade"]):
+        what = f"the ground truth has ranks and scores, but no {noun} of grades"
+        hint = f"This looks like a run: {_WRONG_ORDER} If these scores are grades, use --column truth.grade="
+        raise KaratError(what, where=where, hint=f"{hint}{found['grade']} (in Python truth_columns=).")
     query, doc, of_number = (found[role] for role in roles)
-    return ReadColumns(query, doc, of_number, roles[-1] == "rank", tuple(guessed), tuple(absent.values()))
+    return ReadColumns(query, doc, of_number, roles[-1] == "rank", tuple(guessed), tuple(absent.values()), noun)
 
 
 def lists_to_read(
@@ -223,7 +229,7 @@ def lists_to_read(
         return None
     guessed = [Guess("query", query, ())] if query not in ("query", chosen.get("query")) else []
     guessed += [Guess("doc", doc, ())] if doc not in ("documents", documents[0], chosen.get("doc")) else []
-    return ReadColumns(query, doc, "", guessed=tuple(guessed))
+    return ReadColumns(query, doc, "", guessed=tuple(guessed), noun="field")
 
 
 def _field(record: Mapping[str, object], given: str | None, usual: Sequence[str], *, is_list: bool) -> str | None:
@@ -238,12 +244,6 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list | Mapping)
 
 
-def notes_on_reading(truth: Sequence[str], run: Sequence[str]) -> list[str]:
-    """The notes on reading ground truth and a run, without those on numeric ids if both have such ids."""
-    are_numeric = [any(isinstance(note, NumericIdsNote) for note in notes) for notes in (truth, run)]
-    return [note for note in (*truth, *run) if not (all(are_numeric) and isinstance(note, NumericIdsNote))]
-
-
 def is_rank(number: float) -> bool:
     """Whether a number can be a rank: a whole number from 0."""
     try:
@@ -254,7 +254,7 @@ def is_rank(number: float) -> bool:
 
 def rank_error(shown_rank: str, where: str) -> KaratError:
     """The error for a rank that is none."""
-    hint = "If this column contains scores, use --column score=NAME (in Python run_columns=)."
+    hint = "If these are scores, use --column score=NAME (in Python run_columns=)."
     return KaratError(f"rank {shown_rank} is not a whole number from 0", where=where, hint=hint)
 
 
@@ -299,13 +299,45 @@ def _checked(given: Mapping[str, str] | None, number: str) -> dict[Role, str]:
     return checked
 
 
-def _missing_error(missing: Sequence[Role], names: Sequence[str], given: Mapping[Role, str], where: str) -> KaratError:
+def _missing_error(
+    missing: Sequence[Role], names: Sequence[str], given: Mapping[Role, str], where: str, noun: Noun
+) -> KaratError:
     wanted = [given.get(role, role) for role in missing]
     listed = ", ".join(map(shown, names[:MAX_LISTED])) or "none"
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     near = " ".join(filter(None, (did_you_mean(name, names) for name in wanted)))
-    columns = "column" if len(wanted) == 1 else "columns"
-    what = f"no {columns} {enumeration([shown(name) for name in wanted], 'and')}; the columns are {listed}{more}"
+    nouns = noun if len(wanted) == 1 else f"{noun}s"
+    what = f"no {nouns} {enumeration([shown(name) for name in wanted], 'and')}; the {noun}s are {listed}{more}"
     options = " ".join(f"--column {role}=NAME" for role in missing)
-    hint = f"{near} If yours have other names, use {options} (in Python truth_columns= or run_columns=)."
-    return KaratError(what, where=where, hint=hint.strip())
+    other = "it has another name" if len(wanted) == 1 else "they have other names"
+    hint = f"If {other}, use {options} (in Python truth_columns= or run_columns=)."
+    swapped = ""
+    if missing[-1] == "score" and _looks_like_truth(names):
+        swapped = f"This looks like ground truth: {_WRONG_ORDER}"
+    elif missing[-1] == "grade" and _looks_like_run(names):
+        swapped = f"This looks like a run: {_WRONG_ORDER}"
+    return KaratError(what, where=where, hint=" ".join(filter(None, (near, swapped, hint))))
+
+
+def _is_run(names: Iterable[str], grade: str) -> bool:
+    """Whether a table has scores, which could be grades, and also ranks."""
+    return is_spelling(grade, "score") and find_column(names, "rank") is not None
+
+
+def _looks_like_truth(names: Iterable[str]) -> bool:
+    """Whether names include that of grades, or of a list of relevant documents."""
+    return any(
+        (is_spelling(name, "grade") and not is_spelling(name, "score")) or _plain(name) in _plain_fields("truth")
+        for name in names
+    )
+
+
+def _looks_like_run(names: Iterable[str]) -> bool:
+    """Whether names include that of ranks, or of a list of retrieved documents, but none of grades."""
+    is_run = any(is_spelling(name, "rank") or _plain(name) in _plain_fields("retrieved") for name in names)
+    return is_run and not _looks_like_truth(names)
+
+
+@cache
+def _plain_fields(field: str) -> set[str]:
+    return {_plain(name) for name in (field, *ALIASES[field])}

@@ -96,7 +96,7 @@ def layout_of(
         layout = f"{file.name}: the file has no header; its columns are read as {enumeration(names, 'and')}"
         notes = (layout, *replace(columns, by_rank=False).note(file.name))
     if value == width:
-        notes = (*notes, f"{file.name}: there is no column of grades; every document has grade 1")
+        notes = (*notes, f"{file.name}: the file has no grades, so every document in it has grade 1")
     first_row = next(end for end, is_blank in row_ends(start, separator) if not is_blank) if has_header else 0
     return DelimitedLayout(
         separator, width, first_row, query, doc, None if value == width else value, columns.by_rank, notes

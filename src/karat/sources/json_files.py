@@ -75,6 +75,5 @@ def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | 
         raise empty_error(source.name, number)
     if lists := lists_to_read(objects[0], number, columns):
         return documents_by_query(source, number, lists)
-    read = columns_to_read(list(objects[0]), number, columns, source.place(numbers[0]))
-    ids = (each.get(name) for each in objects for name in (read.query, read.doc))
-    return ObjectTable(source, number, read, has_numeric_ids=any(type(each) is int for each in ids))
+    read = columns_to_read(list(objects[0]), number, columns, source.place(numbers[0]), "field")
+    return ObjectTable(source, number, read)

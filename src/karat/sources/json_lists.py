@@ -8,8 +8,9 @@ from typing import Any
 from karat.documents.fields import document_field
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, shown
-from karat.sources.columns import ReadColumns, find_column, numeric_ids_note
+from karat.sources.columns import ReadColumns, find_column
 from karat.sources.json_pairs import HINT, ObjectSource
+from karat.sources.numeric_ids import numeric_ids_note
 from karat.sources.results import documents_of_record
 from karat.sources.tables import ByQuery, Number
 
@@ -29,7 +30,7 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
             numbers[query] = at
             by_query[query] = documents
         if not all_text(each[fields.query] for each in objects):
-            notes = tuple(dict.fromkeys((*notes, numeric_ids_note(source.name))))
+            notes = tuple(dict.fromkeys((*notes, *numeric_ids_note(source.name, "query"))))
     return ByQuery(by_query, notes)
 
 

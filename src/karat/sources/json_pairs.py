@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,8 @@ from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, enumeration, shown
 from karat.files.input_file import Progress
 from karat.judged import Floats
-from karat.sources.columns import ReadColumns, is_rank, lists_to_read, numeric_ids_note, rank_error
+from karat.sources.columns import ReadColumns, is_rank, lists_to_read, rank_error
+from karat.sources.numeric_ids import IdKind, numeric_ids_note
 from karat.sources.tables import Columns, Number
 
 Objects = Iterable[tuple[Sequence[int], Sequence[dict[str, Any]]]]
@@ -48,7 +49,8 @@ class ObjectTable:
     source: ObjectSource
     number: Number
     columns: ReadColumns
-    has_numeric_ids: bool
+    _numeric: set[IdKind] = field(default_factory=set, repr=False, compare=False)
+    """the ids that are numbers, as far as the objects were read"""
 
     @property
     def name(self) -> str:
@@ -60,7 +62,7 @@ class ObjectTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.columns.note(self.name), *([numeric_ids_note(self.name)] if self.has_numeric_ids else []))
+        return (*self.columns.note(self.name), *numeric_ids_note(self.name, *self._numeric))
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """One part per block of objects."""
@@ -137,6 +139,10 @@ class ObjectTable:
         if queries is None or docs is None or not set(map(type, values)) <= {int, float}:
             rows = [self._row(each, self.source.place(at)) for at, each in zip(numbers, objects, strict=True)]
             queries, docs, values = map(list, zip(*rows, strict=True))
+        if queries is not columns[0] and queries != columns[0]:
+            self._numeric.add("query")
+        if docs is not columns[1] and docs != columns[1]:
+            self._numeric.add("document")
         try:
             found = np.array(values, np.float64)
         except OverflowError:

@@ -16,9 +16,9 @@ from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.key import Key
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
-from karat.sources.columns import numeric_ids_note
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
+from karat.sources.numeric_ids import IdKind, numeric_ids_note
 
 _TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
@@ -30,7 +30,7 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     scored: dict[str, Mapping[str | None, float]] = {}
     originals: dict[str, Mapping[str | None, DocumentLike]] = {}
     bad_scores: KaratError | None = None
-    keyless, by_id, numeric = 0, False, not all_text(queries)
+    keyless, by_id, numeric = 0, False, False
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
         where = f"{name}, query {query}"
@@ -77,7 +77,7 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
         bad_scores or scores,
         documents_in_order,
         only_relevant,
-        notes=(numeric_ids_note(name),) if numeric else (),
+        notes=_numeric_note(name, queries, numeric),
     )
     # The ids of a mapping are normalized last, when their grades are known to be numbers.
     return truth.normalized_by(key) if by_id else truth
@@ -89,7 +89,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
     listed: dict[str, Sequence[str | None]] = {}
     originals: list[Sequence[DocumentLike]] = []
     seen: set[str] = set()
-    numeric = not all_text(queries)
+    numeric = False
     for query_key, docs in queries.items():
         query = _new_query(query_key, seen, name)
         seen.add(query)
@@ -109,7 +109,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
         parts.append(ScoredMappings(list(scored), list(scored.values()), scores, offsets))
     if listed:
         parts.append(RankedLists(list(listed), list(listed.values()), originals))
-    return InMemoryRun(name, tuple(parts), (numeric_ids_note(name),) if numeric else ())
+    return InMemoryRun(name, tuple(parts), _numeric_note(name, queries, numeric))
 
 
 def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
@@ -154,6 +154,12 @@ def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
             raise KaratError("a set has no order", where=where, hint=hint)
         return sorted(docs, key=lambda doc: doc if isinstance(doc, str) else shown(doc, 1000))
     return docs
+
+
+def _numeric_note(name: str, queries: Iterable[Any], documents: bool) -> tuple[str, ...]:
+    """The note on ids that are numbers; `documents` says whether those of documents are."""
+    kinds: dict[IdKind, bool] = {"query": not all_text(queries), "document": documents}
+    return numeric_ids_note(name, *(kind for kind, are_numbers in kinds.items() if are_numbers))
 
 
 def _has_numeric_ids(documents: Sequence[object], key: Key) -> bool:

@@ -13,7 +13,7 @@ from karat.documents.ids import all_text
 from karat.errors import KaratError, enumeration, nearest, shown
 from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import ALIASES, Guess, IfPresent, guesses_note, with_plain_name
+from karat.sources.columns import ALIASES, Guess, IfPresent, absence_note, guesses_note, with_plain_name
 from karat.sources.records import Record, field_names, field_value, rename_hint
 
 Part = Literal["documents", "answers"]
@@ -65,7 +65,7 @@ def fields_of_results(
     for part, of_part in PARTS.items():
         if part not in parts or any(field not in known and field not in guessed for field in of_part):
             guessed = {field: found for field, found in guessed.items() if field not in of_part}
-    notes = [f"there is no field {shown(name)}; fields are read by their usual names" for name in absent.values()]
+    notes = [absence_note(name, "field") for name in absent.values()]
     if guessed:
         guesses = [Guess(field, first, tuple(others)) for field, (first, *others) in guessed.items()]
         notes.append(guesses_note(guesses, "field"))

@@ -22,8 +22,9 @@ from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.arrays import ColumnBuilder, text_column
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import ReadColumns, columns_to_read, is_rank, numeric_ids_note, rank_error
+from karat.sources.columns import ReadColumns, columns_to_read, is_rank, rank_error
 from karat.sources.frames import Frame
+from karat.sources.numeric_ids import IdKind, numeric_ids_note
 from karat.sources.objects import is_row
 from karat.sources.tables import MOST_ROWS, Number
 
@@ -144,14 +145,16 @@ class _RowReader:
         return read
 
     def _note_numbers(self, query: object, doc: object) -> None:
-        if not (isinstance(query, str) and isinstance(doc, str)):
-            self.notes[:] = dict.fromkeys([*self.notes, numeric_ids_note(self.name)])
+        kinds: dict[IdKind, object] = {"query": query, "document": doc}
+        for kind, value in kinds.items():
+            if not isinstance(value, str):
+                self.notes[:] = dict.fromkeys([*self.notes, *numeric_ids_note(self.name, kind)])
 
     def _fields(self, entry: Any, where: str) -> ReadColumns:
         """The fields of a row with names."""
         names = tuple(field_names_of(entry))
         if names not in self._columns:
-            self._columns[names] = columns_to_read(names, self.number, self.given, where)
+            self._columns[names] = columns_to_read(names, self.number, self.given, where, "field")
             self.notes.extend(self._columns[names].note(self.name))
         return self._columns[names]
 

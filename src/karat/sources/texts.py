@@ -15,7 +15,6 @@ from karat.documents.ids import identifier
 from karat.errors import KaratError, enumeration, first_few, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
-from karat.sources.columns import numeric_ids_note
 from karat.sources.files import DescribedFile
 from karat.sources.objects import hugging_face_table, is_hugging_face, is_series
 from karat.sources.part_files import part_files
@@ -197,7 +196,7 @@ class _Reader:
                 raise _without_id(read.id, f"{name}, row {at}")
             kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
             if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-                self.notes[numeric_ids_note(name)] = None
+                self.notes[_numeric_ids(name)] = None
             ids = text_ids(column, f"{name}, column {read.id}", first_row).to_pylist()
             self._remember(ids[:_EXAMPLES])
             for row, each in enumerate(ids):
@@ -216,7 +215,7 @@ class _Reader:
             key: Any = each
             if key not in source and each.isdecimal() and str(number := int(each[:30])) == each and number in source:
                 key = number
-                self.notes[numeric_ids_note(name)] = None
+                self.notes[_numeric_ids(name)] = None
             if key in source:
                 self._add_value(f"{name}, {shown(each)}", each, source[key])
 
@@ -271,7 +270,7 @@ class _Reader:
             raise _without_id(column, where)
         else:
             found = identifier(int(value) if isinstance(value, float) and value.is_integer() else value, where)
-            self.notes[numeric_ids_note(self.name)] = None
+            self.notes[_numeric_ids(self.name)] = None
         if len(self.examples) < _EXAMPLES:
             self.examples.append(found)
         return found
@@ -314,6 +313,10 @@ def _title(record: Record, read: TextColumns) -> Any:
         return field_value(record, read.title)
     meta = record.get("meta", record.get("metadata"))
     return meta.get("title") if isinstance(meta, Mapping) else None
+
+
+def _numeric_ids(name: str) -> str:
+    return f"{name}: ids are numbers, read as texts"
 
 
 def _without_id(column: str, where: str) -> KaratError:
