@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from karat.errors import KaratError, require
+from karat.files.file_objects import FileSource
 from karat.gating.outcomes import Gate
 from karat.options import GateOptions
 from karat.scores import Scores
@@ -23,7 +24,7 @@ def assert_scores(
     min: Limits | None = None,  # noqa: A002  # the name that rules have on the command line and in files
     max: Limits | None = None,  # noqa: A002
     max_drop: Limits | None = None,
-    baseline: Scores | str | os.PathLike[str] | None = None,
+    baseline: Scores | FileSource | None = None,
     config: str | os.PathLike[str] | None = None,
     **options: Unpack[GateOptions],
 ) -> Gate:
@@ -54,7 +55,7 @@ def assert_scores(
 def _gate(
     scores: Scores,
     limits: tuple[Limits | None, Limits | None, Limits | None],
-    baseline: Scores | str | os.PathLike[str] | None,
+    baseline: Scores | FileSource | None,
     config: str | os.PathLike[str] | None,
     options: GateOptions,
 ) -> Gate:
@@ -73,5 +74,5 @@ def _gate(
             baseline = file.baseline
     hint = 'Add one, for example max_drop={"nDCG@10": 0.01}, or remove the baseline.'
     require(baseline is None or has_drops(rules), "a baseline is given, but no max_drop rule", hint)
-    before = Scores.load(baseline) if isinstance(baseline, str | os.PathLike) else baseline
+    before = baseline if baseline is None or isinstance(baseline, Scores) else Scores.load(baseline)
     return replace(gate(scores, rules, before, **options), origin=origin)

@@ -291,7 +291,6 @@ def test_results_with_other_field_names_can_be_compared_with_saved_scores(karat:
         (("--correction", "none", "--family", "all"), "family='all' has no effect on p-values that are not corrected"),
         (("-o", "report.parquet"), "a Parquet file can contain only scores"),
         (("-o", "report.docx"), "the format of .docx files is not known"),
-        (("-m", "nDGC@10"), "nDGC"),
         (("--match", "fuzy"), "fuzy"),
         (("--field", "retrieved"), "--field 'retrieved' is not of the form NAME=FIELD"),
     ],
@@ -386,7 +385,7 @@ def test_a_run_with_none_of_the_queries_is_not_compared(karat: Karat, folder: Pa
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("", "empty.json: not JSON: Expecting value at column 1"), ("[1, 2]", "record 1: 1 is not an object")],
+    [("", "empty.json: the file is empty"), ("[1, 2]", "record 1: 1 is not an object")],
 )
 def test_a_file_without_scores_is_an_error(karat: Karat, folder: Path, text: str, problem: str) -> None:
     (folder / "empty.json").write_text(text)
@@ -402,12 +401,9 @@ def test_a_truth_can_be_named_json_and_a_baseline_can_be_given_next_to_standard_
     assert good(karat("truth.json", *words)).replace(note, "") == good(karat("truth.qrels", *words))
 
 
-def test_compressed_scores_and_unused_options_are_rejected(karat: Karat, folder: Path) -> None:
-    import gzip
-
+def test_unknown_measures_and_unused_options_are_rejected(karat: Karat, folder: Path) -> None:
+    assert "Did you mean nDCG" in refused(karat("truth.qrels", "bm25.trec", "bm25.trec", "-m", "nDGC@10"))
     scores(folder, "bm25", "P@10").to_json(folder / "old.json")
-    (folder / "old.json.gz").write_bytes(gzip.compress((folder / "old.json").read_bytes(), mtime=0))
-    assert "old.json.gz: saved scores cannot be compressed" in refused(karat("old.json.gz", "old.json"))
     for words in (("old.json", "old.json"), ("truth.qrels", "old.json", "old.json")):
         assert "--missing has no effect on saved scores" in refused(karat(*words, "--missing", "skip"))
     assert "this file is read as ground truth" in refused(karat("truth.qrels", "--baseline", "x"))

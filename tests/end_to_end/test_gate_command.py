@@ -186,7 +186,7 @@ def test_a_failed_gate_exits_with_1_even_if_its_output_is_not_read(folder: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere", "nowhere", "--min", "nDGC@10=0.5"], "--min 'nDGC@10=0.5': unknown measure 'nDGC'. Did"),
+        (["truth.qrels", "good.trec", "--min", "nDGC@10=0.5"], "--min 'nDGC@10=0.5': unknown measure 'nDGC'. Did"),
         (["nowhere", "nowhere"], "there are no rules. Add --min nDCG@10=0.6"),
         (["nowhere", "nowhere", "--max-drop", "AP=0.1"], "--max-drop 'AP=0.1': a max-drop rule for AP needs"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "--min", "map=0.1"], "--min 'map=0.1': map has two min limits"),

@@ -55,13 +55,13 @@ MAY_IMPORT = {
     " scores sources spans",
     "comparison": "arguments errors judged options output registry scores stats",
     "gating": "arguments comparison errors files matching measures options output registry scores sources stats",
-    "testing": "errors gating options scores",
+    "testing": "errors files gating options scores",
     "pooled": "arguments errors evaluation matching measures scores sources",
     "components": "answers arguments documents errors evaluation judged matching measures scores sources",
     "integrations": "components",
     "demo": "",
-    "cli": "analysis answers comparison conversion demo errors evaluation files gating matching measures options output"
-    " registry scores sources",
+    "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating matching measures"
+    " options output registry scores sources",
     "__init__": "",
     "__main__": "cli",
 }

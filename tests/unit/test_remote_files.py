@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import random
 import re
 import subprocess
 import sys
@@ -12,6 +15,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
@@ -19,12 +23,14 @@ from pyarrow import fs
 import karat
 from karat import KaratError, convert
 from karat.files import compression, remote
+from karat.files.arrow_file import ArrowFile
 from karat.files.input_file import InputFile
 from karat.files.remote import RemotePath
 from karat.sources.paths import expand
 from karat.sources.text_files import read_values
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
+from tests.end_to_end.in_process import printed, run_here
 
 QRELS, RUN = b"q1 0 a 1\nq2 0 b 1\n", b"q1 Q0 a 1 2 t\nq2 Q0 x 1 2 t\nq2 Q0 b 2 1 t\n"
 MB = 1 << 20
@@ -221,6 +227,90 @@ def test_part_files_in_a_remote_folder_are_one_table(put: Put) -> None:
     for uri in ("s3://bucket/dense/", "s3://bucket/dense/*.parquet?region=us-east-1"):
         assert expand(uri) == [uri]
         assert karat.evaluate({"q1": ["a"], "q2": ["a"]}, uri, "RR")["RR"] == 1
+
+
+def test_saved_scores_are_read_from_s3(put: Put, tmp_path: Path) -> None:
+    systems = karat.evaluate_runs({"q1": ["a"], "q2": ["a"]}, {"one": {"q1": ["a"]}, "two": {"q2": ["x", "a"]}}, "RR")
+    systems.save(tmp_path / "saved.parquet")
+    parquet = put("saved.parquet", (tmp_path / "saved.parquet").read_bytes())
+    lines = put("saved.csv", COMPRESS["gzip"](systems.to_csv(per_query=True).encode()))
+    for uri in (parquet, lines):
+        assert karat.SystemScores.load(uri).means == systems.means
+        rules = ("--max-drop", "RR=1", "--baseline", f"{uri}:two")
+        assert "one" in printed(run_here(tmp_path, "compare", uri, environment=dict(os.environ)))
+        assert run_here(tmp_path, "gate", f"{uri}:one", *rules, environment=dict(os.environ)).returncode == 0
+    one = put("one.json", systems["one"].to_json().encode())
+    assert list(karat.SystemScores.load(put("bm25.csv", b"query,RR\nq1,1\n"))) == ["bm25"]
+    (tmp_path / "karat.toml").write_text(f'[gate]\nbaseline = "{one}"\n[gate.max-drop]\nRR = 0\n')
+    assert run_here(tmp_path, "gate", f"{parquet}:two", environment=dict(os.environ)).returncode == 1
+    with pytest.raises(KaratError, match=r"s3://bucket/none\.json: no such file"):
+        karat.Scores.load("s3://bucket/none.json")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_only_the_needed_columns_of_a_remote_table_are_fetched(
+    kind: str, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = 15_000
+    noise = random.Random(1).randbytes(200 * rows)
+    columns = {
+        "query": [f"q{at // 1000}" for at in range(rows)],
+        "text": [noise[200 * at : 200 * at + 200] for at in range(rows)],
+        "doc": [f"d{at % 1000}" for at in range(rows)],
+        "score": [float(-at) for at in range(rows)],
+    }
+    file = io.BytesIO()
+    if kind == "parquet":
+        pq.write_table(pa.table(columns), file, row_group_size=5_000)
+    else:
+        feather.write_feather(pa.table(columns), file, compression="uncompressed", chunksize=5_000)
+    uri = put(f"large.{kind}", file.getvalue())
+    assert len(file.getvalue()) > 3_000_000
+    fetched = 0
+
+    class Counted:
+        closed = False
+
+        def __init__(self, native: Any) -> None:
+            self.native = native
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("seek", "tell", "size", "close", "readable", "seekable"):
+                raise AttributeError(name)  # such as readinto, which would not be counted
+            return getattr(self.native, name)
+
+        def read(self, size: int) -> bytes:
+            nonlocal fetched
+            fetched += size
+            return bytes(self.native.read(size))
+
+    opener = RemotePath.opener
+    with monkeypatch.context() as patch:
+        patch.setattr(RemotePath, "opener", lambda path: lambda: pa.PythonFile(Counted(opener(path)()), "r"))
+        assert karat.evaluate({"q7": ["d3"]}, uri, "RR")["RR"] == 0.25
+    assert fetched < 2_000_000
+
+
+def test_a_remote_table_that_vanishes_is_not_called_damaged(put: Put, bucket: Any) -> None:
+    sink = pa.BufferOutputStream()
+    table = pa.table({"query": ["q1", "q2"] * 100, "doc": [f"d{at}" for at in range(200)], "score": [1.0] * 200})
+    pq.write_table(table, sink, row_group_size=10)
+    file = ArrowFile(InputFile(put("gone.parquet", bytes(sink.getvalue()))), "parquet")
+
+    def read() -> None:
+        with file.opened() as opened:
+            native = opened()
+            bucket.delete_file("bucket/gone.parquet")
+            pq.ParquetFile(native)
+
+    with pytest.raises(KaratError, match=r"s3://bucket/gone\.parquet: (no such file|cannot be read: )"):
+        read()
+
+
+def test_a_damaged_remote_table_is_an_error(put: Put) -> None:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"query": ["q1"], "doc": ["a"], "score": [1.0]}), sink)
+    assert "the Parquet data is damaged or cut short" in error_in(put("cut.parquet", bytes(sink.getvalue())[:-9])).what
 
 
 def test_a_uri_of_a_local_file_is_its_path(tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_findings_are_available_as_data(scores: Scores) -> None:
             '{"name": "", "means": {"AP": 1}, "queries": [{"query": "q", "AP": "x"}], "findings": []}',
             "column 'AP' is missing, or not numbers",
         ),
-        ("a.csv", "", "no column contains query ids"),
+        ("a.csv", "", "the file is empty"),
         ("a.csv", "ticket,AP\nq,1\n", "the columns are 'ticket', 'AP'. Rename the column of query ids to query"),
         ("a.csv", "run,AP\nbm25,1\n", "this is a table of means.*--per-query"),
         ("a.csv", "query,AP\nq\n", "a.csv:2"),
@@ -307,10 +307,15 @@ def test_findings_are_available_as_data(scores: Scores) -> None:
         ("a.csv", "query,AP\nq,1\nq,1\n", "query q appears 2 times"),
         ("a.csv", "run,query,AP\na,q,1\nb,q,1\na,q,1\n", "query q of a appears 2 times"),
         ("a.csv", "run,query,AP\n", "no rows"),
-        ("a.jsonl", "{\n}\n", "a.jsonl:1: not JSON"),
+        ("a.json", "null", "it is not a list"),
+        ("a.json", "hello", "not JSON: Expecting value at column 1"),
+        ("a.jsonl", '{"query": "q", "AP": 1}\n{\n', "a.jsonl:2: not JSON"),
         ("a.jsonl", '\n{"query": "q", "AP": "x"}', "no column contains scores"),
-        ("a.parquet", "nonsense", "scores cannot be read"),
-        ("a.txt", "", "json.*csv.*parquet"),
+        ("a.parquet", "nonsense", "the Parquet data is damaged or cut short"),
+        ("a", "", "the file is empty"),
+        ("a", "\ufeff\n \n", "the file is empty"),
+        ("a", '""\n', "the file is empty"),
+        ("a", 'query,AP\nq,"1', "a:2: a quotation mark is not closed"),
     ],
 )
 def test_loading_a_file_without_scores_is_an_error_with_the_problem(
@@ -325,7 +330,7 @@ def test_loading_a_missing_or_undecodable_file_is_an_error(tmp_path: Path) -> No
     with pytest.raises(KaratError, match="no such file"):
         Scores.load(tmp_path / "none.json")
     (tmp_path / "latin.csv").write_bytes(b"query,AP\n\xff,1\n")
-    with pytest.raises(KaratError, match="cannot be read"):
+    with pytest.raises(KaratError, match=r"latin.csv:2: b'\\xff' is not UTF-8"):
         Scores.load(tmp_path / "latin.csv")
 
 
@@ -334,7 +339,7 @@ def test_names_of_folders_are_not_read_as_columns(tmp_path: Path, scores: Scores
     scores.save(tmp_path / "run=3" / "s.parquet")
     assert same(Scores.load(tmp_path / "run=3" / "s.parquet"), scores)
     (tmp_path / "folder.parquet").mkdir()
-    with pytest.raises(KaratError, match="cannot be read"):
+    with pytest.raises(KaratError, match="this is a folder, not a file"):
         Scores.load(tmp_path / "folder.parquet")
 
 
@@ -392,7 +397,7 @@ def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(t
             Scores.load(tmp_path / "x.parquet")
     for problem, text in (
         ("column 'AP' appears 2 times", "query,AP,AP\nq,1,2\n"),
-        ("field larger than", f"query,AP\nq,{'1' * 200_000}\n"),
+        ("x.csv:2: a value is longer than", f"query,AP\nq,{'1' * 200_000}\n"),
         ("x.csv:4, column 'AP': 'abc' is not a number", "query,AP\nq,1\ns,1\nr,abc\n"),
     ):
         (tmp_path / "x.csv").write_text(text)

@@ -17,8 +17,7 @@ from karat.options import Correction, Family, Test
 @opt.file_argument(
     "runs",
     "RUN...",
-    "The systems: runs, results, or saved scores (.parquet, .json, .csv) of one or several systems;"
-    " runs.json:bm25 is one of several.",
+    "The systems: runs, results, or saved scores, of one or several systems; runs.json:bm25 is one of several.",
     several=True,
 )
 @opt.measures

@@ -18,11 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from karat.cli.files import split_system
 from karat.files.input_file import InputFile
-from karat.files.names import suffix_of
 from karat.scores.exports import METADATA
-from karat.scores.loading import SUFFIXES
 from karat.scores.score_table import query_column
 from karat.sources.columns import ALIASES, is_spelling
 from karat.sources.data_sets import named_data_set
@@ -37,10 +34,9 @@ _MEANS = {"run", "system", "measure"}
 _RETRIEVED_ONLY = {"retrieved", *ALIASES["retrieved"]} - {"documents", "docs"}
 
 
-def is_saved_scores(path: str) -> bool:
-    """Whether a file, or `FILE:NAME`, contains saved scores, or may do so."""
-    file = split_system(path)[0]
-    return suffix_of(file) in SUFFIXES and content_of(InputFile(file)) in ("scores", "documents or scores", "nothing")
+def is_saved_scores(file: InputFile) -> bool:
+    """Whether a file contains saved scores, or may do so."""
+    return content_of(file) in ("scores", "documents or scores", "nothing")
 
 
 def content_of(
@@ -58,9 +54,7 @@ def content_of(
         return "documents" if given is not None and of_object == "documents or scores" else of_object
     if not found.names:
         return "nothing"
-    content: Content = "documents" if doc in found.names else _of_records(found, fields or {})
-    # Scores are read by the suffix of the file.
-    return "documents" if content == "scores" and suffix_of(file.path) not in SUFFIXES else content
+    return "documents" if doc in found.names else _of_records(found, fields or {})
 
 
 def _of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:

@@ -56,7 +56,6 @@ def command(
 ) -> None:
     """Show the queries that changed most from one run to another, largest losses first, and which documents moved."""
     from dataclasses import fields as fields_of
-    from dataclasses import replace
 
     from karat.analysis.diff import Move, diff
     from karat.cli.inputs import parse_inputs
@@ -84,7 +83,7 @@ def command(
     files = SystemFiles(paths, evaluation)
     if not measures and (common := files.saved_measures()) and "nDCG@10" not in common:
         require(len(common) == 1, "a diff shows one measure at a time", f"Use -m {' or -m '.join(common)}.")
-        files = SystemFiles(paths, replace(evaluation, measures=common))
+        files = files.with_measures(common)
     systems = files.load()
     names = next(iter(systems.values())).measures
     if len(names) > 1:

@@ -12,8 +12,10 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
+from karat.arguments import is_remote
 from karat.cli.completion import complete_file
 from karat.errors import KaratError, require
+from karat.files.names import suffix_of
 
 
 class FileType(StringParamType):
@@ -102,13 +104,17 @@ def split_texts(text: str) -> tuple[str, str | None]:
 
 
 def split_system(text: str) -> tuple[str, str | None]:
-    """The file and the system of `FILE:NAME`, where the file exists; otherwise the whole text is a file.
+    """The file and the system of `FILE:NAME`; if the file does not exist, the whole text is a file.
 
-    >>> split_system("runs.json:bm25")
-    ('runs.json:bm25', None)
+    A remote file is known by its suffix.
+
+    >>> split_system("runs.json:bm25"), split_system("s3://bucket/runs.json:bm25")
+    (('runs.json:bm25', None), ('s3://bucket/runs.json', 'bm25'))
     """
     file, name = split_column(text)
-    return (file, name) if os.path.isfile(file) and not os.path.exists(text) else (text, None)
+    is_local = os.path.isfile(file) and not os.path.exists(text)
+    has_suffix = is_remote(file) and "?" not in file and suffix_of(file) != ""
+    return (file, name) if is_local or has_suffix else (text, None)
 
 
 def check_files(

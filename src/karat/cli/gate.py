@@ -175,6 +175,7 @@ def _checked(
     from karat.cli.models import with_findings, with_static_model
     from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison import choose_method
+    from karat.files.input_file import InputFile
     from karat.gating.gate import gate
     from karat.gating.rules import (
         check_drop_options,
@@ -199,17 +200,21 @@ def _checked(
     matcher_of(evaluation.options["match"])
     names: list[str] = []
     findings: list[Finding] = []
-    if not is_saved_scores(paths[0]):
-        if not is_saved_scores(paths[-1]):
+    # Each file is opened once: one of them may be standard input.
+    opened = {path: InputFile(split_system(path)[0]) for path in (*paths, *([] if before is None else [before]))}
+    if not is_saved_scores(opened[paths[0]]):
+        if not is_saved_scores(opened[paths[-1]]):
             check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
     # A saved baseline needs to have only the measures of the max-drop rules, so it is not loaded with the others.
-    saved = saved_system(before) if before is not None and is_saved_scores(before) else None
+    saved = None
+    if before is not None and is_saved_scores(opened[before]):
+        saved = saved_system(before, opened[before])
     evaluated = [] if before is None or saved is not None else [before]
     # The names of the measures already contain the threshold.
     evaluation = replace(evaluation, measures=names, options={**evaluation.options, "rel": None})
-    files = SystemFiles([*paths, *evaluated], evaluation)
+    files = SystemFiles([*paths, *evaluated], evaluation, opened)
     files.require_one_per_file()
     systems = files.load()
     run, *others = (scores.without_evidence() for scores in with_findings(systems, findings).values())
@@ -225,11 +230,13 @@ def _checked(
 
 def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule]) -> str | None:
     """The file of the baseline, if a rule needs one."""
+    from karat.arguments import is_remote
     from karat.errors import KaratError
 
     if any(rule.kind == "max-drop" for rule in rules):
         if baseline is None and in_file is not None and in_file.baseline is not None:
-            if not os.path.exists(split_system(in_file.baseline)[0]):
+            file = split_system(in_file.baseline)[0]
+            if not is_remote(file) and not os.path.exists(file):
                 hint = "Save it with `karat evaluate ... -o FILE`. The path is relative to the configuration file."
                 where = f"{in_file.file}: {in_file.table}.baseline"
                 raise KaratError(f"no such file: {in_file.baseline}", where=where, hint=hint)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 from karat.cli.contents import Content, content_of, first_is_truth
@@ -15,7 +17,6 @@ from karat.cli.models import with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.files.input_file import InputFile
-from karat.files.names import COMPRESSIONS
 from karat.matching.matchers import matcher_of
 from karat.measures import meanings, parse
 from karat.options import EVALUATION_OPTIONS
@@ -23,7 +24,7 @@ from karat.output.progress import progress_bar
 from karat.registry.selection import listed_measures
 from karat.scores import Finding, Scores
 from karat.scores.directions import with_lower_is_better
-from karat.scores.loading import SUFFIXES, read_scores
+from karat.scores.loading import read_scores
 from karat.sources import read_truth
 from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.columns import IfPresent
@@ -76,17 +77,18 @@ class SystemFiles:
     If the first file is ground truth, the others are runs; otherwise each file is a system, or contains several.
     """
 
-    def __init__(self, paths: Sequence[str], evaluation: Evaluation) -> None:
+    def __init__(
+        self, paths: Sequence[str], evaluation: Evaluation, opened: Mapping[str, InputFile] = MappingProxyType({})
+    ) -> None:
         self.evaluation = evaluation
         self.options: Any = {**evaluation.options, "match": matcher_of(evaluation.options["match"])}
         self.fields = parse_fields(evaluation.fields)
-        if not (evaluation.accepts_saved and any(PurePath(path).suffix.lower() in SUFFIXES for path in paths)):
-            for name in evaluation.names():
-                meanings(name) or parse(name)  # an unknown measure is an error before anything is read
+        if not evaluation.accepts_saved:
+            _check_measures(evaluation)
         inputs = evaluation.inputs
         if inputs.split is not None or is_data_set(paths[0]):
             paths = [qrels_of_split(paths[0], inputs.split), *paths[1:]]
-        self.opened = {path: InputFile(split_system(path)[0]) for path in paths}
+        self.opened = {path: opened[path] if path in opened else InputFile(split_system(path)[0]) for path in paths}
         self.first = self.opened[paths[0]]
         sides: list[Side] = ["truth" if at == 0 else "run" for at in range(len(paths))]
         contents = [
@@ -101,15 +103,15 @@ class SystemFiles:
             raise KaratError(what, where=paths[0].named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
+        if not saved:
+            _check_measures(evaluation)
         hint = "Add a run after it, or name a results file, which contains its ground truth."
         require(self.files, "this file is read as ground truth, but no run was given", hint, where=self.first.name)
         if len(saved) == len(self.files):
             _reject_unused_options(evaluation)
         self._check_columns(path for path in paths if path not in saved and not named_data_set(path))
         unclear = {path for path, content in zip(paths, contents, strict=True) if content == "documents or scores"}
-        self.systems = [
-            _with_note(each) if each.path in unclear else each for each in _named_systems(self.files, saved)
-        ]
+        self.systems = [_with_note(each) if each.path in unclear else each for each in self._named_systems(saved)]
 
     def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:
         """The files that contain saved scores; an error for files that do not fit the others."""
@@ -119,8 +121,6 @@ class SystemFiles:
                 what = "these are saved scores, not ground truth, a run or results"
                 hint = "Saved scores are read by karat compare, diff and gate."
                 require(self.evaluation.accepts_saved or content == "nothing", what, hint, where=path)
-                compressed = content == "scores" and path.lower().endswith(COMPRESSIONS)
-                require(not compressed, "saved scores cannot be compressed", "Decompress the file first.", where=path)
                 saved.append(path)
             elif self.without_truth and content == "documents":
                 what = "this file contains neither results nor saved scores, and a run needs ground truth"
@@ -129,6 +129,27 @@ class SystemFiles:
                 hint = f"A results file contains its own ground truth: karat evaluate {path}."
                 raise KaratError("these are results, not a run", where=self.opened[path].name, hint=hint)
         return saved if self.evaluation.accepts_saved else []
+
+    def _named_systems(self, saved: Collection[str]) -> list[System]:
+        """The systems in files. A file with several systems names them; otherwise a system is named after its file."""
+        labels = iter(run_names([file for file in self.files if split_system(file)[1] is None] or [""]))
+        systems: list[tuple[str, System]] = []
+        for path in self.files:
+            file, chosen = split_system(path)
+            label = next(labels) if chosen is None else name_of_file(file)
+            content = _read_saved(path, self.opened[path]) if path in saved else {"": None}
+            for name, scores in content.items():
+                systems.append((label, System(label if len(content) == 1 and chosen is None else name, path, scores)))
+        times = Counter(system.name for _, system in systems)
+        named = [
+            replace(each, name=f"{label}:{each.name}") if times[each.name] > 1 and each.name != label else each
+            for label, each in systems
+        ]
+        repeated = {name for name, count in Counter(each.name for each in named).items() if count > 1}
+        return [
+            replace(each, name=f"{each.name} ({at})") if each.name in repeated else each
+            for at, each in enumerate(named, 1)
+        ]
 
     def _check_columns(self, paths: Iterable[str]) -> None:
         """Reject the name of a column that no file has."""
@@ -177,6 +198,12 @@ class SystemFiles:
             names = [system.name for system in self.systems if system.path == path]
             if len(names) > self.files.count(path):
                 raise _several_systems(names, path)
+
+    def with_measures(self, measures: Sequence[str]) -> SystemFiles:
+        """The same systems, to be loaded with other measures."""
+        other = copy(self)
+        other.evaluation = replace(self.evaluation, measures=measures)
+        return other
 
     def saved_measures(self) -> list[str]:
         """The measures that all saved scores have; none if there are no saved scores."""
@@ -239,27 +266,6 @@ def load_systems(paths: Sequence[str], evaluation: Evaluation) -> dict[str, Scor
     return SystemFiles(paths, evaluation).load()
 
 
-def _named_systems(files: Sequence[str], saved: Collection[str]) -> list[System]:
-    """The systems in files. A file with several systems names them; otherwise a system is named after its file."""
-    labels = iter(run_names([file for file in files if split_system(file)[1] is None] or [""]))
-    systems: list[tuple[str, System]] = []
-    for path in files:
-        file, chosen = split_system(path)
-        label = next(labels) if chosen is None else name_of_file(file)
-        content = _read_saved(path) if path in saved else {"": None}
-        for name, scores in content.items():
-            systems.append((label, System(label if len(content) == 1 and chosen is None else name, path, scores)))
-    times = Counter(system.name for _, system in systems)
-    named = [
-        replace(each, name=f"{label}:{each.name}") if times[each.name] > 1 and each.name != label else each
-        for label, each in systems
-    ]
-    repeated = {name for name, count in Counter(each.name for each in named).items() if count > 1}
-    return [
-        replace(each, name=f"{each.name} ({at})") if each.name in repeated else each for at, each in enumerate(named, 1)
-    ]
-
-
 def _with_note(system: System) -> System:
     """The system, with a note if its saved scores may be documents: none of their names is that of a measure."""
     if system.saved is None or any(map(_is_measure, system.saved.measures)):
@@ -277,9 +283,15 @@ def _is_measure(name: str) -> bool:
         return False
 
 
-def saved_system(path: str) -> Scores:
-    """The only system in a file of saved scores, or one of them if the file is given as `FILE:NAME`."""
-    systems = _read_saved(path)
+def _check_measures(evaluation: Evaluation) -> None:
+    """Reject the name of an unknown measure, before anything is evaluated."""
+    for name in evaluation.names():
+        meanings(name) or parse(name)
+
+
+def saved_system(path: str, file: InputFile) -> Scores:
+    """The only system in a file of saved scores, or one of them if the path is `FILE:NAME`."""
+    systems = _read_saved(path, file)
     if len(systems) > 1:
         raise _several_systems(list(systems), path)
     return next(iter(systems.values()))
@@ -287,18 +299,19 @@ def saved_system(path: str) -> Scores:
 
 def _several_systems(names: Sequence[str], path: str) -> KaratError:
     what = f"one system is needed, and this file contains {enumeration(names, 'and')}"
-    return KaratError(what, where=path, hint=f"Write {path}:{names[0]} for one of them.")
+    file = "Save it as a file, and write FILE" if path == "-" else f"Write {path}"
+    return KaratError(what, where=InputFile(path).name, hint=f"{file}:{names[0]} for one of them.")
 
 
-def _read_saved(path: str) -> Mapping[str, Scores]:
-    """The saved scores of each system in `FILE`, or of one of them, `FILE:NAME`."""
-    file, name = split_system(path)
+def _read_saved(path: str, file: InputFile) -> Mapping[str, Scores]:
+    """The saved scores of each system in a file, or of one of them if the path is `FILE:NAME`."""
+    name = split_system(path)[1]
     systems = read_scores(file)
     if name is None:
         return systems
     near = did_you_mean(name, systems)
     hint = f"{near} The systems are {enumeration(list(systems), 'and')}.".strip()
-    require(name in systems, f"no system is called {shown(name)}", hint, where=file)
+    require(name in systems, f"no system is called {shown(name)}", hint, where=file.name)
     return {name: systems[name]}
 
 

@@ -16,7 +16,7 @@ from karat.sources.part_files import part_files
 from karat.sources.samples import sample
 
 if TYPE_CHECKING:
-    from karat.sources.arrow_blocks import ArrowFile
+    from karat.files.arrow_file import ArrowFile
 
 Kind = Literal["run", "truth", "answers", "results", "texts"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -137,7 +137,7 @@ def _are_answers(value: object) -> bool:
 
 def arrow_files(file: InputFile, form: Format) -> list[ArrowFile]:
     """The Parquet or Feather files of a table: one, or those in a folder or of a pattern."""
-    from karat.sources.arrow_blocks import ArrowFile
+    from karat.files.arrow_file import ArrowFile
 
     kind: ArrowFormat = "parquet" if form == "parquet" else "feather"
     several = part_files(file.path)

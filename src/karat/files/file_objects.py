@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from io import UnsupportedOperation
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from karat.errors import KaratError, shown
+
+FileSource = str | os.PathLike[str] | IO[bytes] | IO[str]
+"""the path of a file, or an open file"""
 
 
 class Readable(Protocol):

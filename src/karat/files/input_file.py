@@ -22,7 +22,7 @@ from karat.arguments import is_remote
 from karat.errors import KaratError, did_you_mean
 from karat.files.compression import GB, MB, decompressed
 from karat.files.file_objects import FileObject, Readable, is_file_object
-from karat.files.kinds import PEEK, arrow_format, check_is_text, compression_of
+from karat.files.kinds import PEEK, arrow_format, check_is_text, check_name, compression_of
 from karat.files.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
 from karat.files.remote import RemotePath, local_path
 
@@ -161,6 +161,11 @@ class InputFile:
                 block = stream.read(PEEK)
             return block.lstrip()[:1]
 
+    def check_is_text(self) -> None:
+        """Raise an error that says what the file is, if it is not text."""
+        with self._opened():
+            pass
+
     def start(self, size: int = PEEK) -> bytes:
         """The first decompressed bytes, of text or of binary data, without a byte order mark."""
         with self._opened(text=False) as (stream, _, _):
@@ -216,7 +221,9 @@ class InputFile:
                 file.seek(0)
                 with decompressed(file, self.name) as stream:
                     if text:
-                        check_is_text(stream.peek(PEEK)[:PEEK], self.name)
+                        start = stream.peek(PEEK)[:PEEK]
+                        check_is_text(start, self.name)
+                        check_name(start, self.name, is_compressed=stream is not file)
                     yield stream, file, total
         except OSError as error:
             if is_remote(self.path):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from karat.errors import KaratError
-from karat.files.names import ArrowFormat
+from karat.files.names import COMPRESSIONS, IN_PROSE, ArrowFormat, format_of_name, is_arrow
 
 PEEK = 4096  # bytes
 
@@ -51,6 +52,8 @@ _COMPRESSED = {
     "lz4": re.compile(rb"\x04\x22\x4d\x18"),
 }
 _ARROW: dict[bytes, ArrowFormat] = {b"PAR1": "parquet", b"ARROW1": "feather", b"\xff\xff\xff\xff": "feather"}
+_BY_SUFFIX = dict(zip(COMPRESSIONS, ("gzip", "bzip2", "xz", "zstd", "lz4"), strict=True))
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")  # in no text, whatever its encoding is
 _PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 _TAR_AT = 257
 
@@ -63,6 +66,20 @@ def check_is_text(start: bytes, where: str, wanted: str = "text in UTF-8 is read
     kind, hint = _recognized(start)
     if kind:
         raise KaratError(f"this file is {kind}; {wanted}", where=where, hint=hint)
+
+
+def check_name(start: bytes, name: str, *, is_compressed: bool) -> None:
+    """Reject data that is not text if it is not what the name of the file promises either.
+
+    `start` is how the data begins, after decompression if the file `is_compressed`.
+    """
+    of_name = format_of_name(name)
+    promised = IN_PROSE[of_name] if is_arrow(of_name) else ""
+    if not is_compressed:
+        promised = _BY_SUFFIX.get(PurePath(name).suffix.lower(), promised)
+    if promised and _CONTROL.search(start):
+        what = f"the name of the file says {promised}, but its content is neither {promised} nor text"
+        raise KaratError(what, where=name, hint="Write or download the file again.")
 
 
 def compression_of(start: bytes) -> str | None:

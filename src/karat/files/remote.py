@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BufferedReader
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -62,8 +63,12 @@ class RemotePath:
 
     def open(self) -> BufferedReader:
         """The file, to be read in parts; errors are those of `error`, or a KaratError."""
+        return BufferedReader(self.opener()(), _BUFFER)
+
+    def opener(self) -> Callable[[], Any]:
+        """A function that opens the file as one of Arrow's, in which any place can be read."""
         system, path = self.system()
-        return BufferedReader(system.open_input_file(path), _BUFFER)
+        return partial(system.open_input_file, path)
 
     def system(self) -> tuple[Any, str]:
         """Arrow's file system, and the path in it."""
@@ -102,6 +107,11 @@ class RemotePath:
         for secret in filter(None, re.split(r"[:@]", self.user)):
             first = first.replace(secret, "…")
         return KaratError(f"cannot be read: {first}", where=self.name)
+
+
+def is_failure(error: OSError) -> bool:
+    """Whether an error of Arrow is about reading a remote file, and not about what is in it."""
+    return re.search(r"AWS Error|google::cloud|HDFS|CURL", str(error)) is not None
 
 
 def local_path(path: str) -> str:

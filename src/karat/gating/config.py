@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from karat.arguments import as_number, check_path
+from karat.arguments import as_number, check_path, is_remote
 from karat.comparison import choose_method
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.files.kinds import PEEK, check_is_text
@@ -176,7 +176,9 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     rules = [rule for kind in KINDS if kind in data for rule in _rules(path, (*head, kind), kind, data[kind])]
     check_unique(rules)
     baseline = options.pop("baseline", None)
-    baseline_path = None if baseline is None else os.fspath(Path(path).parent / str(baseline))
+    baseline_path = None if baseline is None else str(baseline)
+    if baseline_path is not None and not is_remote(baseline_path):
+        baseline_path = os.fspath(Path(path).parent / baseline_path)
     return Config(path, tuple(rules), cast("Options", options), baseline_path, table)
 
 

@@ -25,6 +25,7 @@ _QUERY_COLUMNS = ("query", "query_id", "qid", "question_id", "id", "question", "
 _RUN_COLUMNS = ("run", "system")
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how pandas writes the row numbers of a data frame
 _NULLS = ("", "nan", "na", "n/a", "null", "none")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _LARGEST = 1e300  # the sum of larger values may be infinite
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
@@ -136,9 +137,11 @@ class ScoreTable:
             wrong = [at for at, number in enumerate(numbers) if number is None]
             if wrong:
                 known = sum(number is not None and not math.isnan(number) for number in numbers)
-                if len(wrong) >= known:
+                is_comma = all(_DECIMAL_COMMA.fullmatch(str(values[at]).strip()) for at in wrong)
+                if len(wrong) >= known and not is_comma:
                     return None
                 hint = "Leave the cell empty if the query has no value."
+                hint = "Write numbers with a decimal point." if is_comma else hint
                 where = f"{self.place(wrong[0])}, column {shown(name)}"
                 raise KaratError(f"{shown(values[wrong[0]])} is not a number", where=where, hint=hint)
             column = np.array(numbers, np.float64)

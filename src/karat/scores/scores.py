@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from karat.analysis.explain import Explanation
     from karat.analysis.slices import Slices
     from karat.answers import Answers
+    from karat.files.file_objects import FileSource
     from karat.scores.fingerprint import Fingerprint
 
 
@@ -323,9 +324,11 @@ class Scores(Exports):
         return write_text(self._rows(names).csv(safe=safe), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, lower_is_better: Iterable[str] = ()) -> Scores:
-        """Read the scores of a system from a .json, .csv or .parquet file, saved by karat or computed elsewhere.
+    def load(cls, path: FileSource, *, lower_is_better: Iterable[str] = ()) -> Scores:
+        """Read the scores of a system, saved by karat or computed elsewhere, from a file or an open file.
 
+        The file is JSON, JSON lines, CSV, TSV, Parquet or Feather, whatever its name is, and may be compressed or
+        remote.
         `lower_is_better` names columns such as a latency.
         """
         from karat.scores.loading import load_scores

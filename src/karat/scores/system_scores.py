@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from karat.comparison import Comparison
+    from karat.files.file_objects import FileSource
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,8 +147,8 @@ class SystemScores(Exports, Mapping[str, Scores]):
         return {"runs": {name: document(scores) for name, scores in self._named(names).items()}}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, lower_is_better: Iterable[str] = ()) -> SystemScores:
-        """Read the scores of one or several systems from a .json, .csv or .parquet file.
+    def load(cls, path: FileSource, *, lower_is_better: Iterable[str] = ()) -> SystemScores:
+        """Read the scores of one or several systems from a file or an open file, as `Scores.load` does.
 
         A system without a name in the file is named after the file. `lower_is_better` names columns such as a latency.
         """

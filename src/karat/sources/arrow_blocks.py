@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from io import FileIO
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.ipc as ipc
 
 from karat.errors import KaratError
-from karat.files.input_file import InputFile
-from karat.files.kinds import arrow_format
-from karat.files.names import ArrowFormat
+from karat.files.arrow_file import ArrowFile, batches_of, errors_of
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, to_numpy
 from karat.sources.arrow_columns import numbers, scores_of_ranks, text_ids
@@ -35,106 +29,6 @@ _LARGEST_COLUMNS = 1 << 26
 _BUFFER = 1 << 20  # bytes of a column that are read at a time, from such a row group
 _MOST_READERS = 4  # threads that read ahead, each a row group
 MOST_ROWS_OF_QUERY = 1 << 25
-_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
-
-
-@dataclass(frozen=True)
-class ArrowFile:
-    """A file with a table, Parquet or Arrow."""
-
-    file: InputFile
-    format: ArrowFormat
-
-    @classmethod
-    def of(cls, file: InputFile) -> ArrowFile:
-        """A file whose first bytes say which of the two it is."""
-        return cls(file, arrow_format(file.start()) or "feather")
-
-    @property
-    def name(self) -> str:
-        return self.file.name
-
-    @contextmanager
-    def opened(self) -> Iterator[Callable[[], pa.NativeFile]]:
-        """A function that opens the file, for use by one thread. Data that is not a plain file is read only once."""
-        with self.file.seekable() as stream, errors_of(self):
-            raw = getattr(stream, "raw", None)
-            if isinstance(raw, FileIO) and isinstance(raw.name, str):
-                # Not mapped into memory: if another program cut the file short, this process would be killed.
-                yield partial(pa.OSFile, raw.name)
-            else:
-                content = pa.py_buffer(stream.read())
-                yield partial(pa.BufferReader, content)
-
-    def schema(self) -> pa.Schema:
-        """The schema of the table."""
-        with self.opened() as opened, opened() as native:
-            if self.format == "feather":
-                schema = _reader(native).schema
-            else:
-                from pyarrow.parquet import ParquetFile
-
-                schema = ParquetFile(native).schema_arrow
-            _ = schema.names  # an error if one is not UTF-8
-            return schema
-
-    def table(self) -> pa.Table:
-        """The whole table."""
-        with self.opened() as opened, opened() as native:
-            if self.format == "feather":
-                table = pa.Table.from_batches([batch for _, batch in _batches(native, None)], _reader(native).schema)
-            else:
-                from pyarrow.parquet import ParquetFile
-
-                table = ParquetFile(native).read()
-            table.validate(full=True)
-            _ = table.column_names  # an error if one is not UTF-8
-            return table
-
-    def tables(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """The table, or some columns, in parts of at most so many rows, or as the file itself is divided."""
-        with self.opened() as opened, opened() as native:
-            if self.format == "feather":
-                batches = (batch for _, batch in _batches(native, None))
-            else:
-                from pyarrow.parquet import ParquetFile
-
-                batches = ParquetFile(native).iter_batches(rows, columns=columns)
-            for batch in batches:
-                table = pa.Table.from_batches([batch])
-                table.validate(full=True)
-                _ = table.column_names  # an error if one is not UTF-8
-                yield table
-
-
-@contextmanager
-def errors_of(file: ArrowFile) -> Iterator[None]:
-    """Report Arrow's errors as errors of a file."""
-    kind = "Parquet" if file.format == "parquet" else "Arrow"
-    try:
-        yield
-    except KaratError:
-        raise
-    except MemoryError as error:  # one that Arrow raises if a damaged file announces a huge column
-        raise _damaged(file, kind, error) from None
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        if "encrypt" in str(error).lower():
-            what = f"the {kind} file is encrypted"
-            raise KaratError(what, where=file.name, hint="Decrypt it first, for example with PyArrow.") from None
-        if isinstance(error, pa.ArrowNotImplementedError):
-            raise KaratError(f"the {kind} file cannot be read: {_first_line(error)}", where=file.name) from None
-        raise _damaged(file, kind, error) from None
-
-
-def _damaged(file: ArrowFile, kind: str, error: BaseException) -> KaratError:
-    what = f"the {kind} data is damaged or cut short ({_first_line(error)})"
-    return KaratError(what, where=file.name, hint="Write or download the file again.")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 class RowBlock(NamedTuple):
@@ -161,24 +55,27 @@ class _Rows(NamedTuple):
 def blocks_of(file: ArrowFile, columns: ReadColumns, finite: bool) -> Iterator[RowBlock]:
     """The rows of a file in blocks, none of which is empty; with `finite`, numbers must be finite."""
     with file.opened() as opened, opened() as native:
-        rows = _row_groups(opened, native, columns) if file.format == "parquet" else _slices(native, columns)
+        rows = _row_groups(file, opened, native, columns) if file.format == "parquet" else _slices(native, columns)
         calls = (partial(_block, file, columns, finite, each) for each in rows)
         yield from in_threads(calls, _MOST_READERS)
 
 
-def _row_groups(opened: Callable[[], pa.NativeFile], native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
+def _row_groups(
+    file: ArrowFile, opened: Callable[[], pa.NativeFile], native: pa.NativeFile, columns: ReadColumns
+) -> Iterator[_Rows]:
     """The rows of a Parquet file: one row group, or a part of a large one, at a time."""
     from pyarrow.parquet import ParquetFile
 
     wanted = list({columns.query, columns.doc, columns.number})
     # Texts that are repeated, as queries are, are read as numbers, and a dictionary of the texts.
-    open_parquet = partial(ParquetFile, read_dictionary=[columns.query], pre_buffer=False)
+    # Of a remote file, all columns of a row group are requested at once.
+    open_parquet = partial(ParquetFile, read_dictionary=[columns.query], pre_buffer=file.is_remote)
     metadata, first_row = open_parquet(native).metadata, 0
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         # The size of all columns: `row_group.column` ends the process if the statistics of a column are damaged.
         if row_group.num_rows > _LARGEST_ROW_GROUP or row_group.total_byte_size > _LARGEST_COLUMNS:
-            streamed = open_parquet(native, metadata=metadata, buffer_size=_BUFFER)
+            streamed = open_parquet(native, metadata=metadata, buffer_size=_BUFFER, pre_buffer=False)
             for batch in streamed.iter_batches(_ROWS_PER_PART, row_groups=[group], columns=wanted):
                 done = (first_row + len(batch)) / max(metadata.num_rows, 1)
                 yield _Rows(first_row, done, partial(pa.Table.from_batches, [batch]))
@@ -199,37 +96,11 @@ def _read_row_group(
 def _slices(native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
     """The rows of an Arrow file: one record batch, or a part of a large one, at a time."""
     first_row = 0
-    for done, batch in _batches(native, columns):
+    for done, batch in batches_of(native, [columns.query, columns.doc, columns.number]):
         for start in range(0, len(batch), _ROWS_PER_PART):
             rows = batch.slice(start, _ROWS_PER_PART)
             yield _Rows(first_row, done, partial(pa.Table.from_batches, [rows]))
             first_row += len(rows)
-
-
-def _batches(native: pa.NativeFile, columns: ReadColumns | None) -> Iterator[tuple[float, pa.RecordBatch]]:
-    """The batches of an Arrow file or stream, and the share of it that was read."""
-    reader, size = _reader(native), native.size()
-    if columns is not None:
-        names = reader.schema.names
-        fields = [names.index(name) for name in (columns.query, columns.doc, columns.number)]
-        reader = _reader(native, ipc.IpcReadOptions(included_fields=fields))
-    if isinstance(reader, ipc.RecordBatchFileReader):
-        for at in range(reader.num_record_batches):
-            yield (at + 1) / reader.num_record_batches, reader.get_batch(at)
-    else:
-        for batch in reader:
-            yield native.tell() / size, batch
-        # Arrow reads a stream that is cut between two batches as a shorter one.
-        native.seek(native.tell() - len(_END_OF_STREAM))
-        if native.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
-            raise pa.ArrowInvalid("the mark at its end is missing")
-
-
-def _reader(native: pa.NativeFile, options: ipc.IpcReadOptions | None = None) -> Any:
-    native.seek(0)
-    is_file = native.read(6) == b"ARROW1"
-    native.seek(0)
-    return (ipc.open_file if is_file else ipc.open_stream)(native, options=options)
 
 
 def _block(file: ArrowFile, columns: ReadColumns, finite: bool, rows: _Rows) -> RowBlock:

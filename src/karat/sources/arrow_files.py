@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError, shown
+from karat.files.arrow_file import ArrowFile, errors_of
 from karat.files.input_file import InputFile, Progress
 from karat.files.names import ArrowFormat
-from karat.sources.arrow_blocks import ArrowFile, RowBlock, blocks_of, errors_of, parts_of
+from karat.sources.arrow_blocks import RowBlock, blocks_of, parts_of
 from karat.sources.arrow_columns import id_notes
 from karat.sources.columns import ALIASES, IfPresent, ReadColumns, columns_to_read, find_column
 from karat.sources.tables import ByQuery, Columns, Number

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from karat.errors import KaratError, enumeration, shown
+from karat.files.delimited_text import first_rows, likely_separator, row_ends
 from karat.files.input_file import InputFile
 from karat.sources.columns import Role, columns_to_read, is_spelling
 from karat.sources.headerless import assumed_names, column_numbers, is_number, is_trec
@@ -18,7 +17,6 @@ Delimited = Literal["csv", "tsv"]
 
 _PEEK = 1 << 16  # bytes
 _LARGEST_PEEK = 1 << 22
-_SEPARATORS = ("\t", ",", ";")
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,6 @@ class DelimitedLayout:
     number: int | None
     by_rank: bool
     notes: tuple[str, ...]
-
-
-class Row(NamedTuple):
-    """The cells of a row, and the number of its first line, from 0."""
-
-    line: int
-    cells: list[str]
 
 
 def looks_delimited(start: bytes) -> Delimited | None:
@@ -111,64 +102,8 @@ def empty_error(name: str, number: Number) -> KaratError:
 
 
 def separator_of(text: str) -> str:
-    """The separator with which the first row has known names, or with which all rows have equally many columns.
-
-    If several do, a tab comes first, as it is rarely part of a text, and then the one that gives the most columns.
-    """
-    first_line = text.lstrip().partition("\n")[0]
-    best, most = next((separator for separator in _SEPARATORS if separator in first_line), ","), 1
-    for separator in _SEPARATORS:
-        if separator not in first_line:
-            continue
-        rows = first_rows(text, separator, whole=False)
-        width = len(rows[0]) if rows else 1
-        are_alike = len({*map(len, rows)}) == 1
-        if width > 1 and (_has_known_names(rows[0]) or (are_alike and separator == "\t")):
-            return separator
-        if are_alike and width > most:
-            best, most = separator, width
-    return best
-
-
-def first_rows(text: str, separator: str, *, whole: bool) -> list[list[str]]:
-    """The rows at the start of a text; the last one may be cut, unless the text is the `whole` file."""
-    rows: list[list[str]] = []
-    try:
-        rows.extend(row.cells for row in parsed_rows(text, separator))
-    except csv.Error:
-        return rows  # a row that is cut, or wrong: an error names it when it is read
-    return rows if whole or text.endswith("\n") or len(rows) < 2 else rows[:-1]
-
-
-def parsed_rows(text: str, separator: str) -> Iterator[Row]:
-    """The rows of a text, without those that are blank. A csv.Error contains the line of the row that is wrong."""
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    line = 0
-    try:
-        for cells in reader:
-            if not _is_blank(cells):
-                yield Row(line, cells)
-            line = reader.line_num
-    except csv.Error as error:
-        raise csv.Error(str(error), line) from None
-
-
-def row_ends(data: bytes | bytearray, separator: str) -> Iterator[tuple[int, bool]]:
-    """The byte at which each row ends, and whether the row is blank; the last row may go on after the data."""
-    end = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal end
-        for line in StringIO(data.decode("latin-1"), newline=""):
-            end += len(line)
-            yield line
-
-    for cells in csv.reader(lines(), delimiter=separator, skipinitialspace=True):
-        yield end, _is_blank(cells)
-
-
-def _is_blank(cells: Sequence[str]) -> bool:
-    return len(cells) < 2 and not "".join(cells).strip()
+    """The separator of the columns of a table of queries and documents."""
+    return likely_separator(text, _has_known_names)
 
 
 def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[list[str]]]:  # noqa: A002

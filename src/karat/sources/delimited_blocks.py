@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
+from karat.files.delimited_text import row_ends
 from karat.files.input_file import BOM, Block
 from karat.files.line_ends import LONGEST_LINE, last_line_end
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, offset_kind, text_column, to_numpy
-from karat.sources.delimited import DelimitedLayout, row_ends
+from karat.sources.delimited import DelimitedLayout
 from karat.sources.delimited_rows import read_pairs
 from karat.sources.tables import Columns, Number
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from karat.errors import KaratError, plural, shown
+from karat.files.delimited_text import SEPARATORS, Row, parsed_rows, row_error
 from karat.files.input_file import Block
 from karat.sources.columns import is_rank, rank_error
-from karat.sources.delimited import DelimitedLayout, Row, parsed_rows
+from karat.sources.delimited import DelimitedLayout
 from karat.sources.headerless import as_number
 from karat.sources.tables import Number
 
-NAMES = {"\t": "tab", ",": "comma", ";": "semicolon"}
+_WITHOUT_TEXTS = "Leave out the columns with texts; karat reads only the query, the document and a number."
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
 
@@ -24,10 +25,6 @@ class RowValues(NamedTuple):
     queries: list[str]
     docs: list[str]
     numbers: list[float]
-
-
-class TooLongError(KaratError):
-    """The error for a value that is longer than what Python's csv module reads."""
 
 
 def read_pairs(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> RowValues:
@@ -63,8 +60,7 @@ def rows_of(block: Block, layout: DelimitedLayout) -> Iterator[Row]:
                 raise _wrong_width(row, layout, block)
             yield row
     except csv.Error as error:
-        message, line = error.args
-        raise _not_a_row(message, layout, block.where(line)) from None
+        raise row_error(error, layout.separator, block.where(error.args[1]), _WITHOUT_TEXTS) from None
 
 
 def guarded_ids(blocks: Iterator[Block], layout: DelimitedLayout) -> bool:
@@ -124,22 +120,11 @@ def _check_encoding(ids: list[str], block: Block, layout: DelimitedLayout, kind:
 
 def _wrong_width(row: Row, layout: DelimitedLayout, block: Block) -> KaratError:
     what = f"the row has {plural(len(row.cells), 'column')}, but the first row has {layout.width}"
-    hint = f"Put values that contain a {NAMES[layout.separator]}, a line break or a quotation mark in quotation marks."
+    separator = SEPARATORS[layout.separator]
+    hint = f"Put values that contain a {separator}, a line break or a quotation mark in quotation marks."
     if layout.separator == "," and len(row.cells) == layout.width + 1:
         hint += " Write numbers with a decimal point."
     return KaratError(what, where=block.where(row.line), hint=hint)
-
-
-def _not_a_row(error: str, layout: DelimitedLayout, where: str) -> KaratError:
-    if "limit" in error:
-        hint = "Leave out the columns with texts; karat reads only the query, the document and a number."
-        return TooLongError(f"a value is longer than {csv.field_size_limit():,} characters", where=where, hint=hint)
-    if "unexpected end" in error:
-        hint = 'Close it, or write "" for a quotation mark that is part of a value.'
-        return KaratError("a quotation mark is not closed", where=where, hint=hint)
-    hint = 'Inside a value, a quotation mark is written "", and the whole value is in quotation marks.'
-    what = f"a closing quotation mark is not followed by a {NAMES[layout.separator]}"
-    return KaratError(what, where=where, hint=hint)
 
 
 def _not_a_number(name: str, cell: str, where: str) -> KaratError:

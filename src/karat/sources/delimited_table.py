@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from karat.errors import KaratError
+from karat.files.delimited_text import TooLongError
 from karat.files.input_file import Block, InputFile, Progress
 from karat.sources.delimited import Delimited, DelimitedLayout, empty_error, layout_of
-from karat.sources.delimited_rows import TooLongError, guarded_ids, read_pairs, rows_of
+from karat.sources.delimited_rows import guarded_ids, read_pairs, rows_of
 from karat.sources.tables import Columns, Number
 
 # Plain Python reads a file of this many bytes in less time than it takes to load Arrow.

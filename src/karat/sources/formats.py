@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
-from karat.files.kinds import arrow_format, check_is_text
+from karat.files.json_start import is_json, json_or_jsonl
+from karat.files.kinds import arrow_format
 from karat.files.names import IN_PROSE, Format, format_of_name, is_arrow
 from karat.sources.delimited import looks_delimited
-from karat.sources.json_start import is_json, json_or_jsonl
 from karat.sources.tables import Number
 from karat.sources.trec_lines import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
 
@@ -27,7 +27,7 @@ def detect(file: InputFile, number: Number | None = None) -> Format:
     start = file.start(_START)
     if of_arrow := arrow_format(start):
         return of_arrow
-    check_is_text(start, file.name)
+    file.check_is_text()
     if is_json(start):
         return json_or_jsonl(file)
     return _of_lines(start, number) or format_of_name(file.name) or ("json" if _has_bracket(start) else "trec")

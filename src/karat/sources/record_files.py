@@ -35,7 +35,7 @@ def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[t
 
 def records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[str, Record]]:
     """The rows of a Parquet or Feather file."""
-    from karat.sources.arrow_blocks import ArrowFile
+    from karat.files.arrow_file import ArrowFile
 
     first_row = 0
     for table in ArrowFile(file, of_file).tables(_BATCH_ROWS):

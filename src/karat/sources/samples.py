@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.errors import KaratError
+from karat.files.delimited_text import first_rows
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
-from karat.sources.delimited import first_rows, separator_of
+from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 
 _START = 1 << 16  # bytes
@@ -94,7 +95,7 @@ def _of_table(text: str, of_file: Format, is_whole: bool) -> Sample:
 
 
 def _of_arrow(file: InputFile, of_file: Format) -> Sample:
-    from karat.sources.arrow_blocks import ArrowFile
+    from karat.files.arrow_file import ArrowFile
 
     try:
         schema = ArrowFile.of(file).schema()

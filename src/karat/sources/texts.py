@@ -155,7 +155,7 @@ class _Reader:
         self.notes.update(dict.fromkeys(texts.notes))
         several = part_files(texts.file.path)
         if several or is_arrow(texts.format):
-            from karat.sources.arrow_blocks import ArrowFile
+            from karat.files.arrow_file import ArrowFile
 
             form, paths = several or (texts.format, [])
             for each in [InputFile(path) for path in paths] or [texts.file]:
