@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from karat import evaluate, evaluate_answers, evaluate_results
+from tests.compressions import COMPRESS
 from tests.end_to_end.in_process import run_here
 
 TRUTH: dict[str, dict[str, float]] = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d4": 1}, "q3": {"d1": 1, "d5": 3}}
@@ -127,6 +129,36 @@ def test_a_data_set_of_beir_is_ground_truth(folder: Path) -> None:
     expected = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP").splitlines()[2]
     assert good(folder, "evaluate", "scifact", "run.csv", "-m", "AP", "--split", "dev").splitlines()[2] == expected
     assert "the splits dev and train" in refused(folder, "evaluate", "scifact", "run.csv")
+
+
+@pytest.mark.parametrize("compress", COMPRESS.values(), ids=COMPRESS)
+def test_the_ground_truth_of_a_data_set_of_beir_may_be_compressed(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "scifact/qrels").mkdir(parents=True)
+    rows = "query-id\tcorpus-id\tscore\nq1\td1\t1\n"
+    (tmp_path / "scifact/qrels/dev.tsv.gz").write_bytes(compress(rows.encode()))
+    (tmp_path / "run.trec").write_text("q1 Q0 d1 1 1 x\n")
+    assert "RR        1.0000" in good(tmp_path, "evaluate", "scifact", "run.trec", "-m", "RR", "--split", "dev")
+
+
+def test_a_response_of_elasticsearch_is_never_taken_for_results(tmp_path: Path) -> None:
+    hit = {"_index": "i", "_id": "d1", "_score": 1.5}
+    files = {
+        "request": {"requests": [{"id": "q1", "request": {}, "ratings": [{"_id": "d1", "rating": 1}]}], "metric": {}},
+        "response": {"rank_eval": {"metric_score": 1, "details": {"q1": {"hits": [{"hit": hit}]}}, "failures": {}}},
+        "search": {"took": 3, "timed_out": False, "hits": {"total": {"value": 1}, "hits": [hit]}},
+    }
+    for name, value in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    assert "RR          1.0000" in good(tmp_path, "evaluate", "request.json", "response.json", "-m", "RR")
+    for words, expected in (
+        (("response", "response"), "response.json: this is a response of _rank_eval, which has the ratings of"),
+        (("response", "request"), "response.json: this is a response of _rank_eval, which has the ratings of"),
+        (("request", "request"), "request.json: this is a request of _rank_eval, which contains ground truth"),
+        (("request", "search"), "search.json: the response to a search does not name its query"),
+    ):
+        assert expected in refused(tmp_path, "evaluate", *(f"{name}.json" for name in words))
 
 
 def test_a_name_that_contradicts_the_content_is_noted(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -274,19 +275,44 @@ def test_a_row_per_query_with_a_list_of_documents_is_a_ranking(tmp_path: Path) -
         for suffix in ("parquet", "feather"):
             path = write(table, tmp_path / f"run.{suffix}")
             assert karat.evaluate(TRUTH, path, MEASURES).per_query == expected()
+        for frame in (table, table.to_pandas(), pl.DataFrame(table)):
+            if table is not maps or isinstance(frame, pa.Table):  # only Arrow has maps
+                assert karat.evaluate(TRUTH, frame, MEASURES).per_query == expected()
     golds = write(pa.table({"query": ["q1", "q2"], "truth": [["a"], None]}), tmp_path / "truth.parquet")
     assert karat.evaluate(golds, path, "RR").values["RR"].tolist() == [1.0, 0.0]
 
 
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["q1", "q2", "a", "b"])])
+def test_categories_of_polars_are_ids(kind: Any, tmp_path: Path) -> None:
+    frame = pl.DataFrame(table_of()).with_columns(pl.col("query", "doc").cast(kind))
+    frame.write_ipc(tmp_path / "run.feather")
+    frame.write_ipc_stream(tmp_path / "run.arrows")
+    frame.write_parquet(tmp_path / "run.parquet")
+    for run in (frame, *(tmp_path / f"run.{suffix}" for suffix in ("feather", "arrows", "parquet"))):
+        assert karat.evaluate(TRUTH, run, MEASURES).per_query == expected()
+
+
+def test_gold_documents_in_a_list_have_their_grades_and_guessed_columns_are_noted(tmp_path: Path) -> None:
+    documents = [[{"docno": "a", "label": 1}, {"docno": "b", "label": 0}], [{"docno": "a", "label": 2}]]
+    truth = pa.table({"qid": [1, 2], "docs": documents})
+    run = {1: {"a": 3, "b": 2}, 2: {"b": 1, "a": 0.5}}
+    for source in (truth, write(truth, tmp_path / "truth.parquet")):
+        scores = karat.evaluate(source, {str(query): docs for query, docs in run.items()}, MEASURES)
+        assert [*scores.per_query.values()] == [*expected().values()]
+        assert "query is read from the column 'qid' and doc from 'docs'" in str(scores.findings)
+        assert "ids are numbers, read as texts" in str(scores.findings)
+
+
 def test_lists_that_cannot_be_read_are_errors_that_name_the_row(tmp_path: Path) -> None:
     for columns, message in (
-        ({"query": ["q", "q"], "documents": [["a"], ["b"]]}, "row 1: query q appears twice"),
-        ({"query": [None, "q"], "documents": [["a"], ["b"]]}, "row 0: a value is missing"),
+        ({"query": ["q", "q"], "documents": [["a"], ["b"]]}, "row 1: query 'q' was already in .*, row 0"),
+        ({"query": [None, "q"], "documents": [["a"], ["b"]]}, "row 0: the field 'query' is missing"),
         ({"query": ["q"], "doc": [["a", "b"]], "score": [[1.0]]}, "row 0: 2 documents, but 1 values"),
         ({"query": ["q"], "doc": [["a", "a"]], "score": [[1.0, 2.0]]}, "row 0: document 'a' is listed twice"),
     ):
-        with pytest.raises(KaratError, match=message):
-            karat.evaluate({"q": ["a"]}, write(pa.table(columns), tmp_path / "run.parquet"))
+        for source in (pa.table(columns), write(pa.table(columns), tmp_path / "run.parquet")):
+            with pytest.raises(KaratError, match=message):
+                karat.evaluate({"q": ["a"]}, source)
 
 
 def test_a_query_with_too_many_rows_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

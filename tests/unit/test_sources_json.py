@@ -161,6 +161,21 @@ def test_the_response_of_rank_eval_is_a_run_and_its_failures_are_noted(write: Wr
     assert "Elasticsearch failed for 2 queries: q3, q4" in str(evaluate(TRUTH, failed, MEASURES).findings)
 
 
+def test_a_response_is_read_in_the_frame_of_the_documentation_and_as_a_python_object(write: Write) -> None:
+    request: Any = TRUTHS["Elasticsearch's request"][1]
+    for response in (write({"rank_eval": RESPONSE}), RESPONSE, {"rank_eval": RESPONSE | {"failures": {"q3": {}}}}):
+        assert evaluate(request, response, MEASURES).per_query == evaluate(TRUTH, RUN, MEASURES).per_query
+    assert "the run: Elasticsearch failed for 1 query: q3" in str(evaluate(request, response, MEASURES).findings)
+    assert error_of(evaluate, RESPONSE, RUN).what.startswith("this is a response of _rank_eval")
+    search = {"took": 3, "timed_out": False, "hits": {"hits": [{"_id": "d1", "_score": 1.5}]}}
+    assert error_of(evaluate, request, search).what == "the response to a search does not name its query"
+
+
+@pytest.mark.parametrize("queries", [{"rank_eval": ["d1"]}, {"rank_eval": {"details": 1}}, {"rank_eval": {}}])
+def test_a_query_may_be_named_rank_eval(queries: Any) -> None:
+    assert evaluate(queries, {"rank_eval": ["d1"]}, "NumRet")["NumRet"] == 1
+
+
 def test_request_and_response_are_not_exchanged(write: Write) -> None:
     request = write(TRUTHS["Elasticsearch's request"][1], "request.json")
     assert error_of(evaluate, TRUTH, request, MEASURES).hint == "The run is the response to it."

@@ -23,6 +23,7 @@ from karat.scores.exports import METADATA
 from karat.scores.score_table import query_column
 from karat.sources.columns import ALIASES, is_spelling
 from karat.sources.data_sets import named_data_set
+from karat.sources.elasticsearch import is_elasticsearch
 from karat.sources.part_files import part_files
 from karat.sources.samples import Sample, sample
 
@@ -60,6 +61,8 @@ def content_of(
 def _of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
     if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
         return "scores"
+    if is_elasticsearch(value):
+        return "documents"
     if value and all(isinstance(each, dict | list) for each in value.values()):
         rows = [each for each in value.values() if isinstance(each, dict) and each]
         # The last row may be cut off.

@@ -14,7 +14,7 @@ from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.containers import Run, Truth
 from karat.sources.files import DescribedFile, Reading, open_file
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
-from karat.sources.objects import adapted, read_frame
+from karat.sources.objects import adapted, read_object
 from karat.sources.tables import ByQuery, TableRun, truth_from_rows, truth_from_table
 
 __all__ = ["Run", "Truth", "read_run", "read_truth", "run_from_lists", "truth_from_lists"]
@@ -59,18 +59,20 @@ def read_truth(
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("grade", columns, format))
         if isinstance(content, ByQuery):
-            truth = truth_from_mapping(content.documents, key, file.name)
-            truth = replace(truth, notes=tuple(dict.fromkeys((*content.notes, *truth.notes))))
+            truth = _truth_by_query(content, key, file.name)
         else:
             check_matched_by_id(key, "a table", file.name, gold=True)
             truth = truth_from_table(content, key)
         truth = replace(truth, notes=(*notes, *truth.notes))
+    elif found := read_object(source, "grade", columns, name):
+        if isinstance(found, ByQuery):
+            truth = _truth_by_query(found, key, name)
+        else:
+            check_matched_by_id(key, "a table", name, gold=True)
+            truth = replace(truth_from_rows(found.grouped()).normalized_by(key), notes=found.notes)
     elif isinstance(source, Mapping):
         _reject_columns(columns, "truth_columns")
         truth = truth_from_mapping(source, key, name)
-    elif frame := read_frame(source, "grade", columns, name):
-        check_matched_by_id(key, "a table", name, gold=True)
-        truth = replace(truth_from_rows(frame.grouped()).normalized_by(key), notes=frame.notes)
     elif isinstance(source, Sequence):
         _reject_columns(columns, "truth_columns")
         truth = truth_from_lists(source, key, name)
@@ -100,20 +102,31 @@ def read_run(
         file = InputFile.of(source)
         content, notes = open_file(file, Reading("score", columns, format))
         if isinstance(content, ByQuery):
-            run = run_from_mapping(content.documents, key, file.name)
-            return replace(run, notes=tuple(dict.fromkeys((*notes, *content.notes, *run.notes))))
+            return _run_by_query(replace(content, notes=(*notes, *content.notes)), key, file.name)
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
+    if found := read_object(source, "score", columns, name):
+        if isinstance(found, ByQuery):
+            return _run_by_query(found, key, name)
+        check_matched_by_id(key, "a table", name)
+        return found.run()
     if isinstance(source, Mapping):
         _reject_columns(columns, "run_columns")
         return run_from_mapping(source, key, name)
-    if frame := read_frame(source, "score", columns, name):
-        check_matched_by_id(key, "a table", name)
-        return frame.run()
     if isinstance(source, Sequence):
         _reject_columns(columns, "run_columns")
         return run_from_lists(source, truth, key, name)
     raise KaratError(f"{shown(source)} is not a run", hint=_collect_hint(source) + _RUN_HINT)
+
+
+def _truth_by_query(content: ByQuery, key: Key, name: str) -> Truth:
+    truth = truth_from_mapping(content.documents, key, name)
+    return replace(truth, notes=tuple(dict.fromkeys((*content.notes, *truth.notes))))
+
+
+def _run_by_query(content: ByQuery, key: Key, name: str) -> Run:
+    run = run_from_mapping(content.documents, key, name)
+    return replace(run, notes=tuple(dict.fromkeys((*content.notes, *run.notes))))
 
 
 def truth_from_lists(lists: Sequence[Any], key: Key, name: str) -> Truth:

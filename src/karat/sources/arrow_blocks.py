@@ -125,7 +125,10 @@ def _stretches(column: pa.ChunkedArray, where: str, first_row: int) -> tuple[Col
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type) and not chunk.null_count:
             codes = pc.run_end_encode(chunk.indices)
-            encoded.append((chunk.dictionary.take(codes.values), codes.run_ends))
+            texts = chunk.dictionary
+            if pa.types.is_string_view(texts.type):  # which polars writes, and of which nothing can be taken
+                texts = texts.cast(pa.large_string())
+            encoded.append((texts.take(codes.values), codes.run_ends))
         elif pa.types.is_integer(chunk.type) and not chunk.null_count:
             codes = pc.run_end_encode(chunk)
             encoded.append((codes.values, codes.run_ends))

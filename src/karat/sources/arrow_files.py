@@ -1,4 +1,4 @@
-"""Read ground truth and runs from Parquet and Feather files: a row per pair, or a row per query with lists."""
+"""Read ground truth and runs from Parquet and Feather files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError, shown
@@ -16,7 +15,8 @@ from karat.files.input_file import InputFile, Progress
 from karat.files.names import ArrowFormat
 from karat.sources.arrow_blocks import RowBlock, blocks_of, parts_of
 from karat.sources.arrow_columns import id_notes
-from karat.sources.columns import ALIASES, IfPresent, ReadColumns, columns_to_read, find_column
+from karat.sources.arrow_lists import list_columns, read_lists
+from karat.sources.columns import ReadColumns, columns_to_read
 from karat.sources.tables import ByQuery, Columns, Number
 
 
@@ -32,8 +32,8 @@ def open_arrow(
     schemas = [file.schema() for file in opened]
     for file, schema in zip(opened, schemas, strict=True):
         _check_names_are_unique(schema.names, file.name)
-    if lists := _list_columns(schemas[0], number, given, name):
-        return ByQuery(_mapping(opened, *lists))
+    if lists := list_columns(schemas[0], number, given, name):
+        return read_lists(name, (row for file in opened for row in _rows(file, lists.names)), number, lists)
     columns = [
         columns_to_read(schema.names, number, given, file.name) for file, schema in zip(opened, schemas, strict=True)
     ]
@@ -99,81 +99,14 @@ class ArrowTable:
             before += size
 
 
+def _rows(file: ArrowFile, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a file, each with its place."""
+    with errors_of(file):
+        rows = file.table().select(columns).to_pylist()
+    return ((f"{file.name}, row {at}", row) for at, row in enumerate(rows))
+
+
 def _check_names_are_unique(names: Sequence[str], where: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise KaratError(f"more than one column {shown(name)}", where=where, hint="Keep one of them.")
-
-
-def _list_columns(
-    schema: pa.Schema, number: Number, given: Mapping[str, str] | None, where: str
-) -> tuple[str, str, str | None] | None:
-    """The columns of the query, of the lists of documents, and of the lists of their numbers, if there are such."""
-    lists = [field.name for field in schema if _is_list(field.type)]
-    chosen = {
-        role: name for role, name in (given or {}).items() if name in schema.names or not isinstance(name, IfPresent)
-    }
-    doc = chosen.get("doc") or find_column(schema.names, "doc")
-    if doc is None:
-        own = "truth" if number == "grade" else "retrieved"
-        doc = next((name for name in (own, *ALIASES[own], *ALIASES["retrieved"]) if name in lists), None)
-    if doc is None or doc not in lists:
-        return None
-    query = chosen.get("query") or find_column(schema.names, "query", [doc])
-    if query is None or query not in schema.names:
-        columns_to_read([name for name in schema.names if name != query], number, given, where)  # raises the error
-        return None
-    of_number = chosen.get(number) or find_column([name for name in lists if name != doc], number)
-    return query, doc, of_number
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_list(kind)
-        or pa.types.is_large_list(kind)
-        or pa.types.is_fixed_size_list(kind)
-        or pa.types.is_list_view(kind)
-        or pa.types.is_large_list_view(kind)
-        or pa.types.is_map(kind)
-    )
-
-
-def _mapping(files: Sequence[ArrowFile], query: str, doc: str, number: str | None) -> dict[str, Any]:
-    """The documents of each query: a list, or a mapping of documents to numbers."""
-    found: dict[str, Any] = {}
-    for file in files:
-        wanted = [query, doc, *([number] if number else [])]
-        with errors_of(file):
-            records = file.table().select(wanted).to_pylist()
-        for at, record in enumerate(records):
-            where = f"{file.name}, row {at}"
-            name, docs = record[query], record[doc] or []
-            if name is None:
-                raise KaratError("a value is missing", where=where, hint="Every row needs a query.")
-            if str(name) in found:
-                raise KaratError(f"query {name} appears twice", where=where, hint="Keep one row per query.")
-            if number:
-                numbers = record[number] or []
-                if len(numbers) != len(docs):
-                    what = f"{len(docs)} documents, but {len(numbers)} values in the column {shown(number)}"
-                    raise KaratError(what, where=where, hint="Both lists need the same length.")
-                docs = list(zip(docs, numbers, strict=True))
-            is_pairs = bool(docs) and isinstance(docs[0], tuple)
-            found[str(name)] = _numbers_by_document(docs, where) if is_pairs else [_document(each) for each in docs]
-    return found
-
-
-def _numbers_by_document(pairs: Sequence[tuple[Any, Any]], where: str) -> dict[Any, Any]:
-    numbers: dict[Any, Any] = {}
-    for doc, number in pairs:
-        if doc in numbers:
-            raise KaratError(f"document {shown(doc)} is listed twice", where=where, hint="Keep one of them.")
-        numbers[doc] = number
-    return numbers
-
-
-def _document(value: Any) -> Any:
-    """A document of a list; the column of its id may have any of the usual names."""
-    if isinstance(value, dict) and "id" not in value and (name := find_column(value, "doc")):
-        return {**value, "id": value[name]}
-    return value

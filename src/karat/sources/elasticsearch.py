@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from karat.documents.ids import identifier
 from karat.errors import KaratError, first_few, plural, shown
@@ -15,23 +15,43 @@ _RESPONSE = 'A response of _rank_eval is {"details": {"q1": {"hits": [{"hit": {"
 
 def from_elasticsearch(value: Mapping[str, Any], number: Number, name: str) -> ByQuery | None:
     """The documents in a request or a response of `_rank_eval`; None if this is neither."""
-    requests, details, responses = (value.get(name) for name in ("requests", "details", "responses"))
-    if isinstance(requests, list) and _any_has(requests, "ratings"):
+    value = _unwrapped(value)
+    kind = _kind(value)
+    if kind == "search":
+        hint = 'Write a line for each query: {"query": "q1", "documents": response["hits"]["hits"]}.'
+        raise KaratError("the response to a search does not name its query", where=name, hint=hint)
+    if kind == "request":
         if number == "score":
             what = "this is a request of _rank_eval, which contains ground truth, not a run"
             raise KaratError(what, where=name, hint="The run is the response to it.")
-        return ByQuery(_ratings(requests, name))
-    if isinstance(details, dict) and isinstance(value.get("metric_score", {}), int | float | str | None):
+        return ByQuery(_ratings(value["requests"], name))
+    if kind == "response":
         if number == "grade":
             what = "this is a response of _rank_eval, which has the ratings of retrieved documents only"
             raise KaratError(what, where=name, hint="The ground truth is the request.")
-        return ByQuery(_hits(details, name), _failures(value.get("failures"), name))
-    if (isinstance(value.get("took"), int) and "hits" in value) or (
-        isinstance(responses, list) and _any_has(responses, "hits")
-    ):
-        hint = 'Write a line for each query: {"query": "q1", "documents": response["hits"]["hits"]}.'
-        raise KaratError("the response to a search does not name its query", where=name, hint=hint)
+        return ByQuery(_hits(value["details"], name), _failures(value.get("failures"), name))
     return None
+
+
+def is_elasticsearch(value: Mapping[str, Any]) -> bool:
+    """Whether this is a request or a response of Elasticsearch."""
+    return _kind(_unwrapped(value)) is not None
+
+
+def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The response in `{"rank_eval": ...}`, as the documentation of Elasticsearch shows it."""
+    inner = value.get("rank_eval")
+    return inner if len(value) == 1 and isinstance(inner, dict) and _kind(inner) == "response" else value
+
+
+def _kind(value: Mapping[str, Any]) -> Literal["request", "response", "search"] | None:
+    requests, details, responses = (value.get(name) for name in ("requests", "details", "responses"))
+    if isinstance(requests, list) and _any_has(requests, "ratings"):
+        return "request"
+    if isinstance(details, dict) and isinstance(value.get("metric_score", {}), int | float | str | None):
+        return "response"
+    is_search = isinstance(value.get("took"), int) and "hits" in value
+    return "search" if is_search or (isinstance(responses, list) and _any_has(responses, "hits")) else None
 
 
 def _any_has(objects: list[Any], name: str) -> bool:

@@ -14,10 +14,12 @@ from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column
 from karat.sources.arrow_columns import id_notes, numbers, scores_of_ranks, text_ids
+from karat.sources.arrow_lists import list_columns, read_lists
 from karat.sources.columns import columns_to_read
 from karat.sources.containers import Batch, ScoredRows
 from karat.sources.grouping import Locate, NumberedRows, as_batches, group_by_query, number_queries
-from karat.sources.tables import Number
+from karat.sources.record_files import records_from_frame
+from karat.sources.tables import ByQuery, Number
 
 _HINT = "A data frame needs the columns query, doc and grade (ground truth) or score (run)."
 
@@ -34,9 +36,12 @@ class Frame:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, source: Any, number: Number, names: Mapping[str, str] | None, name: str) -> Frame:
-        """Read a data frame; `names` are the names of its columns, by role."""
+    def of(cls, source: Any, number: Number, names: Mapping[str, str] | None, name: str) -> Frame | ByQuery:
+        """Read a data frame, with a row per pair or per query; `names` are the names of its columns, by role."""
         table = arrow_table(source, name, _HINT)
+        if lists := list_columns(table.schema, number, names, name):
+            selected = pa.table({each: _column(table, each, name) for each in lists.names})
+            return read_lists(name, records_from_frame(selected, name), number, lists)
         columns = columns_to_read(table.column_names, number, names, name)
         query = text_ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
         doc = text_ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")

@@ -26,7 +26,7 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
             documents = _documents(each, fields, number, source, at)
             if query in by_query:
                 what = f"query {shown(query)} was already in {source.place(numbers[query])}"
-                raise KaratError(what, where=source.place(at), hint="List all documents of a query in one object.")
+                raise KaratError(what, where=source.place(at), hint="List all documents of a query together.")
             numbers[query] = at
             by_query[query] = documents
         if not all_text(each[fields.query] for each in objects):
@@ -40,7 +40,9 @@ def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: 
         return value
     where = source.place(at)
     if value is None:
-        raise KaratError(f"the field {shown(fields.query)} is missing", where=where, hint="Every object needs a query.")
+        raise KaratError(
+            f"the field {shown(fields.query)} is missing", where=where, hint="Every object and every row needs a query."
+        )
     return identifier(value, where)
 
 

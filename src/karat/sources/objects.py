@@ -15,7 +15,8 @@ from karat.files.input_file import is_file
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import Role, find_column
 from karat.sources.data_sets import named_data_set, rows_of_data_set
-from karat.sources.tables import Number
+from karat.sources.elasticsearch import from_elasticsearch
+from karat.sources.tables import ByQuery, Number
 
 if TYPE_CHECKING:
     from karat.sources.frames import Frame
@@ -48,11 +49,14 @@ def adapted(source: Any, number: Number, name: str) -> Any:
     return source
 
 
-def read_frame(source: Any, number: Number, given: Mapping[str, str] | None, name: str) -> Frame | None:
+def read_object(source: Any, number: Number, given: Mapping[str, str] | None, name: str) -> Frame | ByQuery | None:
     """A data frame, or the rows of a list or an iterator, as columns; None if it is something else.
 
-    `given` are the names of columns or fields, by role.
+    Data frames with a row per query, and requests and responses of Elasticsearch, are documents by query. `given` are
+    the names of columns or fields, by role.
     """
+    if isinstance(source, dict):
+        return from_elasticsearch(source, number, name)
     if hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import Frame
 
