@@ -214,9 +214,17 @@ def test_tables_without_the_columns_or_without_rows_are_errors(tmp_path: Path) -
     pq.ParquetWriter(tmp_path / "none.parquet", table_of().schema).close()  # no row group
     with pytest.raises(KaratError, match="the table has no rows"):
         karat.evaluate(tmp_path / "none.parquet", path)
-    twice = pa.Table.from_arrays([pa.array(["q"])] * 3, names=["query", "doc", "doc"])
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather", "arrows"])
+def test_of_the_columns_that_are_read_each_is_there_once(suffix: str, tmp_path: Path) -> None:
+    columns = [pa.array(["q1"]), pa.array(["d1"]), pa.array([1.0]), pa.array(["d2"])]
+    twice = pa.Table.from_arrays(columns, names=["query", "doc", "score", "doc"])
     with pytest.raises(KaratError, match="more than one column 'doc'"):
-        karat.evaluate(TRUTH, write(twice, tmp_path / "run.parquet"))
+        karat.evaluate(TRUTH, write(twice, tmp_path / f"run.{suffix}"))
+    other = pa.Table.from_arrays([*columns, columns[3]], names=["query", "doc", "score", "text", "text"])
+    expected = karat.evaluate(TRUTH, {"q1": ["d1"]}, "AP")
+    assert karat.evaluate(TRUTH, write(other, tmp_path / f"run.{suffix}"), "AP").per_query == expected.per_query
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather", "arrows"])

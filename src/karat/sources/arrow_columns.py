@@ -9,10 +9,8 @@ import pyarrow.compute as pc
 from karat.errors import KaratError, enumeration, shown
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, to_numpy
-from karat.sources.columns import ReadColumns, rank_error
+from karat.sources.columns import LARGEST_WHOLE, ReadColumns, rank_error
 from karat.sources.numeric_ids import IdKind, numeric_ids_note
-
-_LARGEST_WHOLE = 1 << 53  # beyond, not every whole number is a double
 
 
 def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
@@ -68,7 +66,7 @@ def _columns(names: list[str]) -> str:
 def _whole_numbers(column: pa.ChunkedArray, where: str, first_row: int) -> pa.ChunkedArray:
     """Ids that pandas has made decimal numbers because a value was missing."""
     values = _as_floats(column)
-    bad = ~((np.abs(values) <= _LARGEST_WHOLE) & (values == np.floor(values)))
+    bad = ~((np.abs(values) <= LARGEST_WHOLE) & (values == np.floor(values)))
     if bad.any():
         at = int(np.argmax(bad))
         hint = "Ids are text or whole numbers; convert the column to text."
@@ -78,7 +76,7 @@ def _whole_numbers(column: pa.ChunkedArray, where: str, first_row: int) -> pa.Ch
 
 def scores_of_ranks(ranks: Floats, where: str, first_row: int = 0) -> Floats:
     """Scores that give the order of ranks."""
-    bad = ~((ranks >= 0) & (ranks <= _LARGEST_WHOLE) & (ranks == np.floor(ranks)))
+    bad = ~((ranks >= 0) & (ranks <= LARGEST_WHOLE) & (ranks == np.floor(ranks)))
     if bad.any():
         at = int(np.argmax(bad))
         raise rank_error(str(ranks[at]), f"{where}, row {first_row + at}")

@@ -30,8 +30,6 @@ def open_arrow(
     """The table in these files; if it has a row per query, with a list of documents, a mapping of queries to them."""
     opened = [ArrowFile(file, format) for file in files]
     schemas = [file.schema() for file in opened]
-    for file, schema in zip(opened, schemas, strict=True):
-        _check_names_are_unique(schema.names, file.name)
     if lists := list_columns(schemas[0], number, given, name):
         return read_lists(name, (row for file in opened for row in _rows(file, lists.names)), number, lists)
     columns = [
@@ -104,9 +102,3 @@ def _rows(file: ArrowFile, columns: Sequence[str]) -> Iterator[tuple[str, dict[s
     with errors_of(file):
         rows = file.table().select(columns).to_pylist()
     return ((f"{file.name}, row {at}", row) for at, row in enumerate(rows))
-
-
-def _check_names_are_unique(names: Sequence[str], where: str) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise KaratError(f"more than one column {shown(name)}", where=where, hint="Keep one of them.")

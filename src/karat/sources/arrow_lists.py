@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from karat.errors import KaratError, shown
-from karat.sources.columns import ALIASES, Guess, IfPresent, ReadColumns, columns_to_read, find_column
+from karat.sources.columns import ALIASES, Guess, IfPresent, ReadColumns, check_unique, columns_to_read, find_column
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import ObjectSource
 from karat.sources.tables import ByQuery, Number
@@ -46,7 +46,9 @@ def list_columns(schema: pa.Schema, number: Number, given: Mapping[str, str] | N
     of_number = chosen.get(number) or find_column([name for name in lists if name != doc], number)
     roles = (("query", query, "query"), ("doc", doc, "doc", "documents", own), (number, of_number or number, number))
     guessed = [Guess(role, name, ()) for role, name, *usual in roles if name not in usual and role not in chosen]
-    return ListColumns(query, doc, of_number, tuple(guessed))
+    found = ListColumns(query, doc, of_number, tuple(guessed))
+    check_unique(found.names, schema.names, where)
+    return found
 
 
 def read_lists(

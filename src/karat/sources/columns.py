@@ -5,6 +5,7 @@ This is the only place that knows how other tools name a query, a document, a gr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -103,7 +104,7 @@ _DOCUMENTS_OF_RECORD = {
 }
 MAX_LISTED = 20  # names in a message
 _WRONG_ORDER = "are ground truth and run in the wrong order?"
-_LARGEST_RANK = 1 << 53  # beyond, not every whole number is a double
+LARGEST_WHOLE = 1 << 53  # beyond, not every whole number is a double
 
 
 class IfPresent(str):
@@ -211,6 +212,7 @@ def columns_to_read(
         hint = f"This looks like a run: {_WRONG_ORDER} If these scores are grades, use --column truth.grade="
         raise KaratError(what, where=where, hint=f"{hint}{found['grade']} (in Python truth_columns=).")
     query, doc, of_number = (found[role] for role in roles)
+    check_unique(found.values(), names, where)
     return ReadColumns(query, doc, of_number, roles[-1] == "rank", tuple(guessed), tuple(absent.values()), noun)
 
 
@@ -232,6 +234,14 @@ def lists_to_read(
     return ReadColumns(query, doc, "", guessed=tuple(guessed), noun="field")
 
 
+def check_unique(read: Iterable[str], names: Iterable[str], where: str) -> None:
+    """Reject a table in which a column that is read has the name of another column."""
+    times = Counter(names)
+    for name in read:
+        if times[name] > 1:
+            raise KaratError(f"more than one column {shown(name)}", where=where, hint="Keep one of them.")
+
+
 def _field(record: Mapping[str, object], given: str | None, usual: Sequence[str], *, is_list: bool) -> str | None:
     """The given field of a record, or the first with a usual name, whose value is a list, or is not."""
     by_plain = {_plain(name): name for name in reversed([*record])}
@@ -247,7 +257,7 @@ def _is_list(value: object) -> bool:
 def is_rank(number: float) -> bool:
     """Whether a number can be a rank: a whole number from 0."""
     try:
-        return 0 <= number <= _LARGEST_RANK and number % 1 == 0
+        return 0 <= number <= LARGEST_WHOLE and number % 1 == 0
     except ArithmeticError:  # a Decimal that is not a number
         return False
 

@@ -77,11 +77,7 @@ def layout_of(
     # A table of relevant documents may have no grades.
     all_names = (*names, "grade") if width == 2 and number == "grade" else names
     columns = columns_to_read(all_names, number, _by_name(given, names), file.name)
-    read = columns.query, columns.doc, columns.number
-    for name in read:
-        if names.count(name) > 1:
-            raise KaratError(f"more than one column {shown(name)}", where=file.name, hint="Keep one of them.")
-    query, doc, value = map(all_names.index, read)
+    query, doc, value = map(all_names.index, (columns.query, columns.doc, columns.number))
     notes = columns.note(file.name)
     if not has_header and set(names) - {*column_numbers(width)}:
         layout = f"{file.name}: the file has no header; its columns are read as {enumeration(names, 'and')}"

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError
 from karat.judged import Floats
 from karat.sources.arrays import Column
 from karat.sources.arrow_columns import id_notes, numbers, scores_of_ranks, text_ids
@@ -43,9 +43,9 @@ class Frame:
             selected = pa.table({each: _column(table, each, name) for each in lists.names})
             return read_lists(name, records_from_frame(selected, name), number, lists)
         columns = columns_to_read(table.column_names, number, names, name)
-        query = text_ids(_column(table, columns.query, name), f"{name}, column {columns.query}")
-        doc = text_ids(_column(table, columns.doc, name), f"{name}, column {columns.doc}")
-        values = numbers(_column(table, columns.number, name), f"{name}, column {columns.number}", number == "grade")
+        query = text_ids(table[columns.query], f"{name}, column {columns.query}")
+        doc = text_ids(table[columns.doc], f"{name}, column {columns.doc}")
+        values = numbers(table[columns.number], f"{name}, column {columns.number}", number == "grade")
         if columns.by_rank:
             values = scores_of_ranks(values, f"{name}, column {columns.number}")
         notes = (*columns.note(name), *id_notes(table.schema, columns, name))
@@ -98,12 +98,6 @@ def arrow_table(source: Any, name: str, hint: str) -> pa.Table:
         return pa.table(source)
     except Exception as error:  # the library that made the frame may raise anything
         raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None
-
-
-def _column(table: pa.Table, wanted: str, name: str) -> pa.ChunkedArray:
-    if table.column_names.count(wanted) > 1:
-        raise KaratError(f"more than one column {shown(wanted)}", where=name, hint="Keep one of them.")
-    return table[wanted]
 
 
 def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import StringIO
 from itertools import chain
 from typing import Any
 
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, plural
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, check_format, is_arrow
 from karat.json_decoding import decode_json
+from karat.sources.columns import check_unique
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.records import Record, records_from_json_lines, records_from_list
@@ -50,7 +50,7 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Reco
         header = next((line for line in reader if line), [])
         if len(header) < 2:
             raise KaratError("the file is neither JSON nor a table", where=f"{source.name}:1", hint=hint)
-        _check_columns_are_unique(header, f"{source.name}:{reader.line_num}")
+        check_unique(header, header, f"{source.name}:{reader.line_num}")
         for row in reader:
             where = f"{source.name}:{reader.line_num}"
             if row and len(row) != len(header):
@@ -86,12 +86,6 @@ def delimiter_of(source: InputFile) -> str:
     return separator_of(source.start().decode(errors="replace"))
 
 
-def _check_columns_are_unique(columns: Sequence[str], where: str) -> None:
-    for column, times in Counter(columns).items():
-        if times > 1:
-            raise KaratError(f"more than one column {shown(column)}", where=where, hint="Keep one of them.")
-
-
 def records_from_frame(source: Any, name: str, first_row: int = 0) -> Iterator[tuple[str, Record]]:
     """The rows of a data frame, counted from `first_row`."""
     import pyarrow as pa
@@ -101,7 +95,7 @@ def records_from_frame(source: Any, name: str, first_row: int = 0) -> Iterator[t
     is_column = hasattr(source, "tolist") or hasattr(source, "to_list")
     hint = "Call .tolist() on it." if is_column else "Pass a data frame with the columns query and answer."
     table = arrow_table(source, name, hint)
-    _check_columns_are_unique(table.column_names, name)
+    check_unique(table.column_names, table.column_names, name)
     try:
         records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
         yield from ((f"{name}, row {at}", record) for at, record in enumerate(records, first_row))
