@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from karat.errors import KaratError
-from karat.sources.columns import IfPresent, columns_to_read, find_column, is_rank, is_spelling
+from karat.sources.columns import IfPresent, columns_to_read, is_rank
+from karat.sources.spellings import find_column, is_spelling
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ from typing import Any, Literal
 from karat.files.input_file import InputFile
 from karat.scores.exports import METADATA
 from karat.scores.score_table import query_column
-from karat.sources.columns import ALIASES, is_spelling
 from karat.sources.data_sets import named_data_set
 from karat.sources.elasticsearch import is_elasticsearch
 from karat.sources.part_files import part_files
 from karat.sources.samples import Sample, sample
+from karat.sources.spellings import ALIASES, is_spelling
 
 Content = Literal["documents", "results", "scores", "documents or scores", "records", "nothing"]
 """`records` have fields of unknown names."""

@@ -8,7 +8,8 @@ from typing import Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.names import check_format
-from karat.sources.columns import IfPresent, Role
+from karat.sources.columns import IfPresent
+from karat.sources.spellings import Role
 
 Side = Literal["truth", "run"]
 _SIDES: tuple[Side, ...] = get_args(Side)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, Format, is_arrow
-from karat.sources.columns import ALIASES, find_column, is_spelling
 from karat.sources.part_files import part_files
 from karat.sources.samples import sample
+from karat.sources.spellings import ALIASES, find_column, is_spelling
 
 if TYPE_CHECKING:
     from karat.files.arrow_file import ArrowFile

@@ -13,10 +13,10 @@ from karat.errors import KaratError, first_few, list_hint, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format, is_arrow
 from karat.sources.answers import GoldAnswers, read_gold_answers
-from karat.sources.columns import find_column
 from karat.sources.part_files import part_files
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list
+from karat.sources.spellings import find_column
 from karat.sources.text_files import TextFile
 
 _HINT = 'Each record is an object: {"query": "q1", "truth": [...], "retrieved": [...]}.'

@@ -12,7 +12,6 @@ from karat.errors import KaratError, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
 from karat.json_decoding import decode_json
-from karat.sources.columns import ALIASES
 from karat.sources.formats import detect
 from karat.sources.record_files import records_from_arrow, records_from_frame, records_from_table
 from karat.sources.records import (
@@ -26,6 +25,7 @@ from karat.sources.records import (
     reject_lists_as_text,
     rename_hint,
 )
+from karat.sources.spellings import ALIASES
 
 AnswerRows = Iterator[tuple[str, str, Any]]
 """For each answer: its location (for errors), the id of its question, and the answer as given."""

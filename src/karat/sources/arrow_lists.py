@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from karat.errors import KaratError, shown
-from karat.sources.columns import ALIASES, Guess, IfPresent, ReadColumns, check_unique, columns_to_read, find_column
+from karat.sources.columns import Guess, IfPresent, ReadColumns, check_unique, columns_to_read
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import ObjectSource
+from karat.sources.spellings import ALIASES, find_column
 from karat.sources.tables import ByQuery, Number
 
 

@@ -1,103 +1,29 @@
-"""The names of columns and fields: the usual spellings of each, and which columns of a table to read.
-
-This is the only place that knows how other tools name a query, a document, a grade, a score and a rank.
-"""
+"""Which columns of a table, or fields of records, contain the query, the document and the number."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.sources.spellings import (
+    ALIASES,
+    SPELLINGS,
+    Role,
+    find_column,
+    fitting_columns,
+    is_spelling,
+    plain_fields,
+    plain_name,
+)
 
-Role = Literal["query", "doc", "grade", "score", "rank"]
 Noun = Literal["column", "field"]
 """what a table has, and what a record has"""
-TextRole = Literal["id", "text", "query_id", "query_text", "doc_id", "doc_text", "title"]
-"""in a table of queries or of documents, where `query` and `passage` may be texts"""
 
-# Names in one group fit equally well, and names in an earlier group fit better. Ids come first: where a table has both
-# `qid` and `query`, the latter is the text of the query. PyTerrier's `docid` is a number inside its index.
-_SPELLINGS: dict[Role | TextRole, tuple[tuple[str, ...], ...]] = {
-    "query": (
-        ("qid", "query_id", "topic_id", "question_id"),
-        ("query", "topic", "question", "query_text"),
-        ("_id",),
-    ),
-    "doc": (
-        ("docno",),
-        ("doc_id", "document_id", "corpus_id", "pid", "passage_id", "did", "node_id", "chunk_id", "item_id",
-         "product_id"),
-        ("doc", "document", "passage"),
-        ("_id", "id"),
-    ),
-    "grade": (("grade",), ("relevance", "rel", "label", "rating", "judgment", "judgement", "qrel"), ("score",)),
-    "score": (("score",), ("_score", "similarity", "sim", "relevance_score", "@search.score")),
-    "rank": (("rank",), ("position",)),
-    "id": (
-        ("_id",),
-        ("qid", "query_id", "topic_id", "question_id"),
-        ("docno", "doc_id", "document_id", "corpus_id", "pid", "passage_id", "chunk_id"),
-        ("id",),
-        ("query", "topic", "question", "prompt", "input", "user_input", "doc", "document"),
-    ),
-    "text": (
-        ("text",),
-        ("query_text", "passage_text", "contents", "content", "body"),
-        ("query", "question", "passage"),
-        ("title",),
-    ),
-    "query_id": (
-        ("qid", "query_id", "topic_id", "question_id"), ("_id",), ("id",), ("query", "topic", "question"),
-    ),
-    "query_text": (
-        ("query_text", "question_text"),
-        ("query", "question", "prompt", "user_input"),
-        ("text", "contents", "content", "body", "input"),
-        ("title", "topic"),
-    ),
-    # A chunk may have the id of its document beside its own.
-    "doc_id": (
-        ("_id",),
-        ("docno",),
-        ("chunk_id", "passage_id", "pid", "node_id"),
-        ("id",),
-        ("doc_id", "document_id", "corpus_id", "did"),
-        ("doc", "document"),
-    ),
-    "doc_text": (
-        ("text",),
-        ("passage_text", "document_text", "chunk_text", "contents", "content", "page_content", "body"),
-        ("passage", "document", "doc", "chunk"),
-        ("title",),
-    ),
-    "title": (("title",), ("doc_title", "document_title", "headline")),
-}  # fmt: skip
-# The fields of records with one record per query, and the names that other systems use for them.
-ALIASES = {
-    "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input", "_id"),
-    "truth": (
-        "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
-        "relevant_docs", "relevant_documents", "positive_passages", "judgments", "qrels",
-    ),
-    "retrieved": (
-        "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results", "retrieved_documents",
-        "retrieved_chunks", "hits", "ranking", "passages", "ctxs",
-    ),
-    "gold_answers": (
-        "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth", "references",
-        "reference", "reference_answer", "expected_answer", "expected_output", "expected", "target", "gold",
-    ),
-    "answer": (
-        "predicted_answer", "prediction", "prediction_text", "predicted_answers", "generated_answer", "response",
-        "output", "completion", "reply", "result",
-    ),
-}  # fmt: skip
 # In a record per query, `id` is the id of the query.
-_QUERY_OF_RECORD = (*_SPELLINGS["query"][0], "query", "id", "_id", *_SPELLINGS["query"][1], *ALIASES["query"])
+_QUERY_OF_RECORD = (*SPELLINGS["query"][0], "query", "id", "_id", *SPELLINGS["query"][1], *ALIASES["query"])
 _DOCUMENTS_OF_RECORD = {
     "grade": ("truth", *ALIASES["truth"], "documents", "docs", "passages"),
     "score": ("retrieved", *ALIASES["retrieved"]),
@@ -160,25 +86,6 @@ def guesses_note(guesses: Sequence[Guess], noun: Noun) -> str:
     return enumeration([*texts, *(f"{role} from {_instead(name, others)}" for role, name, others in more)], "and")
 
 
-def with_plain_name(name: str, names: Iterable[str]) -> str | None:
-    """The first of some names that is this one, apart from its spelling: `Source-Nodes` is `source_nodes`."""
-    return next((each for each in names if _plain(each) == _plain(name)), None)
-
-
-def is_spelling(name: object, role: Role | TextRole) -> bool:
-    """Whether this is a usual name of a column with this content.
-
-    >>> is_spelling("Query-ID", "query"), is_spelling("docId", "doc"), is_spelling("title", "doc")
-    (True, True, False)
-    """
-    return isinstance(name, str) and any(_plain(name) in group for group in _plain_spellings(role))
-
-
-def find_column(names: Iterable[str], role: Role | TextRole, used: Container[str | None] = ()) -> str | None:
-    """The name of the column for a role, by its usual spellings; None if there is none. Skips columns in `used`."""
-    return next(iter(_fitting(names, role, used)), None)
-
-
 def columns_to_read(
     names: Sequence[str],
     number: Literal["grade", "score"],
@@ -200,7 +107,7 @@ def columns_to_read(
         roles = ("query", "doc", "rank") if "rank" in chosen or find_column(names, "rank") else roles
     for role in roles:
         used = [*(chosen[other] for other in roles if other in chosen and other != role), *found.values()]
-        fitting = [chosen[role]] if role in chosen else _fitting(names, role, used)
+        fitting = [chosen[role]] if role in chosen else fitting_columns(names, role, used)
         if fitting and fitting[0] in names:
             found[role] = fitting[0]
             if role not in chosen and fitting[0] != role:
@@ -244,9 +151,9 @@ def check_unique(read: Iterable[str], names: Iterable[str], where: str) -> None:
 
 def _field(record: Mapping[str, object], given: str | None, usual: Sequence[str], *, is_list: bool) -> str | None:
     """The given field of a record, or the first with a usual name, whose value is a list, or is not."""
-    by_plain = {_plain(name): name for name in reversed([*record])}
+    by_plain = {plain_name(name): name for name in reversed([*record])}
     is_given = given is not None and (given in record or not isinstance(given, IfPresent))
-    names = [given or ""] if is_given else [by_plain.get(_plain(name), "") for name in usual]
+    names = [given or ""] if is_given else [by_plain.get(plain_name(name), "") for name in usual]
     return next((name for name in names if name in record and _is_list(record[name]) == is_list), None)
 
 
@@ -266,26 +173,6 @@ def rank_error(shown_rank: str, where: str) -> KaratError:
     """The error for a rank that is none."""
     hint = "If these are scores, use --column score=NAME (in Python run_columns=)."
     return KaratError(f"rank {shown_rank} is not a whole number from 0", where=where, hint=hint)
-
-
-def _fitting(names: Iterable[str], role: Role | TextRole, used: Container[str | None] = ()) -> list[str]:
-    """The columns that fit a role best."""
-    by_plain = {_plain(name): name for name in reversed([*names]) if name not in used}
-    for group in _plain_spellings(role):
-        if fitting := [by_plain[plain] for plain in group if plain in by_plain]:
-            return fitting
-    return []
-
-
-@cache
-def _plain_spellings(role: Role | TextRole) -> list[list[str]]:
-    return [[_plain(name) for name in group] for group in _SPELLINGS[role]]
-
-
-def _plain(name: str) -> str:
-    """A name without differences that do not matter: `Query-ID`, `queryId` and `query_id` are the same."""
-    name = name.strip().casefold()
-    return name[:1] + name[1:].replace("_", "").replace("-", "").replace(" ", "")
 
 
 def _instead(name: str, others: Sequence[str]) -> str:
@@ -337,17 +224,12 @@ def _is_run(names: Iterable[str], grade: str) -> bool:
 def _looks_like_truth(names: Iterable[str]) -> bool:
     """Whether names include that of grades, or of a list of relevant documents."""
     return any(
-        (is_spelling(name, "grade") and not is_spelling(name, "score")) or _plain(name) in _plain_fields("truth")
+        (is_spelling(name, "grade") and not is_spelling(name, "score")) or plain_name(name) in plain_fields("truth")
         for name in names
     )
 
 
 def _looks_like_run(names: Iterable[str]) -> bool:
     """Whether names include that of ranks, or of a list of retrieved documents, but none of grades."""
-    is_run = any(is_spelling(name, "rank") or _plain(name) in _plain_fields("retrieved") for name in names)
+    is_run = any(is_spelling(name, "rank") or plain_name(name) in plain_fields("retrieved") for name in names)
     return is_run and not _looks_like_truth(names)
-
-
-@cache
-def _plain_fields(field: str) -> set[str]:
-    return {_plain(name) for name in (field, *ALIASES[field])}

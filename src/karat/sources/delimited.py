@@ -9,8 +9,9 @@ from typing import Literal
 from karat.errors import KaratError, enumeration, shown
 from karat.files.delimited_text import first_rows, likely_separator, row_ends
 from karat.files.input_file import InputFile
-from karat.sources.columns import Role, columns_to_read, is_spelling
+from karat.sources.columns import columns_to_read
 from karat.sources.headerless import assumed_names, column_numbers, is_number, is_trec
+from karat.sources.spellings import Role, is_spelling
 from karat.sources.tables import Number
 
 Delimited = Literal["csv", "tsv"]

@@ -40,7 +40,7 @@ class Frame:
         """Read a data frame, with a row per pair or per query; `names` are the names of its columns, by role."""
         table = arrow_table(source, name, _HINT)
         if lists := list_columns(table.schema, number, names, name):
-            selected = pa.table({each: _column(table, each, name) for each in lists.names})
+            selected = table.select(lists.names)
             return read_lists(name, records_from_frame(selected, name), number, lists)
         columns = columns_to_read(table.column_names, number, names, name)
         query = text_ids(table[columns.query], f"{name}, column {columns.query}")

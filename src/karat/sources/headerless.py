@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from karat.errors import KaratError, plural, shown
-from karat.sources.columns import IfPresent, Role
+from karat.sources.columns import IfPresent
+from karat.sources.spellings import Role
 from karat.sources.tables import Number
 from karat.sources.trec_lines import has_width_of_trec
 

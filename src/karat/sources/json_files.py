@@ -8,11 +8,12 @@ from typing import Any
 from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import decode_json
-from karat.sources.columns import IfPresent, columns_to_read, find_column, lists_to_read
+from karat.sources.columns import IfPresent, columns_to_read, lists_to_read
 from karat.sources.elasticsearch import from_elasticsearch
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import HINT, ObjectSource, ObjectTable, empty_error
 from karat.sources.records import objects_from_json_lines
+from karat.sources.spellings import find_column
 from karat.sources.tables import ByQuery, Number, PairTable
 
 _OBJECTS_AT_ONCE = 1 << 16

@@ -8,10 +8,11 @@ from typing import Any
 from karat.documents.fields import document_field
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, shown
-from karat.sources.columns import ReadColumns, find_column
+from karat.sources.columns import ReadColumns
 from karat.sources.json_pairs import HINT, ObjectSource
 from karat.sources.numeric_ids import numeric_ids_note
 from karat.sources.results import documents_of_record
+from karat.sources.spellings import find_column
 from karat.sources.tables import ByQuery, Number
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from karat.errors import KaratError, enumeration, plural, shown
 from karat.files.input_file import is_file
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import Role, find_column
 from karat.sources.data_sets import named_data_set, rows_of_data_set
 from karat.sources.elasticsearch import from_elasticsearch
+from karat.sources.spellings import Role, find_column
 from karat.sources.tables import ByQuery, Number
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from karat.documents.ids import all_text
 from karat.errors import KaratError, enumeration, nearest, shown
 from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import ALIASES, Guess, IfPresent, absence_note, guesses_note, with_plain_name
+from karat.sources.columns import Guess, IfPresent, absence_note, guesses_note
 from karat.sources.records import Record, field_names, field_value, rename_hint
+from karat.sources.spellings import ALIASES, with_plain_name
 
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}

@@ -11,7 +11,6 @@ from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, plural, shown
 from karat.files.input_file import InputFile, is_file
-from karat.sources.columns import ALIASES
 from karat.sources.objects import records_of
 from karat.sources.record_files import records_of_file
 from karat.sources.records import (
@@ -23,6 +22,7 @@ from karat.sources.records import (
     rename_hint,
 )
 from karat.sources.result_fields import PARTS, Part, fields_of_results, missing_fields_error
+from karat.sources.spellings import ALIASES
 
 __all__ = ["Results", "is_results", "read_results"]
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
-from karat.sources.columns import MAX_LISTED, IfPresent, TextRole, find_column
+from karat.sources.columns import MAX_LISTED, IfPresent
+from karat.sources.spellings import TextRole, find_column
 
 
 class TextColumns(NamedTuple):

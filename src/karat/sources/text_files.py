@@ -14,12 +14,12 @@ from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.beir import texts_file
-from karat.sources.columns import TextRole, find_column
 from karat.sources.data_sets import named_data_set, texts_of_data_set
 from karat.sources.formats import detect
 from karat.sources.part_files import part_files
 from karat.sources.record_files import delimiter_of, lines_of_table, records_of_file
 from karat.sources.records import Record, field_value, records_from_list
+from karat.sources.spellings import TextRole, find_column
 
 HINT = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids."
 _FIRST = 100  # records whose fields decide what is read
