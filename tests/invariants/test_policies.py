@@ -54,6 +54,7 @@ MAY_IMPORT = {
     "evaluation": "analysis answers arguments documents errors files judged matching options output ranking registry"
     " scores sources spans",
     "comparison": "arguments errors judged options output registry scores stats",
+    "plots": "analysis comparison errors measures options output registry scores",
     "gating": "arguments comparison errors files matching measures options output registry scores sources stats",
     "testing": "errors files gating options scores",
     "pooled": "arguments errors evaluation matching measures scores sources",
@@ -69,8 +70,8 @@ MAY_IMPORT = {
 WHEN_CALLED = {
     "options": "matching",
     "sources": "output",
-    "scores": "analysis answers comparison",
-    "comparison": "analysis",
+    "scores": "analysis answers comparison plots",
+    "comparison": "analysis plots",
     "__init__": "comparison components conversion documents errors evaluation measures scores",
 }
 

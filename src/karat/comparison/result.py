@@ -21,6 +21,8 @@ from karat.scores import Scores
 from karat.scores.summary import DIGITS, check_digits
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from karat.analysis.diff import Diff
     from karat.comparison.slices import ComparisonSlices
 
@@ -150,6 +152,34 @@ class Comparison(ComparisonExports):
         from karat.comparison.slices import compare_groups
 
         return compare_groups(self, by, bins, queries)
+
+    def plot(
+        self,
+        kind: str = "differences",
+        measure: str | Measure | None = None,
+        *,
+        system: str | None = None,
+        baseline: str | None = None,
+        by: Any = None,
+        bins: int | Sequence[float] | None = None,
+        texts: Mapping[str, str] | None = None,
+    ) -> alt.LayerChart | alt.ConcatChart:
+        """An altair chart that fits a column of a paper (extra `karat[report]`).
+
+        The kinds are those of `Scores.plot`. `differences` and `scatter` show each system that was compared with a
+        baseline, or those that `system` and `baseline` name.
+        """
+        from karat.plots.kinds import Subject, draw
+
+        for name, role in ((system, "system"), (baseline, "baseline")):
+            if name is not None:
+                check_system(self.systems, name, role)
+        compared = {(row.baseline, row.system): None for row in self.rows if row.baseline is not None}
+        pairs = [(one, other) for one, other in compared if baseline in (None, one) and system in (None, other)]
+        if not pairs:
+            self._pair(system, baseline)  # the error that names the comparisons
+        grouping = {"by": by, "bins": bins, "texts": texts}
+        return draw(kind, Subject(self.systems, measure, pairs, self, grouping, self.method.level)).for_paper()
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:

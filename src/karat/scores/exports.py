@@ -15,6 +15,7 @@ import numpy as np
 from karat.arguments import check_path, check_switch
 from karat.errors import KaratError, require, shown
 from karat.judged import Floats
+from karat.measures import Measure
 from karat.options import Names, check_level
 from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text, write_whole
@@ -22,6 +23,7 @@ from karat.output.tables import Table, Tabular
 from karat.scores.names import all_measures, with_names
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -154,6 +156,32 @@ class Exports(Tabular):
         hint = "For a table in a document, use to_markdown or to_latex."
         require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, where=os.fspath(path))
         writers[suffix]()
+
+    def plot(
+        self,
+        kind: str = "intervals",
+        measure: str | Measure | None = None,
+        *,
+        system: str | None = None,
+        baseline: str | None = None,
+        by: Any = None,
+        bins: int | Sequence[float] | None = None,
+        texts: Mapping[str, str] | None = None,
+        level: float = 0.95,
+    ) -> alt.LayerChart | alt.ConcatChart:
+        """An altair chart that fits a column of a paper (extra `karat[report]`).
+
+        `kind` is `intervals`, `differences`, `scatter`, `cutoffs`, `precision-recall`, `first`, `bounds` or `slices`.
+        `measure` is the first one by default; `intervals` shows all. `differences` and `scatter` compare each system,
+        or `system`, with `baseline`, which is the first one by default. `slices` takes `by`, `bins` and `texts` as
+        `Scores.slices` does.
+        """
+        from karat.plots.kinds import Subject, draw, pairs_of
+
+        systems = self._by_system()
+        grouping = {"by": by, "bins": bins, "texts": texts}
+        pairs = pairs_of(systems, system, baseline)
+        return draw(kind, Subject(systems, measure, pairs, grouping=grouping, level=level)).for_paper()
 
     def _arrow(self, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per query, and with all else that is saved in its metadata."""

@@ -1,0 +1,125 @@
+"""Chart: one view as a Vega-Lite specification, and its rows; for the report, or as an altair chart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from karat.errors import KaratError, printable
+from karat.plots.style import COLUMN, paper_config
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Columns = Mapping[str, Sequence[Any]]
+Spec = dict[str, Any]
+
+DATA = "rows"
+"""the name of the data source of a specification"""
+_GAP = 12
+_LABEL_LIMIT = 110
+_LONGEST_LABEL = 60
+_PLACEHOLDER = re.compile(r"\{(a|b|measure)\}")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A view, and the rows it shows: `rows` is None if the page makes them, for the measure and systems it shows.
+
+    `title` and `about` are its heading and how to read it. In these and in the titles of axes, `{a}`, `{b}` and
+    `{measure}` stand for names: `names`, or those of a panel. With `panels`, there is a view for each value of this
+    column, with that value as its heading if the titles of the axes do not say it; `across` of them are side by side in
+    a paper. If `by` is set, a page shows only the rows of one measure.
+    """
+
+    title: str
+    about: str
+    view: Spec
+    columns: tuple[str, ...]
+    rows: Columns | None
+    by: str | None = None
+    panels: str | None = None
+    headings: bool = False
+    across: int = 1
+    names: Mapping[str, str] = field(default_factory=dict)
+    panel_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def for_page(self) -> dict[str, Any]:
+        """The chart as the report embeds it: as wide as its container, and checked."""
+        spec = {**self.view, "data": {"name": DATA}, "width": "container"}
+        load_altair().LayerChart.from_dict(spec)
+        rows = None if self.rows is None else {name: list(self.rows[name]) for name in self.columns}
+        about = {"title": self.title, "about": self.about, "spec": spec, "rows": rows, "columns": list(self.columns)}
+        return {**about, "by": self.by, "panels": None if self.by == self.panels else self.panels}
+
+    def for_paper(self) -> alt.LayerChart | alt.ConcatChart:
+        """An altair chart that is as wide as a column of a paper."""
+        altair = load_altair()
+        rows = self.rows or {}
+        lines = zip(*(rows[name] for name in self.columns), strict=True)
+        records = [dict(zip(self.columns, line, strict=True)) for line in lines]
+        values = list(dict.fromkeys(record[self.panels] for record in records)) if self.panels else []
+        top = {"config": paper_config(), "description": filled(self.about, self._names(values[0] if values else ""))}
+        if len(values) < 2:
+            view = filled(self.view, self._names(values[0] if values else ""))
+            fit = {"width": round(COLUMN), "autosize": {"type": "fit-x", "contains": "padding"}}
+            chart: alt.LayerChart = altair.LayerChart.from_dict({**view, "data": {"values": records}, **fit, **top})
+            return chart
+        across = min(self.across, len(values))
+        width = round((COLUMN - _GAP * (across - 1)) / across - self._axis_width(records))
+        panels = []
+        for value in values:
+            shown = [record for record in records if record[self.panels or ""] == value]
+            view = filled(self.view, self._names(value))
+            heading = {"title": label(value)} if self.headings else {}
+            panels.append({**view, **heading, "data": {"values": shown}, "width": width})
+        shared = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
+        concat = {"concat": panels, "columns": across, "spacing": _GAP, "resolve": {"scale": shared, "legend": shared}}
+        found: alt.ConcatChart = altair.ConcatChart.from_dict({**concat, **top})
+        return found
+
+    def _names(self, panel: str) -> dict[str, str]:
+        names = {**self.names, self.panels or "": panel, **self.panel_names.get(panel, {})}
+        return {placeholder: label(name) for placeholder, name in names.items()}
+
+    def _axis_width(self, records: Sequence[Mapping[str, Any]]) -> float:
+        """About the width of the labels of the vertical axis."""
+        field = self.view["layer"][0]["encoding"]["y"]["field"]
+        is_name = self.view["layer"][0]["encoding"]["y"]["type"] == "nominal"
+        longest = max((len(str(record[field])) for record in records), default=0) if is_name else 4
+        return min(_LABEL_LIMIT, 6 * longest) + 8
+
+
+def label(text: str) -> str:
+    """A name as it is shown in a chart: without control characters and, because Vega is slow at that, shortened."""
+    text = printable(text)
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 20]}…{text[-19:]}"
+
+
+def labels(names: Iterable[str]) -> dict[str, str]:
+    """The label of each name; names whose labels would be the same are numbered."""
+    found: dict[str, str] = {}
+    for at, name in enumerate(names, 1):
+        found[name] = label(name) if label(name) not in found.values() else f"{label(name)} ({at})"
+    return found
+
+
+def filled(value: Any, names: Mapping[str, str]) -> Any:
+    """A specification in which names replace `{a}`, `{b}` and `{measure}`."""
+    if isinstance(value, str):
+        return _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), value)
+    if isinstance(value, list):
+        return [filled(each, names) for each in value]
+    return {key: filled(each, names) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def load_altair() -> Any:
+    """The library of charts, or an error that says how to install it."""
+    try:
+        import altair
+        import vl_convert  # noqa: F401
+    except ImportError:
+        raise KaratError("plots need altair and vl-convert", hint='pip install "karat[report]"') from None
+    return altair

@@ -1,0 +1,231 @@
+"""What each kind of chart looks like: Vega-Lite specifications of one view, without colours of their own.
+
+Colours are those of the configuration: the range `category` for systems, `ordinal` for ranks, and named styles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from karat.plots.chart import Chart, Columns, Spec
+from karat.plots.style import DASHES, SHAPES
+
+PAIR_COLUMNS = ("query", "a", "b", "difference", "change", "place")
+"""the columns of charts of two systems"""
+_ROW = 15
+"""the height of a row with the name of a system"""
+_MANY = 300
+"""with more queries than this, bars touch each other and points are small"""
+_NUMBER = ".3f"
+_SYSTEM: Spec = {"field": "system", "type": "nominal", "sort": None, "title": None}
+_DASHED = [4, 3]
+_DOT = {"filled": True, "size": 34, "opacity": 1}
+
+
+def intervals(rows: Columns, level: float) -> Chart:
+    """A row per system: its mean, and a line for its confidence interval."""
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False}}
+    same = {
+        "y": _rows_of_systems(rows),
+        "tooltip": _tooltip("system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER),
+    }
+    layers = [
+        _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "mean", x={"field": "mean", **x}, **_DOT, **same),
+    ]
+    about = f"The mean of each system on {{measure}}, with its {100 * level:g}% confidence interval."
+    columns = ("measure", "system", "mean", "low", "high")
+    view = {"height": {"step": _ROW}, "layer": layers}
+    return Chart("Means with their intervals", about, view, columns, rows, by="measure", panels="measure")
+
+
+def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
+    """A row per system: its score, and a band from the lowest to the highest value that is possible."""
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False}}
+    tooltip = _tooltip("system", "measure", value=_NUMBER, low=_NUMBER, high=_NUMBER, unjudged=",d")
+    same = {"y": _rows_of_systems(rows), "tooltip": tooltip}
+    layers = [
+        _layer("bar", "range", x={"field": "low", **x}, x2={"field": "high"}, height=7, **same),
+        _layer("point", "mean", x={"field": "value", **x}, **_DOT, **same),
+    ]
+    about = (
+        "{measure} of each system, with unjudged documents counted as not relevant; the band is the range that is"
+        " possible if the unjudged documents that it retrieved were judged."
+    )
+    columns = ("measure", "system", "value", "low", "high", "unjudged")
+    view = {"height": {"step": _ROW}, "layer": layers}
+    return Chart("Range that unjudged documents allow", about, view, columns, rows, by="measure", names=names)
+
+
+def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
+    """A bar per query, largest difference first, the mean, and how many queries are better and worse."""
+    gap = 0 if queries > _MANY else 0.1
+    left, right = ({"calculate": f"datum.place + {at}", "as": name} for at, name in ((gap, "left"), (1 - gap, "right")))
+    axis = {"labels": False, "ticks": False, "grid": False, "domain": False}
+    scale = {"nice": False, "domainMin": 0}
+    title = "queries, largest difference first"
+    x = {"field": "left", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+    y = {"field": "difference", "type": "quantitative", "title": "{measure}: {b} − {a}"}
+    tooltip = _tooltip("query", a=_NUMBER, b=_NUMBER, difference="+.3f")
+    bar = {"x": x, "x2": {"field": "right"}, "y": y, "y2": {"datum": 0}, "tooltip": tooltip}
+    layers = [
+        _layer("rect", "better", [_change("better"), left, right], **bar),
+        _layer("rect", "worse", [_change("worse"), left, right], **bar),
+        _layer("rule", "zero", y={"datum": 0}),
+        _layer("rule", "guide", y={**y, "aggregate": "mean"}, strokeDash=_DASHED),
+        _count("datum.difference > 0", x="width", y=0, align="right", baseline="top", dx=-2, dy=3),
+        _count("datum.difference < 0", x=0, y="height", align="left", baseline="bottom", dx=4, dy=-3),
+    ]
+    about = "How {b} differs from {a} on {measure}: a bar per query, largest difference first; dashed: their mean."
+    columns = PAIR_COLUMNS if rows is None else (*PAIR_COLUMNS, "pair")
+    view = {"height": 150, "layer": layers}
+    panels = None if rows is None else "pair"
+    return Chart("Difference of each query", about, view, columns, rows, panels=panels, panel_names=panel_names)
+
+
+def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
+    """A point per query: its value in one system against that in the other; on the diagonal, both are equal."""
+    x = {"field": "a", "type": "quantitative", "title": "{a} ({measure})"}
+    y = {"field": "b", "type": "quantitative", "title": "{b} ({measure})"}
+    look = {"opacity": 0.35, "size": 9} if queries > _MANY else {"opacity": 0.75, "size": 24}
+    ends = [{"op": op, "field": field, "as": f"{op}_{field}"} for op in ("min", "max") for field in ("a", "b")]
+    diagonal = [
+        {"aggregate": ends},
+        {"calculate": "min(0, datum.min_a, datum.min_b)", "as": "low"},
+        {"calculate": "max(datum.max_a, datum.max_b)", "as": "high"},
+    ]
+    line = {"x": {**x, "field": "low"}, "y": {**y, "field": "low"}, "x2": {"field": "high"}, "y2": {"field": "high"}}
+    layers = [_layer("rule", "guide", diagonal, strokeDash=_DASHED, **line)]
+    tooltip = _tooltip("query", a=_NUMBER, b=_NUMBER)
+    for change, shape in (("same", "circle"), ("better", "triangle-up"), ("worse", "triangle-down")):
+        layers.append(
+            _layer("point", change, [_change(change)], x=x, y=y, tooltip=tooltip, shape=shape, filled=True, **look)
+        )
+    about = "A point per query: {measure} of {a} and of {b}. On the dashed line, both are equal."
+    columns = ("query", "a", "b", "change") if rows is None else (*PAIR_COLUMNS, "pair")
+    view = {"height": 265, "layer": layers}
+    panels = None if rows is None else "pair"
+    return Chart("{b} against {a}", about, view, columns, rows, panels=panels, panel_names=panel_names, across=2)
+
+
+def cutoffs(rows: Columns) -> Chart:
+    """A line per system: a measure at each cut-off."""
+    axis = {"values": [1, 3, 10, 30, 100, 300, 1000], "format": "d"}
+    scale = {"type": "log", "nice": False}
+    x = {"field": "k", "type": "quantitative", "title": "cut-off k", "scale": scale, "axis": axis}
+    y = {"field": "value", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]}}
+    view = _lines(x, y, rows, _tooltip("system", "measure", "k", value=_NUMBER))
+    columns = ("measure", "system", "k", "value", "emphasized")
+    about = f"nDCG, recall and precision at each cut-off k.{_on_others(rows)}"
+    return Chart("Scores by cut-off", about, view, columns, rows, panels="measure", headings=True, across=3)
+
+
+def precision_recall(rows: Columns) -> Chart:
+    """A line per system: interpolated precision at levels of recall."""
+    x = {"field": "recall", "type": "quantitative", "title": "recall"}
+    y = {"field": "precision", "type": "quantitative", "title": "interpolated precision", "scale": {"domain": [0, 1]}}
+    view = _lines(x, y, rows, _tooltip("system", "recall", precision=_NUMBER))
+    about = f"The highest precision at any rank with at least this recall, averaged over queries.{_on_others(rows)}"
+    return Chart("Precision and recall", about, view, ("system", "recall", "precision", "emphasized"), rows)
+
+
+def first(rows: Columns) -> Chart:
+    """A bar per system: the share of queries whose first relevant document is at these ranks."""
+    legend = {"orient": "top", "symbolSize": 60}
+    colour = {"field": "rank", "type": "ordinal", "sort": None, "title": None, "legend": legend}
+    x = {"field": "queries", "type": "quantitative", "stack": "normalize", "title": "queries", "axis": {"format": "%"}}
+    order = {"field": "place", "type": "quantitative"}
+    tooltip = _tooltip("system", "rank", "queries")
+    bar = _layer("bar", "rank", y=_rows_of_systems(rows), x=x, color=colour, order=order, tooltip=tooltip)
+    about = (
+        "The share of queries whose first relevant document is at these ranks; none: no relevant document retrieved."
+    )
+    view = {"height": {"step": _ROW}, "layer": [bar]}
+    return Chart("Rank of the first relevant document", about, view, ("system", "rank", "queries", "place"), rows)
+
+
+def slices(rows: Columns, level: float, names: Mapping[str, str]) -> Chart:
+    """A row per group and system: its mean, and a line for its confidence interval."""
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False}}
+    y = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True, "tickBand": "extent"}}
+    offset = {"field": "system", "type": "nominal", "sort": None}
+    tooltip = _tooltip("group", "queries", "system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER)
+    color, _, shape = _looks(rows["system"])
+    same = {"y": y, "yOffset": offset, "tooltip": tooltip, "color": color}
+    layers = [
+        _layer("rule", "line", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "dot", x={"field": "mean", **x}, shape=shape, **_DOT, **same),
+    ]
+    about = (
+        f"{{measure}} of each group of queries, with its {100 * level:g}% confidence interval; in parentheses: queries."
+    )
+    columns = ("slice", "measure", "group", "queries", "system", "mean", "low", "high")
+    view = {"height": {"step": 9, "for": "offset"}, "layer": layers}
+    return Chart("Scores by group", about, view, columns, rows, by="measure", panels="slice", names=names)
+
+
+def _lines(x: Spec, y: Spec, rows: Columns, tooltip: list[Spec]) -> Spec:
+    """A line with points per emphasized system, over thin lines of the others."""
+    emphasized, others = [{"filter": "datum.emphasized"}], [{"filter": "!datum.emphasized"}]
+    names = [name for name, has in zip(rows["system"], rows["emphasized"], strict=True) if has]
+    color, dash, shape = _looks(names)
+    layers = [
+        _layer("line", "other", others, x=x, y=y, detail={"field": "system", "type": "nominal"}, strokeWidth=0.6),
+        _layer("line", "line", emphasized, x=x, y=y, color=color, strokeDash=dash, strokeWidth=1.5),
+        _layer("point", "dot", emphasized, x=x, y=y, color=color, shape=shape, tooltip=tooltip, **_DOT),
+    ]
+    return {"height": 130, "layer": layers}
+
+
+def _looks(systems: Sequence[str]) -> tuple[Spec, Spec, Spec]:
+    """The colour, the dashes and the shape of each system; the legend shows its colour and shape."""
+    names = list(dict.fromkeys(systems))
+    columns = 2 if max(map(len, names), default=0) > 16 else 3
+    legend = {"legend": {"orient": "bottom", "columns": columns, "symbolSize": 40}}
+    color = {**_SYSTEM, **legend, "scale": {"domain": names}}
+    dash = {**_SYSTEM, "legend": None, "scale": {"domain": names, "range": list(DASHES)}}
+    return color, dash, {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(SHAPES)}}
+
+
+def _rows_of_systems(rows: Columns) -> Spec:
+    """A row per system, also for those without a value."""
+    names = list(dict.fromkeys(rows["system"]))
+    return {**_SYSTEM, "scale": {"domain": names}, "axis": {"domain": False, "ticks": False, "grid": False}}
+
+
+def _change(change: str) -> Spec:
+    return {"filter": f"datum.change == '{change}'"}
+
+
+def _count(test: str, *, x: object, y: object, **properties: object) -> Spec:
+    """How many queries are better, or worse, in a corner."""
+    counted = {"aggregate": [{"op": "count", "as": "queries"}], "groupby": ["change"]}
+    text = {"calculate": "format(datum.queries, ',d') + ' ' + datum.change", "as": "text"}
+    channels = {"x": {"value": x}, "y": {"value": y}, "text": {"field": "text", "type": "nominal"}}
+    return _layer("text", "count", [{"filter": test}, counted, text], **properties, **channels)
+
+
+def _on_others(rows: Columns) -> str:
+    """What is said about the systems without a colour of their own, if there are any."""
+    others = len({name for name, has in zip(rows["system"], rows["emphasized"], strict=True) if not has})
+    return f" The other {others:,} systems are the thin lines." if others else ""
+
+
+def _layer(mark: str, style: str, transform: list[Any] | None = None, /, **properties: Any) -> Spec:
+    """A layer: channels, which are mappings or the tooltip, and properties of its mark."""
+    channels = {name: value for name, value in properties.items() if isinstance(value, dict) or name == "tooltip"}
+    of_mark = {name: value for name, value in properties.items() if name not in channels}
+    # Vega-Lite would put the titles of axes, which contain names, into an expression that describes each mark.
+    layer = {"mark": {"type": mark, "style": style, "aria": False, **of_mark}, "encoding": channels}
+    return layer if transform is None else {"transform": transform, **layer}
+
+
+def _tooltip(*names: str, **formats: str) -> list[Spec]:
+    """The fields that are shown while the pointer is over a mark: as they are, or as numbers of this format."""
+    titles = {"a": "A", "b": "B"}
+    numbers = [
+        {"field": name, "type": "quantitative", "format": form, "title": titles.get(name, name)}
+        for name, form in formats.items()
+    ]
+    return [*({"field": name, "type": "nominal"} for name in names), *numbers]
