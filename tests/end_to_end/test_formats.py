@@ -129,6 +129,7 @@ def test_a_data_set_of_beir_is_ground_truth(folder: Path) -> None:
     expected = good(folder, "evaluate", "truth.csv", "run.csv", "-m", "AP").splitlines()[2]
     assert good(folder, "evaluate", "scifact", "run.csv", "-m", "AP", "--split", "dev").splitlines()[2] == expected
     assert "the splits dev and train" in refused(folder, "evaluate", "scifact", "run.csv")
+    assert "gate passed" in good(folder, "gate", "scifact", "run.csv", "--min", "AP=0.1", "--split", "dev")
 
 
 @pytest.mark.parametrize("compress", COMPRESS.values(), ids=COMPRESS)
@@ -152,6 +153,8 @@ def test_a_response_of_elasticsearch_is_never_taken_for_results(tmp_path: Path) 
     for name, value in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
     assert "RR          1.0000" in good(tmp_path, "evaluate", "request.json", "response.json", "-m", "RR")
+    for name, target in (("request", "out.qrels"), ("response", "out.trec")):
+        assert "1 row of 1 query written" in good(tmp_path, "convert", f"{name}.json", target)
     for words, expected in (
         (("response", "response"), "response.json: this is a response of _rank_eval, which has the ratings of"),
         (("response", "request"), "response.json: this is a response of _rank_eval, which has the ratings of"),

@@ -70,7 +70,7 @@ _TOOL_SCORES = [
 
 
 class Input(NamedTuple):
-    """A file that is damaged, and commands that read it in the place of FILE."""
+    """A file that is damaged, and commands that read it in the place of FILE; if it is in a folder, they read that."""
 
     name: str
     commands: tuple[str, ...]
@@ -78,6 +78,18 @@ class Input(NamedTuple):
     @property
     def kind(self) -> str:
         return self.name.rsplit(".", 1)[1]
+
+    @property
+    def damaged_name(self) -> str:
+        """Where the damaged file is, among the valid ones."""
+        _, slash, inner = self.name.partition("/")
+        return f"{self.read_as}/{inner}" if slash else self.read_as
+
+    @property
+    def read_as(self) -> str:
+        """What stands in the place of FILE."""
+        folder, slash, _ = self.name.partition("/")
+        return f"damaged-{folder}" if slash else f"damaged.{self.kind}"
 
 
 _SCORES_COMMANDS = (
@@ -97,7 +109,10 @@ _GROUP_COMMANDS = (
     "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --queries FILE:text",
     "compare truth.qrels run.trec other.trec --by FILE:n", "convert FILE out.tsv --as texts",
 )  # fmt: skip
-INPUTS = (
+_CONVERSIONS = (
+    "convert FILE out.parquet", "convert FILE - --output-format jsonl --as run", "convert FILE out.csv --as truth",
+)  # fmt: skip
+_INPUTS = (
     Input("truth.qrels", (
         "evaluate FILE run.trec", "evaluate FILE run.trec other.trec --per-query", "compare FILE run.trec other.trec",
         "diff FILE run.trec other.trec", "gate FILE run.trec --min AP=0.1", "evaluate FILE run.trec --bounds",
@@ -138,8 +153,19 @@ INPUTS = (
     *(Input(f"several.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
     *(Input(f"tool.{kind}", _SCORES_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl", "parquet")),
     *(Input(f"groups.{kind}", _GROUP_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl")),
+    Input("scifact/qrels/test.tsv", (
+        "evaluate FILE run.trec", "evaluate FILE run.trec --split test", "compare FILE run.trec other.trec",
+        "gate FILE run.trec --min AP=0.1", "convert FILE out.qrels",
+    )),
+    Input("scifact/queries.jsonl", (
+        "evaluate FILE run.trec --by length --queries FILE", "evaluate FILE run.trec",
+        "compare FILE run.trec other.trec --by length --queries FILE",
+        "convert FILE out.tsv --as texts",
+    )),
+    Input("parts/part-1.parquet", (*_RUN_COMMANDS, "evaluate truth.qrels FILE/*.parquet", "convert FILE out.trec")),
     Input("karat.toml", ("gate truth.qrels run.trec --config FILE",)),
 )  # fmt: skip
+INPUTS = tuple(each._replace(commands=(*each.commands, *_CONVERSIONS)) for each in _INPUTS)
 
 
 def base_files() -> Mapping[str, bytes]:
@@ -161,6 +187,9 @@ def base_files() -> Mapping[str, bytes]:
         "predicted.tsv": "query\tanswer\nq1\tsoft\nq2\theat\nq3\tx\n", "answers.jsonl": _lines(_RESULTS),
         "groups.json": json.dumps(_GROUPS), "groups.jsonl": _lines(_GROUPS),
         "tool.json": json.dumps(_TOOL_SCORES), "tool.jsonl": _lines(_TOOL_SCORES),
+        "scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td3\t2\nq2\td4\t1\n",
+        "scifact/qrels/dev.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\n",
+        "scifact/queries.jsonl": _lines([{"_id": row["query"], "text": row["text"]} for row in _GROUPS]),
     }  # fmt: skip
     for name, rows in (("groups", _GROUPS), ("tool", _TOOL_SCORES)):
         for kind, separator in (("csv", ","), ("tsv", "\t")):
@@ -172,6 +201,7 @@ def base_files() -> Mapping[str, bytes]:
 def write_base_files(folder: Path) -> Mapping[str, bytes]:
     """Write the valid files, and scores saved from them; their contents by name."""
     for name, content in base_files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     runs = {name: str(folder / f"{name}.trec") for name in ("run", "other")}
     several = karat.evaluate_runs(str(folder / "truth.qrels"), runs, ["nDCG@10", "AP", "RR"])
@@ -187,7 +217,12 @@ def write_base_files(folder: Path) -> Mapping[str, bytes]:
         folder / "tool.parquet",
     )
     _write_tables(folder)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {name: (folder / name).read_bytes() for name in files_in(folder)}
+
+
+def files_in(folder: Path) -> set[str]:
+    """The names of the files in a folder and in the folders in it."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 def _write_tables(folder: Path) -> None:
@@ -206,6 +241,9 @@ def _write_tables(folder: Path) -> None:
     feather.write_feather(truth, folder / "truth.feather", compression="uncompressed")
     pq.write_table(run, folder / "run.parquet", row_group_size=3, compression="none")
     feather.write_feather(run, folder / "run.feather", compression="lz4")
+    (folder / "parts").mkdir()
+    for at, rows in enumerate((run.slice(0, 4), run.slice(4))):
+        pq.write_table(rows, folder / f"parts/part-{at}.parquet")
     with pa.ipc.new_stream(folder / "run.arrows", run.schema) as stream:
         stream.write_table(run, max_chunksize=3)
     documents = [[{"id": "d1", "score": 3.5}, {"id": "d9", "score": 2.0}], [{"id": "d4", "score": 0.1}]]

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from tests.block_size import block_size
 from tests.end_to_end.in_process import run_here
-from tests.fuzz.base_files import INPUTS, Input, write_base_files
+from tests.fuzz.base_files import INPUTS, Input, files_in, write_base_files
 from tests.fuzz.failure import Failure, told, wrong_exception
 from tests.fuzz.mutations import TOKENS, damaged
 
@@ -43,34 +43,33 @@ def fuzz_file(random: Random, folder: Path, announce: Callable[[str], object]) -
     """The file that was damaged, and what went wrong with the command that read it."""
     files = prepare_files(folder)
     damage = random.choice(INPUTS)
-    name = f"damaged.{damage.kind}"
-    words = shlex.split(random.choice(damage.commands).replace("FILE", name))
+    words = shlex.split(random.choice(damage.commands).replace("FILE", damage.read_as))
     for _ in range(random.choice((0, 0, 1, 2))):
         words += shlex.split(random.choice(_OPTIONS))
     if random.random() < 0.05:
         words[random.randrange(1, len(words))] = random.choice(TOKENS)
     content = damaged(files[damage.name], damage.kind, random)
-    announce(f"karat {shlex.join(words)}, where {name} is {content!r}")
-    problem = _problem(folder, files, words, name, content)
+    announce(f"karat {shlex.join(words)}, where {damage.damaged_name} is {content!r}")
+    problem = _problem(folder, files, words, damage, content)
     if problem is None:
         return damage.name, None
-    smaller = _shrunk(content, lambda less: (_problem(folder, files, words, name, less) or ("",))[0] == problem[0])
-    return damage.name, _failure(folder, damage, problem, words, name, smaller)
+    smaller = _shrunk(content, lambda less: (_problem(folder, files, words, damage, less) or ("",))[0] == problem[0])
+    return damage.name, _failure(folder, damage, problem, words, smaller)
 
 
 def _problem(
-    folder: Path, files: Mapping[str, bytes], words: list[str], name: str, content: bytes
+    folder: Path, files: Mapping[str, bytes], words: list[str], damage: Input, content: bytes
 ) -> tuple[str, str] | None:
     """A signature and an explanation of what is wrong with what the command did."""
-    (folder / name).write_bytes(content)
-    for left in {path.name for path in folder.iterdir()} - {*files, name}:
+    written = _write_damaged(folder, files, damage, content)
+    for left in files_in(folder) - {*files, *written}:
         (folder / left).unlink()
     try:
         done = run_here(folder, *words)
     except Exception as error:
         wrong = wrong_exception(error) or type(error).__name__
         return f"{words[0]}: {wrong}", f"{wrong}: {told(error)}"
-    created = {path.name for path in folder.iterdir()} - {*files, name}
+    created = files_in(folder) - {*files, *written}
     errors = done.stderr.splitlines()
     broken = {
         "a draft was left": any(each.endswith(".part") for each in created),
@@ -86,7 +85,7 @@ def _problem(
         broken["a failed command printed something"] = bool(done.stdout)
     elif "json" in words and not {"--help", "csv", "jsonl", "latex", "markdown", "tsv"} & {*words}:
         broken["the output is not JSON"] = not _is_json(done.stdout) and not created
-    if name in ("damaged.qrels", "damaged.trec") and not created:
+    if damage.kind in ("qrels", "trec") and not created:
         for reader, condition in READERS.items():
             with condition():
                 other = run_here(folder, *words)
@@ -95,6 +94,18 @@ def _problem(
             broken[f"the outcome differs {reader}"] = not is_same
     found = [each for each, is_broken in broken.items() if is_broken]
     return (f"{words[0]}: {found[0]}", f"{'; '.join(found)}\n{done.stderr[:500]}") if found else None
+
+
+def _write_damaged(folder: Path, files: Mapping[str, bytes], damage: Input, content: bytes) -> list[str]:
+    """Write a damaged file, with the valid files of its folder beside it; the names of what was written."""
+    of_folder, slash, _ = damage.name.partition("/")
+    beside = {name for name in files if slash and name.startswith(f"{of_folder}/")} - {damage.name}
+    contents = {damage.read_as + name.removeprefix(of_folder): files[name] for name in beside}
+    contents[damage.damaged_name] = content
+    for name, each in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(each)
+    return list(contents)
 
 
 def _is_json(text: str) -> bool:
@@ -121,15 +132,15 @@ def _shrunk(content: bytes, fails: Callable[[bytes], bool], attempts: int = 200)
     return content
 
 
-def _failure(
-    folder: Path, damage: Input, problem: tuple[str, str], words: list[str], name: str, content: bytes
-) -> Failure:
+def _failure(folder: Path, damage: Input, problem: tuple[str, str], words: list[str], content: bytes) -> Failure:
     """Save the damaged file beside the valid ones, and say how to repeat the command."""
     signature, explanation = problem
     saved = _FAILURES / re.sub(r"\W+", "-", signature).strip("-")
     saved.mkdir(parents=True, exist_ok=True)
-    for each, valid in prepare_files(folder).items():
-        (saved / each).write_bytes(valid)
-    (saved / name).write_bytes(content)
+    files = prepare_files(folder)
+    for name, valid in files.items():
+        (saved / name).parent.mkdir(parents=True, exist_ok=True)
+        (saved / name).write_bytes(valid)
+    _write_damaged(saved, files, damage, content)
     command = f"cd {shlex.quote(str(saved))} && karat {shlex.join(words)}"
     return Failure(signature, f"{explanation}\na damaged {damage.name}: {content[:200]!r}\n{command}")

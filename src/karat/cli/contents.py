@@ -21,8 +21,9 @@ from typing import Any, Literal
 from karat.files.input_file import InputFile
 from karat.scores.exports import METADATA
 from karat.scores.score_table import query_column
+from karat.sources.beir import is_data_set
 from karat.sources.data_sets import named_data_set
-from karat.sources.elasticsearch import is_elasticsearch
+from karat.sources.elasticsearch import elasticsearch_content
 from karat.sources.part_files import part_files
 from karat.sources.samples import Sample, sample
 from karat.sources.spellings import ALIASES, is_spelling
@@ -44,7 +45,7 @@ def content_of(
     file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
 ) -> Content:
     """What a file contains, given its format, the names of fields of results and that of the column of documents."""
-    if named_data_set(file) or part_files(file.path):
+    if named_data_set(file) or part_files(file.path) or is_data_set(file.path):
         return "documents"
     found = sample(file, given)
     if found.format == "trec":
@@ -61,7 +62,7 @@ def content_of(
 def _of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
     if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
         return "scores"
-    if is_elasticsearch(value):
+    if elasticsearch_content(value):
         return "documents"
     if value and all(isinstance(each, dict | list) for each in value.values()):
         rows = [each for each in value.values() if isinstance(each, dict) and each]

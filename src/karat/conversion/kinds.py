@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, Format, is_arrow
+from karat.sources.elasticsearch import elasticsearch_content
 from karat.sources.part_files import part_files
 from karat.sources.samples import sample
 from karat.sources.spellings import ALIASES, find_column, is_spelling
@@ -121,7 +122,8 @@ def _kind_of_content(file: InputFile, form: Format) -> Kind | None:
         return found
     start = sample(file, form)
     if form == "json":
-        return "answers" if _are_answers(start.value) else None
+        content = elasticsearch_content(start.value) if isinstance(start.value, dict) else None
+        return "answers" if _are_answers(start.value) else None if content == "search" else content
     rows = [names, *(list(record.values()) for record in start.records)]
     return "texts" if all(len(row) == 2 and len(row[1].split()) > 1 for row in rows) else None
 

@@ -15,17 +15,16 @@ _RESPONSE = 'A response of _rank_eval is {"details": {"q1": {"hits": [{"hit": {"
 
 def from_elasticsearch(value: Mapping[str, Any], number: Number, name: str) -> ByQuery | None:
     """The documents in a request or a response of `_rank_eval`; None if this is neither."""
-    value = _unwrapped(value)
-    kind = _kind(value)
-    if kind == "search":
+    content, value = elasticsearch_content(value), _unwrapped(value)
+    if content == "search":
         hint = 'Write a line for each query: {"query": "q1", "documents": response["hits"]["hits"]}.'
         raise KaratError("the response to a search does not name its query", where=name, hint=hint)
-    if kind == "request":
+    if content == "truth":
         if number == "score":
             what = "this is a request of _rank_eval, which contains ground truth, not a run"
             raise KaratError(what, where=name, hint="The run is the response to it.")
         return ByQuery(_ratings(value["requests"], name))
-    if kind == "response":
+    if content == "run":
         if number == "grade":
             what = "this is a response of _rank_eval, which has the ratings of retrieved documents only"
             raise KaratError(what, where=name, hint="The ground truth is the request.")
@@ -33,25 +32,24 @@ def from_elasticsearch(value: Mapping[str, Any], number: Number, name: str) -> B
     return None
 
 
-def is_elasticsearch(value: Mapping[str, Any]) -> bool:
-    """Whether this is a request or a response of Elasticsearch."""
-    return _kind(_unwrapped(value)) is not None
+def elasticsearch_content(value: Mapping[str, Any]) -> Literal["truth", "run", "search"] | None:
+    """What a request or a response of Elasticsearch contains; None if this is neither."""
+    value = _unwrapped(value)
+    requests, details, responses = (value.get(name) for name in ("requests", "details", "responses"))
+    if isinstance(requests, list) and _any_has(requests, "ratings"):
+        return "truth"
+    if isinstance(details, dict) and isinstance(value.get("metric_score", {}), int | float | str | None):
+        return "run"
+    is_search = isinstance(value.get("took"), int) and "hits" in value
+    return "search" if is_search or (isinstance(responses, list) and _any_has(responses, "hits")) else None
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The response in `{"rank_eval": ...}`, as the documentation of Elasticsearch shows it."""
     inner = value.get("rank_eval")
-    return inner if len(value) == 1 and isinstance(inner, dict) and _kind(inner) == "response" else value
-
-
-def _kind(value: Mapping[str, Any]) -> Literal["request", "response", "search"] | None:
-    requests, details, responses = (value.get(name) for name in ("requests", "details", "responses"))
-    if isinstance(requests, list) and _any_has(requests, "ratings"):
-        return "request"
-    if isinstance(details, dict) and isinstance(value.get("metric_score", {}), int | float | str | None):
-        return "response"
-    is_search = isinstance(value.get("took"), int) and "hits" in value
-    return "search" if is_search or (isinstance(responses, list) and _any_has(responses, "hits")) else None
+    return (
+        inner if len(value) == 1 and isinstance(inner, dict) and {"metric_score", "details"} <= inner.keys() else value
+    )
 
 
 def _any_has(objects: list[Any], name: str) -> bool:
