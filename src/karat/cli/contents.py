@@ -65,6 +65,8 @@ def _of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
     if elasticsearch_content(value):
         return "documents"
     if value and all(isinstance(each, dict | list) for each in value.values()):
+        if len(value) == 1 and is_spelling(next(iter(value)), "query"):
+            return "documents"  # the first column of a large data frame
         rows = [each for each in value.values() if isinstance(each, dict) and each]
         # The last row may be cut off.
         numbers = all(isinstance(number, int | float) for row in rows for number in row.values())

@@ -13,6 +13,7 @@ from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.formats import detect
+from karat.sources.json_frames import frame_in_json
 from karat.sources.record_files import records_from_arrow, records_from_frame, records_from_table
 from karat.sources.records import (
     Record,
@@ -226,6 +227,8 @@ def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[s
 def _from_json(value: Any, field: str, names: _Names, name: str, queries: Sequence[str] | None) -> AnswerRows:
     if isinstance(value, list):
         return _from_list(value, field, names, name, queries)
+    if frame := frame_in_json(value):
+        return _from_records(((f"{name}, row {at}", each) for at, each in enumerate(frame.records)), field, names)
     # An object may be the record of a single question instead of a mapping of questions to answers.
     present = {each: any(_has(value, known) for known in names[each]) for each in names}
     if all(present.values()) or any(present[each] and len(names[each]) == 1 for each in names):

@@ -10,6 +10,7 @@ from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import decode_json
 from karat.sources.columns import IfPresent, columns_to_read, lists_to_read
 from karat.sources.elasticsearch import from_elasticsearch
+from karat.sources.json_frames import JsonFrame, frame_in_json
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import HINT, ObjectSource, ObjectTable, empty_error
 from karat.sources.records import objects_from_json_lines
@@ -17,6 +18,7 @@ from karat.sources.spellings import find_column
 from karat.sources.tables import ByQuery, Number, PairTable
 
 _OBJECTS_AT_ONCE = 1 << 16
+_FROM_PANDAS = 'Rows need names: write objects, as pandas does with to_json(orient="records").'
 
 
 def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
@@ -25,6 +27,8 @@ def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None
     if isinstance(value, dict):
         if found := from_elasticsearch(value, number, file.name):
             return found
+        if frame := frame_in_json(value):
+            return _objects(_listed(frame.records, file.name, number, frame), number, columns)
         if all(isinstance(each, dict | list) for each in value.values()):
             return _mapping(value, columns, file.name)
         if lists_to_read(value, number, columns) is None and find_column(list(value), "doc") is None:
@@ -46,11 +50,12 @@ def read_json_lines(file: InputFile, number: Number, columns: Mapping[str, str] 
     return _objects(ObjectSource(file.name, read, lambda at: f"{file.name}:{at}"), number, columns)
 
 
-def _listed(values: Sequence[Any], name: str, number: Number) -> ObjectSource:
-    """The objects in a list."""
+def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame | None = None) -> ObjectSource:
+    """The objects in a list, or the rows of a data frame."""
     for at, each in enumerate(values, 1):
         if not isinstance(each, dict):
-            raise KaratError(f"{shown(each)} is not an object", where=f"{name}, object {at}", hint=HINT[number])
+            hint = _FROM_PANDAS if isinstance(each, list) else HINT[number]
+            raise KaratError(f"{shown(each)} is not an object", where=f"{name}, object {at}", hint=hint)
 
     def read(progress: Progress | None) -> Iterator[tuple[range, Sequence[dict[str, Any]]]]:
         for start in range(0, len(values), _OBJECTS_AT_ONCE):
@@ -59,6 +64,8 @@ def _listed(values: Sequence[Any], name: str, number: Number) -> ObjectSource:
             if progress:
                 progress(start + len(objects), len(values))
 
+    if frame:
+        return ObjectSource(name, read, lambda at: f"{name}, row {at - 1}", (frame.note(name),))
     return ObjectSource(name, read, lambda at: f"{name}, object {at}")
 
 

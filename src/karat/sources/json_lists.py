@@ -20,7 +20,7 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
     """The documents of each query. A query that appears twice is an error."""
     by_query: dict[str, Any] = {}
     numbers: dict[str, int] = {}
-    notes = fields.note(source.name)
+    notes = (*source.notes, *fields.note(source.name))
     for block, objects in source.read(None):
         for at, each in zip(block, objects, strict=True):
             query = _query(each, fields, source, at)

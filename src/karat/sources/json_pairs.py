@@ -40,6 +40,7 @@ class ObjectSource:
     name: str
     read: Callable[[Progress | None], Objects]
     place: Callable[[int], str]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class ObjectTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.columns.note(self.name), *numeric_ids_note(self.name, *self._numeric))
+        return (*self.source.notes, *self.columns.note(self.name), *numeric_ids_note(self.name, *self._numeric))
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """One part per block of objects."""

@@ -15,6 +15,7 @@ from karat.json_decoding import decode_json
 from karat.sources.columns import check_unique
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
+from karat.sources.json_frames import frame_in_json
 from karat.sources.records import Record, records_from_json_lines, records_from_list
 
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
@@ -29,6 +30,8 @@ def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[t
         return records_from_table(file, hint)
     if of_file == "json":
         value = decode_json(file.read_all(), file.name, hint)
+        if frame := frame_in_json(value):
+            return ((f"{file.name}, row {at}", record) for at, record in enumerate(frame.records))
         return records_from_list(value if isinstance(value, list) else [value], file.name)
     return records_from_json_lines(file, hint)
 

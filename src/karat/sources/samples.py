@@ -14,6 +14,7 @@ from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
+from karat.sources.json_frames import frame_in_json
 
 _START = 1 << 16  # bytes
 _ROWS = 20  # or lines of JSON
@@ -52,6 +53,8 @@ def sample(file: InputFile, given: str | None = None) -> Sample:
         records = tuple(value for value in values if isinstance(value, dict))
         return Sample("jsonl", _names(records), records)
     value = beginning_of_json(text)
+    if frame := frame_in_json(value):
+        value = frame.records
     records = tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
     return Sample("json", _names(records), records, value)
 
