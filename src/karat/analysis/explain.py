@@ -209,11 +209,15 @@ def label(document: DocumentLike, width: int = _WIDTH) -> str:
     >>> label({"id": "gold-001", "content": "Gold is the chemical element with atomic number 79."})
     'gold-001: Gold is the chemical element …'
     """
+    name, text = id_and_text(document)
+    return shorten(": ".join(part for part in (name, text if text != name else None) if part), width)
+
+
+def id_and_text(document: DocumentLike) -> tuple[str | None, str | None]:
+    """The id of a document, None if it was not given one, and its text; a text alone may be either, and is the id."""
     name = document.given_id if isinstance(document, Document) else _field(document, "id")
     text = None if isinstance(document, str) else _field(document, "content")
-    if name and text and len(name) == _DERIVED_ID:
-        name = None
-    return shorten(": ".join(part for part in (name, text if text != name else None) if part), width)
+    return None if name and text and len(name) == _DERIVED_ID else name, text
 
 
 def shorten(text: str, width: int = _ANSWER_WIDTH) -> str:

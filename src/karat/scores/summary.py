@@ -106,7 +106,7 @@ def _columns(runs: Mapping[str, Scores], level: float | None, digits: int) -> di
     columns = {}
     for name in all_measures(runs):
         values = {system: scores.combined(name) if name in scores.values else None for system, scores in runs.items()}
-        best = _best(values, name, runs)
+        best = best_value(values, name, runs)
         columns[name] = {
             system: Cell(
                 interval_text(value, intervals[system].get(name), name, digits),
@@ -117,7 +117,7 @@ def _columns(runs: Mapping[str, Scores], level: float | None, digits: int) -> di
     return columns
 
 
-def _best(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scores]) -> float | None:
+def best_value(values: Mapping[str, float | None], name: str, runs: Mapping[str, Scores]) -> float | None:
     """The best of several values; None if all are the same, or if lower is better and a system lacks queries."""
     known = [value for value in values.values() if value is not None]
     if len(set(known)) < 2:

@@ -1,0 +1,180 @@
+"""The content of a report: everything the page shows, as one document that can be written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from karat.comparison import Comparison
+from karat.errors import plural, printable
+from karat.measures import meanings
+from karat.report.answers import answers_part
+from karat.report.budget import keep_texts
+from karat.report.documents import Documents
+from karat.report.moves import moves
+from karat.report.numbers import numbers
+from karat.report.provenance import Provenance
+from karat.report.rankings import RANKS, Lists, read_lists
+from karat.report.sentences import answer
+from karat.report.subject import ReportSubject, group_of_each_query, subject_of
+from karat.report.table import missing_queries, table
+from karat.scores import Scores
+from karat.scores.summary import notes
+from karat.sources.texts import FoundTexts, read_texts
+
+
+def report_content(
+    reported: Scores | Mapping[str, Scores] | Comparison | ReportSubject,
+    *,
+    queries: Any = None,
+    corpus: Any = None,
+    by: Any = None,
+    title: str = "",
+    provenance: Provenance | None = None,
+) -> dict[str, Any]:
+    """The content of a report.
+
+    `queries` and `corpus` are sources of the texts of queries and documents, as `read_texts` takes them; `by` groups
+    the queries, as in `Scores.slices`, or is a mapping of names to such groupings.
+    """
+    subject = reported if isinstance(reported, ReportSubject) else subject_of(reported)
+    documents = Documents()
+    lists = read_lists(subject, documents)
+    query_texts = None if queries is None else read_texts(queries, subject.queries, "queries")
+    found = FoundTexts({})
+    if corpus is not None and (wanted := documents.without_text()):
+        found = read_texts(corpus, wanted, "corpus")
+        documents.add_texts(found)
+    cut = _cut_lists(subject, lists)
+    cut += keep_texts(subject, documents, lists)
+    unjudged = _unjudged(subject)
+    shares = None if unjudged is None else [share for share, _ in unjudged]
+    findings = [note.removeprefix("note: ") for note in notes(subject.systems)]
+    findings += [] if subject.comparison is None else list(subject.comparison.notes)
+    findings += [f"{subject.obstacle}"] if subject.obstacle else []
+    findings += [*(query_texts.notes if query_texts else ()), *found.notes]
+    return {
+        "title": title or _title(subject),
+        "answer": answer(subject, shares),
+        "systems": list(subject.names),
+        "baseline": subject.baseline,
+        "measures": [_measure(subject, name) for name in subject.measures],
+        "table": table(subject, shares),
+        "findings": [printable(text) for text in dict.fromkeys(findings)],
+        "queries": {
+            "id": list(subject.queries),
+            "text": _query_texts(subject, query_texts),
+            "values": [[numbers(subject.column(name, each)) for each in subject.measures] for name in subject.names],
+            "first": _first_relevant(subject),
+            "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
+            "missing": _missing(subject),
+            "slices": _slices(subject, by, query_texts),
+        },
+        "documents": documents.to_dict(),
+        "lists": None if lists is None else lists.lists,
+        "golds": None if lists is None else lists.golds_dict(),
+        "moves": moves(subject, lists),
+        "answers": answers_part(subject),
+        "charts": {},
+        "made": (provenance or Provenance()).to_dict(subject),
+        "cut": cut,
+    }
+
+
+def _title(subject: ReportSubject) -> str:
+    systems = subject.names[0] if len(subject.names) == 1 else plural(len(subject.names), "system")
+    return f"{systems}, {plural(len(subject.queries), 'query')}"
+
+
+def _measure(subject: ReportSubject, name: str) -> dict[str, Any]:
+    """The definition of a measure, as far as karat knows it."""
+    measure = next(iter(meanings(name)), None)
+    definition = None if measure is None else measure.definition
+    details = "" if definition is None else "\n\n".join(filter(None, [definition.summary, definition.details]))
+    return {
+        "name": name,
+        "higher": subject.higher_is_better(name),
+        "takes": "other" if definition is None else definition.takes,
+        "formula": "" if definition is None else definition.formula,
+        "definition": details,
+        "reference": "" if definition is None else definition.reference,
+    }
+
+
+def _query_texts(subject: ReportSubject, texts: FoundTexts | None) -> list[str | None] | None:
+    if texts is None:
+        return None
+    return [texts[query].text if query in texts else None for query in subject.queries]
+
+
+def _first_relevant(subject: ReportSubject) -> list[list[int | None]]:
+    """The rank of the first relevant document of each query; None if there is none."""
+    threshold = subject.primary_measure.get("rel") if subject.primary_measure else None
+    least = threshold if isinstance(threshold, int | float) and threshold > 0 else 1
+    found = []
+    for scores in subject.systems.values():
+        row: list[int | None] = [None] * len(subject.queries)
+        if scores.evidence is not None:
+            judged = scores.evidence.judged
+            rows = np.flatnonzero(judged.hit_grade >= least)
+            # Hits are in the order of their ranks, so the first one of a query is written last.
+            for query, rank in zip(
+                judged.hit_query[rows][::-1].tolist(), judged.hit_rank[rows][::-1].tolist(), strict=True
+            ):
+                if (place := subject.places.get(judged.queries[query])) is not None:
+                    row[place] = rank
+        found.append(row)
+    return found
+
+
+def _unjudged(subject: ReportSubject) -> list[tuple[float | None, list[int] | None]] | None:
+    """For each system, the share of its first documents that nobody judged, and their number in each query."""
+    found: list[tuple[float | None, list[int] | None]] = []
+    for scores in subject.systems.values():
+        evidence = scores.evidence
+        if evidence is None or evidence.truth.only_relevant:
+            found.append((None, None))
+            continue
+        judged = evidence.judged
+        depth = judged.depth(subject.cutoff)
+        unjudged = depth - judged.by_rank.graded(0).top(subject.cutoff).count()
+        counts = [0] * len(subject.queries)
+        for query, count in zip(judged.queries, unjudged.tolist(), strict=True):
+            if (place := subject.places.get(query)) is not None:
+                counts[place] = count
+        found.append((int(unjudged.sum()) / max(1, int(depth.sum())), counts))
+    return found if any(counts is not None for _, counts in found) else None
+
+
+def _missing(subject: ReportSubject) -> list[list[bool]] | None:
+    lacking = [missing_queries(subject, name) for name in subject.names]
+    return [[query in each for query in subject.queries] for each in lacking] if any(lacking) else None
+
+
+def _slices(subject: ReportSubject, by: Any, texts: FoundTexts | None) -> dict[str, list[str | None]]:
+    """The group of each query, for each way of grouping them."""
+    if by is None:
+        return {}
+    scores = next(iter(subject.systems.values()))
+    named = None if texts is None else {query: text.text for query, text in texts.items()}
+    slices = scores.slices(by, queries=named)
+    return {slices.by: group_of_each_query(subject, slices.groups)}
+
+
+def _cut_lists(subject: ReportSubject, lists: Lists | None) -> list[str]:
+    if lists is None:
+        return []
+    cut = []
+    if any(each["total"] > RANKS for row in lists.lists for each in row if each is not None):
+        cut.append(
+            f"Lists show the first {RANKS} documents of each query, and the ranks of relevant documents below them;"
+            " `karat evaluate --explain QUERY` shows more."
+        )
+    if len(lists.listed) < len(subject.queries):
+        cut.append(
+            f"Lists are shown for the {len(lists.listed):,} queries that changed most, of {len(subject.queries):,};"
+            " a report of fewer systems shows more."
+        )
+    return cut

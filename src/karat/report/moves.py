@@ -1,0 +1,63 @@
+"""How judged documents moved from one system to another, and what each contributed to the difference."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from karat.analysis.diff import diff
+from karat.report.numbers import number
+from karat.report.rankings import Lists
+from karat.report.subject import ReportSubject
+from karat.scores.combining import differences
+
+MOST_MOVES = 6_000
+"""queries whose moves are computed, over all pairs of systems and measures"""
+
+
+def moves(subject: ReportSubject, lists: Lists | None) -> dict[str, dict[str, dict[int, list[list[Any]]]]]:
+    """For each pair of systems and each measure: the moves of queries that changed, as far as the budget allows.
+
+    A pair is named by the indices of its systems, `0>1`. The largest changes come first.
+    """
+    if lists is None:
+        return {}
+    names = subject.names
+    if len(names) <= 4:
+        pairs = list(combinations(range(len(names)), 2))
+    else:
+        pairs = [(subject.baseline or 0, other) for other in range(len(names)) if other != subject.baseline]
+    listed = set(lists.listed)
+    found: dict[str, dict[str, dict[int, list[list[Any]]]]] = {}
+    wanted = [(measure, pair) for measure in subject.measures for pair in pairs]
+    for at, (measure, (one, other)) in enumerate(wanted):
+        # What earlier pairs did not need is left for later ones.
+        used = sum(len(queries) for of_pair in found.values() for queries in of_pair.values())
+        most = (MOST_MOVES - used) // (len(wanted) - at)
+        before, after = subject.systems[names[one]], subject.systems[names[other]]
+        if before.queries != after.queries or measure not in before.values or measure not in after.values:
+            continue
+        compared = diff(before, after, measure, None, (names[one], names[other]))
+        if compared.limitation is not None:
+            continue
+        changes = np.nan_to_num(differences(after.values[measure], before.values[measure]))
+        largest = np.argsort(-np.abs(changes), kind="stable")[: max(most, 0)]
+        of_measure: dict[int, list[list[Any]]] = {}
+        for row in largest.tolist():
+            query = before.queries[row]
+            place = subject.places[query]
+            golds = lists.golds[place] if place in listed else None
+            if not changes[row] or golds is None:
+                continue
+            moved = [
+                [golds.places[move.gold], move.before, move.after, number(move.contribution)]
+                for move in compared[query].moves
+                if move.gold in golds.places
+            ]
+            if moved:
+                of_measure[place] = moved
+        if of_measure:
+            found.setdefault(f"{one}>{other}", {})[measure] = of_measure
+    return found

@@ -1,0 +1,126 @@
+"""The ranked lists of a report: the first documents of each system for each query, and the judged documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from karat.analysis.evidence import Evidence
+from karat.analysis.rankings import Ranking, read_rankings
+from karat.matching.matchers import FunctionMatcher, Matcher
+from karat.report.documents import Documents
+from karat.report.numbers import number
+from karat.report.subject import ReportSubject
+
+RANKS = 20
+"""the documents of a list that are shown"""
+MOST_LISTS = 25_000
+_MOST_GOLDS = 200
+
+
+@dataclass
+class QueryGolds:
+    """The judged documents of a query that the report shows, by the key they are matched by."""
+
+    documents: list[int] = field(default_factory=list)
+    grades: list[float] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    left_out: int = 0
+
+    def add(self, key: str, document: int, grade: float) -> int:
+        place = self.places.setdefault(key, len(self.documents))
+        if place == len(self.documents):
+            self.documents.append(document)
+            self.grades.append(grade)
+        return place
+
+
+@dataclass
+class Lists:
+    """The lists of a report, by system and query; and the judged documents, by query."""
+
+    lists: list[list[dict[str, Any] | None]]
+    golds: list[QueryGolds | None]
+    listed: Sequence[int]
+    """the queries that have lists: those with the largest changes first"""
+
+    def golds_dict(self) -> list[dict[str, Any] | None]:
+        return [
+            None if golds is None else {"docs": golds.documents, "grades": [number(grade) for grade in golds.grades]}
+            for golds in self.golds
+        ]
+
+
+def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
+    """The ranked lists of all systems whose run is known; None if there are none."""
+    evidence = {name: scores.evidence for name, scores in subject.systems.items() if scores.evidence is not None}
+    if not evidence:
+        return None
+    most = max(1, MOST_LISTS // len(evidence))
+    listed = subject.by_change[:most].tolist()
+    found = Lists([], [None] * len(subject.queries), listed)
+    rankings: dict[str, dict[str, Ranking]] = {}
+    for name, of_system in evidence.items():
+        queries = [query for place in listed if (query := subject.queries[place]) in of_system.truth.positions]
+        rankings[name] = read_rankings(of_system, queries, RANKS)
+    for place in listed:
+        query = subject.queries[place]
+        found.golds[place] = _golds(
+            query, evidence, {name: of[query] for name, of in rankings.items() if query in of}, documents
+        )
+    for name in subject.names:
+        row: list[dict[str, Any] | None] = [None] * len(subject.queries)
+        for query, ranking in rankings.get(name, {}).items():
+            place = subject.places[query]
+            golds = found.golds[place]
+            if golds is not None:
+                row[place] = _list(evidence[name], ranking, golds, documents)
+        found.lists.append(row)
+    return found
+
+
+def matches_content(match: Matcher) -> bool:
+    """Whether a document that is only a text is its content, not its id."""
+    return match.key.field == "content" and not isinstance(match, FunctionMatcher)
+
+
+def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Ranking], documents: Documents) -> QueryGolds:
+    """The relevant documents of a query, best first, then the others that are in a list."""
+    golds = QueryGolds()
+    for name, ranking in rankings.items():
+        truth, judged = evidence[name].truth, evidence[name].judged
+        rows = truth.golds(truth.positions[query])
+        grades = judged.gold_grade[rows.start : rows.stop]
+        hits = {hit.gold - rows.start for hit in ranking.hits if hit.rank <= RANKS}
+        best_first = np.argsort(-grades, kind="stable").tolist()
+        relevant = [row for row in best_first if grades[row] > 0]
+        shown = dict.fromkeys([*relevant[:_MOST_GOLDS], *(row for row in best_first if row in hits)])
+        originals = truth.original_documents(rows)
+        by_content = matches_content(evidence[name].match)
+        for row in shown:
+            document = originals[row]
+            key = truth.docs[rows.start + row]
+            if key not in golds.places:
+                golds.add(key, documents.add(document, by_content), float(grades[row]))
+        golds.left_out = max(golds.left_out, len(relevant) - _MOST_GOLDS)
+    return golds
+
+
+def _list(evidence: Evidence, ranking: Ranking, golds: QueryGolds, documents: Documents) -> dict[str, Any]:
+    """A list: its first documents, the hits among them, and the ranks of relevant documents below them."""
+    by_content = matches_content(evidence.match)
+    first = [documents.add(document, by_content) for rank, document in ranking.documents.items() if rank <= RANKS]
+    hits: list[list[Any]] = []
+    below: list[list[int]] = []
+    for hit in ranking.hits:
+        gold = golds.places.get(evidence.truth.docs[hit.gold])
+        if gold is None:
+            continue
+        if hit.rank <= RANKS:
+            hits.append([hit.rank - 1, gold, hit.reason, None])
+        else:
+            below.append([hit.rank, gold])
+    return {"docs": first, "total": ranking.retrieved, "hits": hits, "below": below}

@@ -1,0 +1,176 @@
+"""The answer of a report: which system is best and whether that is certain, and what limits the certainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karat.comparison import Comparison, ComparisonRow
+from karat.comparison.power import POWER, Power
+from karat.comparison.sentences import difference_text, p_text, sentence_for
+from karat.errors import enumeration, plural, printable
+from karat.report.subject import ReportSubject
+from karat.scores.combining import known_range
+from karat.scores.summary import cell_text, interval_text
+
+_DIGITS = 3
+_MOST_NAMED = 5
+
+
+def answer(subject: ReportSubject, unjudged: Sequence[float | None] | None) -> list[str]:
+    """Two texts: which system is best on the primary measure, and what limits the certainty of that."""
+    best = _best(subject)
+    limits = [_number_of_queries(subject, best), _unjudged(subject, unjudged), _lacking(subject)]
+    return [printable(_result(subject, best)), printable(" ".join(filter(None, limits)))]
+
+
+def _best(subject: ReportSubject) -> list[str]:
+    """The systems with the best mean of the primary measure; several if they have the same, none without a value."""
+    measure = subject.primary
+    values = {
+        name: value
+        for name, scores in subject.systems.items()
+        if measure in scores.values and (value := scores.combined(measure)) is not None
+    }
+    if not values:
+        return []
+    best = max(values.values()) if subject.higher_is_better(measure) else min(values.values())
+    return [name for name, value in values.items() if value == best]
+
+
+def _result(subject: ReportSubject, best: Sequence[str]) -> str:
+    measure = subject.primary
+    if not best:
+        return f"No query has a value for {measure}."
+    if len(subject.systems) == 1:
+        return f"{best[0]} has a mean {measure} of {_value(subject, best[0])}, over {_queries(subject)}."
+    if len(best) == len(subject.systems):
+        value = cell_text(subject.systems[best[0]].combined(measure), measure, _DIGITS)
+        all_systems = "Both systems" if len(best) == 2 else f"All {len(best)} systems"
+        return f"{all_systems} have the same mean {measure}, {value}, over {_queries(subject)}."
+    if len(best) > 1:
+        return f"{_listed(best)} have the same and best mean {measure}, {_value(subject, best[0])}."
+    if subject.comparison is None:
+        why = f" The systems were not compared: {subject.obstacle}" if subject.obstacle else ""
+        return f"{best[0]} has the best mean {measure}, {_value(subject, best[0])}.{why}"
+    return _compared(subject, subject.comparison, best[0])
+
+
+def _compared(subject: ReportSubject, comparison: Comparison, best: str) -> str:
+    """Which system is best, and than which systems it is significantly better."""
+    measure = subject.primary
+    rows = [row for row in comparison.rows if row.measure == measure and best in (row.system, row.baseline)]
+    rows = [row for row in rows if row.baseline is not None]
+    if len(subject.systems) == 2 and rows and comparison.significant(rows[0]):
+        return f"{sentence_for(comparison, rows[0]).partition('. ')[0]}."
+    lead = f"{best} has the best mean {measure}, {_value(subject, best)}"
+    if not rows:
+        return f"{lead}."
+    certain = [_other(row, best) for row in rows if comparison.significant(row)]
+    uncertain = [row for row in rows if not comparison.significant(row)]
+    others = len(subject.systems) - 1
+    if not uncertain and len(certain) == others:
+        than = "every other system" if others > _MOST_NAMED else _listed(certain)
+        largest = max(row.p_corrected or 0.0 for row in rows)
+        p = p_text(largest, comparison.method.alpha, named=True).replace("p = ", "p ≤ ")
+        return f"{lead}, and is significantly better than {than} ({p})."
+    parts = []
+    if certain:
+        parts.append(f"It is significantly better than {_listed(certain)}.")
+    if len(uncertain) == 1:
+        parts.append(_uncertain(comparison, uncertain[0], best))
+    elif uncertain:
+        names = _listed([_other(row, best) for row in uncertain])
+        parts.append(f"Its advantage over {names} may be due to chance.")
+    if len(rows) < others:
+        parts.append("Other differences were not tested.")
+    return f"{lead}. {' '.join(parts)}"
+
+
+def _uncertain(comparison: Comparison, row: ComparisonRow, best: str) -> str:
+    """That a difference is not significant, and its size."""
+    other = _other(row, best)
+    if row.p_corrected is None:
+        return f"Whether its advantage over {other} is due to chance cannot be tested."
+    size = difference_text(abs(row.difference or 0.0))
+    p = p_text(row.p_corrected, comparison.method.alpha, named=True)
+    return f"Its advantage over {other}, {size}, may be due to chance ({p})."
+
+
+def _number_of_queries(subject: ReportSubject, best: Sequence[str]) -> str:
+    """What the number of queries allows to find."""
+    queries = len(subject.queries)
+    if queries == 1:
+        return "There is only one query, which says nothing about others."
+    if subject.comparison is None or not best:
+        return "" if len(subject.systems) == 1 else f"There are {_queries(subject)}."
+    powers = [
+        power for (measure, *pair), power in subject.comparison.powers.items()
+        if measure == subject.primary and best[0] in pair
+    ]  # fmt: skip
+    least = max(powers, key=lambda power: power.minimum_detectable_difference or 0.0, default=None)
+    return _detectable(subject, least) if least is not None and least.nonzero else f"There are {_queries(subject)}."
+
+
+def _detectable(subject: ReportSubject, power: Power) -> str:
+    queries = plural(power.queries, "query")
+    smallest = power.minimum_detectable_difference
+    known = known_range(subject.primary)
+    if smallest is None or (known is not None and smallest > known[1] - known[0]):
+        return f"{queries} are too few to tell such systems apart."
+    return (
+        f"With {queries}, differences of {difference_text(smallest)} or more are found reliably"
+        f" (statistical power {POWER}); smaller ones can be missed."
+    )
+
+
+def _unjudged(subject: ReportSubject, shares: Sequence[float | None] | None) -> str:
+    """How many of the first documents nobody judged."""
+    known = [share for share in shares or () if share is not None]
+    largest = max(known, default=0.0)
+    if not largest:
+        return ""
+    smallest = min(known)
+    text = (
+        _percent(largest) if _percent(smallest) == _percent(largest) else f"{_percent(smallest)} to {_percent(largest)}"
+    )
+    return f"{text} of the documents in the top {subject.cutoff} are unjudged and count as not relevant."
+
+
+def _lacking(subject: ReportSubject) -> str:
+    """That none of this can be looked into, if all scores were saved."""
+    if any(scores.evidence is not None or scores.answers is not None for scores in subject.systems.values()):
+        return ""
+    return "These are saved scores, so the report has no documents and no answers."
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    return "Less than 1%" if 0 < percent < 1 else f"{percent:.0f}%"
+
+
+def _value(subject: ReportSubject, name: str) -> str:
+    """The mean of the primary measure with its interval."""
+    measure = subject.primary
+    scores = subject.systems[name]
+    interval = None
+    if len(scores.queries) - scores.nulls(measure) > 1:
+        if subject.comparison is not None:
+            row = next(row for row in subject.comparison.rows if (row.measure, row.system) == (measure, name))
+            interval = (row.low, row.high)
+        else:
+            interval = scores.intervals(measures=[measure])[measure]
+    return interval_text(scores.combined(measure), interval, measure, _DIGITS)
+
+
+def _queries(subject: ReportSubject) -> str:
+    return plural(len(subject.queries), "query")
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        return f"{', '.join(names[: _MOST_NAMED - 1])} and {len(names) - _MOST_NAMED + 1} others"
+    return enumeration(names, "and")
+
+
+def _other(row: ComparisonRow, name: str) -> str:
+    return row.baseline or "" if row.system == name else row.system

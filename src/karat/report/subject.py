@@ -1,0 +1,128 @@
+"""What a report is about: the scores of its systems, side by side, and their comparison if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from karat.comparison import Comparison, compare
+from karat.errors import KaratError
+from karat.judged import Floats, Ints
+from karat.measures import meanings
+from karat.registry import Measure
+from karat.scores import Scores
+from karat.scores.names import all_measures
+
+# With more systems, each is compared with the first one only: a test of each pair would take minutes.
+_MOST_IN_PAIRS = 10
+_DEFAULT_CUTOFF = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ReportSubject:
+    """The systems of a report, and their comparison; `obstacle` says why systems could not be compared."""
+
+    systems: Mapping[str, Scores]
+    comparison: Comparison | None = None
+    obstacle: str = ""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.systems)
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of any system; the first one is the primary measure."""
+        return all_measures(self.systems)
+
+    @property
+    def primary(self) -> str:
+        return self.measures[0]
+
+    @cached_property
+    def primary_measure(self) -> Measure | None:
+        """The primary measure, None if karat does not know it."""
+        return next(iter(meanings(self.primary)), None)
+
+    @property
+    def cutoff(self) -> int:
+        """The rank down to which unjudged documents are counted."""
+        return (self.primary_measure.cutoff if self.primary_measure else None) or _DEFAULT_CUTOFF
+
+    @cached_property
+    def queries(self) -> tuple[str, ...]:
+        """The queries of any system."""
+        return tuple(dict.fromkeys(query for scores in self.systems.values() for query in scores.queries))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each query."""
+        return {query: place for place, query in enumerate(self.queries)}
+
+    @cached_property
+    def baseline(self) -> int | None:
+        """The system that the others are compared with in the table; None if there is only one."""
+        if len(self.systems) < 2:
+            return None
+        given = None if self.comparison is None else self.comparison.baseline
+        return 0 if given is None else self.names.index(given)
+
+    def higher_is_better(self, measure: str) -> bool:
+        return all(each.higher_is_better(measure) for each in self.systems.values() if measure in each.values)
+
+    def rows(self, scores: Scores) -> Ints:
+        """The places of a system's queries."""
+        return np.fromiter(map(self.places.__getitem__, scores.queries), np.int64, len(scores.queries))
+
+    def column(self, name: str, measure: str) -> Floats:
+        """The values of a system on a measure for all queries; NaN is null."""
+        scores = self.systems[name]
+        values = np.full(len(self.queries), np.nan)
+        if measure in scores.values:
+            values[self.rows(scores)] = scores.values[measure]
+        return values
+
+    @cached_property
+    def by_change(self) -> Ints:
+        """The places of the queries: the largest change of the primary measure first, or with one system the worst."""
+        columns = [self.column(name, self.primary) for name in self.names]
+        if self.baseline is None:
+            worst = columns[0] if self.higher_is_better(self.primary) else -columns[0]
+            return np.argsort(np.nan_to_num(worst, nan=np.inf), kind="stable")
+        with np.errstate(invalid="ignore"):  # infinite values have no difference
+            changes = [np.abs(column - columns[self.baseline]) for column in columns]
+        largest = np.max(np.nan_to_num(np.array(changes), nan=0.0), axis=0)
+        return np.argsort(-largest, kind="stable")
+
+
+def subject_of(reported: Scores | Mapping[str, Scores] | Comparison) -> ReportSubject:
+    """What a report of scores, of several systems or of a comparison is about; several systems are compared first."""
+    if isinstance(reported, Comparison):
+        return ReportSubject(reported.systems, reported)
+    if isinstance(reported, Scores):
+        return ReportSubject({reported.name or "scores": reported})
+    return compared(reported)
+
+
+def compared(systems: Mapping[str, Scores], baseline: str | None = None) -> ReportSubject:
+    """Several systems with their comparison, or with the reason why they cannot be compared."""
+    if len(systems) < 2:
+        return ReportSubject(dict(systems))
+    if baseline is None and len(systems) > _MOST_IN_PAIRS:
+        baseline = next(iter(systems))
+    try:
+        return ReportSubject(dict(systems), compare(systems, baseline))
+    except KaratError as error:
+        return ReportSubject(dict(systems), obstacle=str(error))
+
+
+def group_of_each_query(subject: ReportSubject, groups: Mapping[str, Scores]) -> list[str | None]:
+    """The group that each query is in."""
+    found: list[str | None] = [None] * len(subject.queries)
+    for label, scores in groups.items():
+        for query in scores.queries:
+            found[subject.places[query]] = label
+    return found
