@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError
 from karat.files.input_file import InputFile
-from karat.sources import delimited_blocks, delimited_table, read_truth
+from karat.sources import delimited_blocks, read_truth, tables
 from karat.sources.delimited import looks_delimited, separator_of
 from karat.sources.delimited_table import DelimitedTable
 from tests.block_size import block_size
@@ -37,7 +37,7 @@ def write(tmp_path: Path) -> Write:
 def small_files() -> Iterator[None]:
     """Read small files as a program does that has not loaded Arrow."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited_table, "sys", type("without_arrow", (), {"modules": {}}))
+        patch.setattr(tables, "is_arrow_loaded", lambda: False)
         yield
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.files.input_file import InputFile
-from karat.sources import read_truth, trec
+from karat.sources import read_truth, tables, trec
 from karat.sources.containers import ScoredMappings, ScoredRows
 from karat.sources.tables import TableRun
 from tests.block_size import block_size
@@ -39,14 +39,14 @@ MEASURES = ["nDCG", "AP", "P@2", "Bpref"]
 def small_files() -> Iterator[None]:
     """Read small files as a program does that has not loaded Arrow."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trec, "sys", type("without_arrow", (), {"modules": {}}))
+        patch.setattr(tables, "is_arrow_loaded", lambda: False)
         yield
 
 
 @contextmanager
 def large_files() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, block_size(1 << 12):
-        patch.setattr(trec, "_SMALL", -1)
+        patch.setattr(tables, "SMALL_FILE", -1)
         yield
 
 
@@ -131,7 +131,7 @@ def test_arrow_reads_what_is_large_or_repeats_a_document_and_everything_once_it_
 
 
 def test_a_large_file_with_a_byte_order_mark_is_read_to_its_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trec, "_SMALL", 10)  # the byte order mark and the first line are 11 bytes
+    monkeypatch.setattr(tables, "SMALL_FILE", 10)  # the byte order mark and the first line are 11 bytes
     with small_files():
         assert list(read_truth(write("\ufeffq 0 a 1\nq 0 b 1\n")).docs) == ["a", "b"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,11 +10,8 @@ from karat.errors import KaratError
 from karat.files.delimited_text import TooLongError
 from karat.files.input_file import Block, InputFile, Progress
 from karat.sources.delimited import Delimited, DelimitedLayout, empty_error, layout_of
-from karat.sources.delimited_rows import guarded_ids, read_pairs, rows_of
-from karat.sources.tables import Columns, Number
-
-# Plain Python reads a file of this many bytes in less time than it takes to load Arrow.
-_SMALL = 1 << 19
+from karat.sources.delimited_rows import RowValues, guarded_ids, read_pairs, rows_of
+from karat.sources.tables import Columns, Number, by_query, first_two_lines, is_small_file
 
 
 @dataclass(frozen=True)
@@ -58,37 +54,27 @@ class DelimitedTable:
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
         """The number of each document of each query in a small file; None if Arrow is loaded already."""
-        if "pyarrow" in sys.modules or len(self.source.start(_SMALL + 1)) > _SMALL:
+        if not is_small_file(self.source):
             return None
-        by_query: dict[str, dict[str, float]] = {}
-        for block in self._blocks(progress, lambda _: 0):  # all rows in one block
-            try:
-                pairs = read_pairs(block, self.layout, self.number, self._is_guarded)
-            except TooLongError:
-                return None
-            for query, doc, number in zip(*pairs, strict=True):
-                of_query = by_query.setdefault(query, {})
-                if doc in of_query:
-                    return None
-                of_query[doc] = number
-        return by_query
+        blocks = self._blocks(progress, lambda _: 0)  # all rows in one block
+        try:
+            return by_query(row for block in blocks for row in zip(*self._pairs(block), strict=True))
+        except TooLongError:
+            return None
 
     def locate(self, query: str, doc: str) -> str:
         """The first two lines with this query and document: `run.csv:3 and 7`."""
-        lines: list[int] = []
         # In the file, the id may be in quotation marks, and those that are part of it are doubled.
         part = max(doc.split('"'), key=len).encode()
-        for block in self._blocks(None, self._last_row_end(False)):
+
+        def lines_in(block: Block) -> list[int]:
             if part not in bytes(block.data):
-                continue
-            pairs = read_pairs(block, self.layout, self.number, self._is_guarded)
+                return []
+            pairs = self._pairs(block)
             rows = zip(rows_of(block, self.layout), pairs.queries, pairs.docs, strict=True)
-            found = [row.line for row, *pair in rows if pair == [query, doc]]
-            before = self.source.lines_before(block.offset) if found else 0
-            lines += [before + line + 1 for line in found]
-            if len(lines) > 1:
-                return f"{self.name}:{lines[0]} and {lines[1]}"
-        return self.name
+            return [row.line for row, *pair in rows if pair == [query, doc]]
+
+        return first_two_lines(self.source, self._blocks(None, self._last_row_end(False)), lines_in)
 
     def empty_error(self) -> KaratError:
         """The error for a file without rows."""
@@ -101,6 +87,9 @@ class DelimitedTable:
             first = block.offset if first is None else first
             header = min(max(first + self.layout.start - block.offset, 0), len(block.data))
             yield Block(block.data[header:], self.source, block.offset + header)
+
+    def _pairs(self, block: Block) -> RowValues:
+        return read_pairs(block, self.layout, self.number, self._is_guarded)
 
     def _last_row_end(self, whole_queries: bool) -> Callable[[bytearray], int]:
         from karat.sources.delimited_blocks import last_row_end

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from karat.files.input_file import Progress
 from karat.judged import Floats
 from karat.sources.columns import ReadColumns, is_rank, lists_to_read, rank_error
 from karat.sources.numeric_ids import IdKind, numeric_ids_note
-from karat.sources.tables import Columns, Number
+from karat.sources.tables import Columns, Number, by_query, is_arrow_loaded
 
 Objects = Iterable[tuple[Sequence[int], Sequence[dict[str, Any]]]]
 """Objects in blocks, each with its number: that of its line, or its position in a list."""
@@ -73,28 +73,23 @@ class ObjectTable:
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
         """The number of each document of each query, if there are few objects and Arrow is not loaded."""
-        by_query: dict[str, dict[str, float]] = {}
-        read = 0
-        for numbers, objects in () if "pyarrow" in sys.modules else self.source.read(progress):
-            read += len(objects)
-            if read > _SMALL:
+        rows: list[tuple[str, str, float]] = []
+        for numbers, objects in () if is_arrow_loaded() else self.source.read(progress):
+            if len(rows) + len(objects) > _SMALL:
                 return None
-            for query, doc, number in zip(*self._values(numbers, objects), strict=True):
-                of_query = by_query.setdefault(query, {})
-                if doc in of_query:
-                    return None
-                of_query[doc] = float(number)
-        return by_query or None
+            queries, docs, values = self._values(numbers, objects)
+            rows += zip(queries, docs, values.tolist(), strict=True)
+        return by_query(rows) or None
 
     def locate(self, query: str, doc: str) -> str:
         """The places of the first two objects with this query and document."""
-        found = [
+        found = (
             number
             for numbers, objects in self.source.read(None)
             for number, each in zip(numbers, objects, strict=True)
             if str(each.get(self.columns.query)) == query and str(each.get(self.columns.doc)) == doc
-        ]
-        return " and ".join(map(self.source.place, found[:2])) or self.name
+        )
+        return " and ".join(map(self.source.place, islice(found, 2))) or self.name
 
     def empty_error(self) -> KaratError:
         """The error for a source without objects."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from karat.documents.key import Key
 from karat.errors import KaratError
-from karat.files.input_file import Progress
+from karat.files.input_file import Block, InputFile, Progress
 from karat.judged import Floats
 from karat.sources.containers import Batch, ScoredRows, Truth
 from karat.sources.mappings import run_from_mapping, truth_from_mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Number = Literal["grade", "score"]
 """what the number of a row is: a grade in ground truth, a score in a run"""
 
+SMALL_FILE = 1 << 19  # bytes
 MOST_ROWS = 1 << 28  # of ground truth, or of a list, which are in memory together
 # More rows of a run, if they have to be sorted, are sorted through a temporary file: in memory, each takes 60 bytes.
 MOST_IN_MEMORY = 1 << 24
@@ -137,6 +139,39 @@ class TableRun:
     def without_progress(self) -> TableRun:
         """The same run, to be read again without reporting progress."""
         return replace(self, progress=None)
+
+
+def is_small_file(file: InputFile) -> bool:
+    """Whether plain Python reads a file in less time than it takes to load Arrow, unless that is loaded already."""
+    return not is_arrow_loaded() and len(file.start(SMALL_FILE + 1)) <= SMALL_FILE
+
+
+def is_arrow_loaded() -> bool:
+    """Whether anything was read with Arrow before."""
+    return "pyarrow" in sys.modules
+
+
+def by_query(rows: Iterable[tuple[str, str, float]]) -> dict[str, dict[str, float]] | None:
+    """The number of each document of each query; None if a document is listed twice for a query."""
+    found: dict[str, dict[str, float]] = {}
+    for query, doc, number in rows:
+        of_query = found.setdefault(query, {})
+        if doc in of_query:
+            return None
+        of_query[doc] = number
+    return found
+
+
+def first_two_lines(file: InputFile, blocks: Iterable[Block], lines_in: Callable[[Block], Sequence[int]]) -> str:
+    """The first two lines that `lines_in` finds in the blocks of a file, counted from 0: `run.trec:3 and 7`."""
+    lines: list[int] = []
+    for block in blocks:
+        found = lines_in(block)
+        before = file.lines_before(block.offset) if found else 0
+        lines += [before + line + 1 for line in found]
+        if len(lines) > 1:
+            return f"{file.name}:{lines[0]} and {lines[1]}"
+    return file.name
 
 
 def truth_from_table(table: PairTable, key: Key) -> Truth:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from karat.errors import KaratError
 from karat.files.input_file import Block, InputFile, Progress
-from karat.files.kinds import PEEK, check_is_text
-from karat.sources.tables import Columns, Number
+from karat.sources.tables import Columns, Number, by_query, first_two_lines, is_small_file
 from karat.sources.trec_lines import Layout, empty_error, layout_of_trec, parse_lines
-
-# Plain Python reads a file of this many bytes in less time than it takes to load Arrow.
-_SMALL = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -41,33 +36,23 @@ class TrecTable:
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
         """The number of each document of each query in a small file; None if Arrow is loaded already."""
-        if "pyarrow" in sys.modules or len(data := self.source.start(_SMALL + 1)) > _SMALL:
+        if not is_small_file(self.source):
             return None
-        check_is_text(data[:PEEK], self.source.name)
-        by_query: dict[str, dict[str, float]] = {}
-        block = Block(memoryview(data), self.source, 0)
-        for query, doc, number in zip(*parse_lines(block, self._layout), strict=True):
-            of_query = by_query.setdefault(query, {})
-            if doc in of_query:
-                return None
-            of_query[doc] = number
+        data = self.source.read_all()
         if progress:
             progress(len(data), len(data))
-        return by_query
+        return by_query(zip(*parse_lines(Block(memoryview(data), self.source, 0), self._layout), strict=True))
 
     def locate(self, query: str, doc: str) -> str:
         """The first two lines with this query and document: `run.trec:3 and 7`."""
         wanted = query.encode(), doc.encode()
-        lines: list[int] = []
-        for block in self.source.blocks():
+
+        def lines_in(block: Block) -> list[int]:
             data = bytes(block.data)
-            lines_of_block = data.splitlines() if wanted[1] in data else []
-            found = [at for at, line in enumerate(lines_of_block) if tuple(line.split(None, 3)[:3:2]) == wanted]
-            before = self.source.lines_before(block.offset) if found else 0
-            lines += [before + at + 1 for at in found]
-            if len(lines) > 1:
-                return f"{self.name}:{lines[0]} and {lines[1]}"
-        return self.name
+            lines = data.splitlines() if wanted[1] in data else []
+            return [at for at, line in enumerate(lines) if tuple(line.split(None, 3)[:3:2]) == wanted]
+
+        return first_two_lines(self.source, self.source.blocks(), lines_in)
 
     def empty_error(self) -> KaratError:
         """The error for a file without data lines."""
