@@ -1,0 +1,101 @@
+// The content of the report: read once from the page, then asked through the functions below.
+
+let content;
+
+async function readContent() {
+  const source = byId("content");
+  if (source.dataset.encoding === "json") content = JSON.parse(source.textContent);
+  else {
+    const packed = atob(source.textContent);
+    const bytes = new Uint8Array(packed.length);
+    for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    content = await new Response(stream).json();
+  }
+  source.remove();
+}
+
+const isNumber = (value) => typeof value === "number";
+
+// A value of a query: a number, "inf", "-inf" or null.
+function valueOf(system, measure, query) {
+  return content.queries.values[system]?.[measure]?.[query] ?? null;
+}
+
+// B minus A, or null if one of them is not a number.
+function changeOf(query, { measure, a, b }) {
+  const [before, after] = [valueOf(a, measure, query), valueOf(b, measure, query)];
+  return b === null || !isNumber(before) || !isNumber(after) ? null : Math.round((after - before) * 1e9) / 1e9;
+}
+
+// The change, counted so that more is better.
+function gainOf(query, chosen) {
+  const change = changeOf(query, chosen);
+  return change === null || content.measures[chosen.measure].higher ? change : -change;
+}
+
+const countMeasures = new Map();
+
+// Whether a measure counts something, so that its values are shown without decimals.
+function isCount(measure) {
+  if (!countMeasures.has(measure)) {
+    const values = content.queries.values.flatMap((system) => system[measure] ?? []).filter(isNumber);
+    countMeasures.set(measure, values.every(Number.isInteger) && values.some((value) => Math.abs(value) > 1));
+  }
+  return countMeasures.get(measure);
+}
+
+const systemName = (system) => printable(content.systems[system]);
+const queryName = (query) => printable(content.queries.id[query]);
+const questionOf = (query) => content.queries.text?.[query] ?? null;
+const failedAt = () => content.queries.failed_at ?? content.table.unjudged_at ?? 10;
+
+function hasFailed(system, query) {
+  const rank = content.queries.first?.[system]?.[query] ?? null;
+  return rank === null || rank > failedAt();
+}
+
+const unjudgedOf = (system, query) => content.queries.unjudged?.[system]?.[query] ?? null;
+
+// The judged documents of a query: [{ place, doc, grade, relevant }], relevant ones first.
+function goldsOf(query) {
+  const golds = content.golds?.[query];
+  if (!golds) return [];
+  return golds.docs.map((doc, place) => {
+    const grade = golds.grades?.[place] ?? null;
+    return { place, doc, grade, relevant: golds.relevant === undefined ? grade === null || grade > 0 : place < golds.relevant };
+  });
+}
+
+// The ranked documents of a query: [{ place, doc, gold, reason, span, repeated, key }]. `key` is the same for the same
+// document in two lists, or for two chunks of the same gold document.
+function rankedOf(system, query) {
+  const list = content.lists?.[system]?.[query];
+  if (!list) return null;
+  const golds = goldsOf(query);
+  const seen = new Set();
+  return list.docs.map((doc, place) => {
+    const hits = list.hits.filter((hit) => hit[0] === place);
+    const own = golds.find((gold) => gold.doc === doc);
+    const gold = hits.length ? golds[hits[0][1]] : own;
+    const repeated = Boolean(gold) && seen.has(gold.place);
+    const key = gold && !repeated ? `gold ${gold.place}` : `document ${doc}`;
+    if (gold) seen.add(gold.place);
+    return { place, doc, gold, repeated, key, reason: hits[0]?.[2] ?? null, span: hits[0]?.[3] ?? null, hits };
+  });
+}
+
+function documentOf(doc) {
+  const { id, title, text } = content.documents;
+  return { id: id[doc], title: title?.[doc] ?? null, text: text?.[doc] ?? null };
+}
+
+// How judged documents moved from A to B: [[gold place, rank before, rank after, contribution]]. The report has them
+// for one direction of each pair.
+function movesOf(query, { measure, a, b }) {
+  const { name } = content.measures[measure];
+  const moves = content.moves?.[`${a}>${b}`]?.[name]?.[query];
+  if (moves) return moves;
+  const reversed = content.moves?.[`${b}>${a}`]?.[name]?.[query];
+  return reversed?.map(([gold, after, before, contribution]) => [gold, before, after, contribution === null ? null : -contribution]) ?? null;
+}

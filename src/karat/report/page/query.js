@@ -1,0 +1,131 @@
+// The opened query: a dialog over the page.
+
+let openedFrom = null; // the element that had the focus before
+
+function makeQueryDialog() {
+  const dialog = byId("query");
+  dialog.addEventListener("cancel", (event) => {
+    event.preventDefault();
+    closeQuery();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && closeQuery());
+  listeners.push((before) => {
+    const isChanged = ["query", "measure", "a", "b"].some((name) => before[name] !== state[name]);
+    if (isChanged) showQuery();
+  });
+  showQuery();
+}
+
+function closeQuery() {
+  choose({ query: null });
+}
+
+function showQuery() {
+  const dialog = byId("query");
+  byId("tooltip").hidden = true;
+  if (state.query === null) {
+    if (!dialog.open) return;
+    dialog.close();
+    dialog.replaceChildren();
+    focusAfterClosing();
+    return;
+  }
+  const kept = dialog.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
+  dialog.replaceChildren(...queryView(state.query));
+  if (!dialog.open) {
+    openedFrom = document.activeElement;
+    dialog.showModal();
+  }
+  const focused = (kept && dialog.querySelector(`[data-focus="${kept}"]:not(:disabled)`)) || byId("query-heading");
+  focused.focus();
+  dialog.scrollTop = 0;
+}
+
+// The row of the query that was open last, or what had the focus before.
+function focusAfterClosing() {
+  const row = lastQuery === null ? null : document.querySelector(`a[data-query="${lastQuery}"]`);
+  (row ?? (openedFrom?.isConnected ? openedFrom : byId("search")))?.focus();
+}
+
+let lastQuery = null;
+
+function queryView(query) {
+  lastQuery = query;
+  const at = selected.indexOf(query);
+  const step = (by) => choose({ query: selected[at + by] });
+  const position = at < 0 ? "not among the selected queries" : `${(at + 1).toLocaleString("en")} of ${selected.length.toLocaleString("en")}`;
+  const button = (name, label, isOff, action, text) => element("button", { type: "button", "data-focus": name, "aria-label": label, title: label, disabled: isOff, onclick: action }, text);
+  const bar = element(
+    "div.bar", {},
+    button("previous", "Previous query (k)", at <= 0, () => step(-1), "←"),
+    button("next", "Next query (j)", at < 0 || at + 1 >= selected.length, () => step(1), "→"),
+    element("span.quiet", { role: "status" }, position),
+    button("close", "Close (Escape)", false, closeQuery, "✕"),
+  );
+  const question = questionOf(query);
+  const heading = element(
+    "h2", { id: "query-heading", tabindex: "-1" },
+    element("bdi.id", {}, queryName(query)),
+    question !== null && element("span.question", { dir: "auto" }, printable(question)),
+  );
+  const sections = [valuesSection(query), answersSection(query), listsSection(query), chunksSection(query), contributionsSection(query)];
+  return [bar, heading, slicesOf(query), ...sections].filter(Boolean);
+}
+
+function slicesOf(query) {
+  const slices = Object.entries(content.queries.slices ?? {});
+  return slices.length ? element("p.facts", {}, slices.map(([label, groups]) => element("span", {}, `${printable(label)}: ${printable(groups[query] ?? "–")}`))) : null;
+}
+
+// The values of all systems for this query.
+function valuesSection(query) {
+  const headings = content.measures.map((measure, at) => element("th", { scope: "col", class: at === state.measure ? "chosen" : null }, printable(measure.name)));
+  const rows = systemsInOrder().slice(0, MOST_LISTS).map((system) =>
+    element("tr", {}, element("th", { scope: "row" }, sideBadge(system), " ", element("bdi", {}, systemName(system))), content.measures.map((_, at) => valueCell(system, at, query))),
+  );
+  return element(
+    "section", {},
+    element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Values of this query" },
+      element("table.values", {}, element("caption.hidden", {}, "Values of this query"), element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "System"), headings)), element("tbody", {}, rows))),
+  );
+}
+
+function valueCell(system, measure, query) {
+  const value = valueOf(system, measure, query);
+  const chosen = { measure, a: state.a, b: system };
+  const gain = system === state.a ? null : gainOf(query, chosen);
+  const kind = !gain ? "same" : gain > 0 ? "better" : "worse";
+  const sign = { better: "▲ ", worse: "▼ ", same: "" }[kind];
+  const change = gain === null ? null : element(`span.change.${kind}`, {}, ` ${sign}${changeText(changeOf(query, chosen), isCount(measure))}`);
+  return element("td", { class: measure === state.measure ? "chosen" : null }, valueText(value, isCount(measure)), change);
+}
+
+// What each document contributed to the difference of A and B.
+function contributionsSection(query) {
+  const moves = movesOf(query, state);
+  if (!moves?.length) return null;
+  const golds = goldsOf(query);
+  const largest = Math.max(...moves.map((move) => Math.abs(move[3] ?? 0)));
+  const rank = (found) => (found === null ? "not retrieved" : `rank ${found}`);
+  const rows = moves.map(([gold, before, after, contribution]) => {
+    const document_ = golds[gold] && documentOf(golds[gold].doc);
+    const { higher } = content.measures[state.measure];
+    const gain = contribution === null ? 0 : higher ? contribution : -contribution;
+    const kind = gain > 0 ? "better" : gain < 0 ? "worse" : "same";
+    return element(
+      "tr", {},
+      element("th", { scope: "row" }, document_ ? documentTitle(document_) : "–"),
+      element("td", {}, golds[gold] ? gradeBadge(golds[gold]) : "–"),
+      element("td.number", {}, rank(before)),
+      element("td.number", {}, rank(after)),
+      element(`td.change.${kind}`, {}, changeBar(contribution, largest), element("span.text", {}, changeText(contribution))),
+    );
+  });
+  const names = ["Document", "Grade", systemName(state.a), systemName(state.b), "Contribution"];
+  return element(
+    "section", {},
+    element("h3", {}, `What made the difference in ${printable(content.measures[state.measure].name)}`),
+    element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Contributions of documents" },
+      element("table.contributions", {}, element("caption.hidden", {}, "What each document contributed to the difference"), element("thead", {}, element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, rows))),
+  );
+}

@@ -1,0 +1,176 @@
+"""The page as text: content rendered into one HTML file that loads nothing and runs nothing but its own scripts."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from karat.errors import KaratError, plural, printable
+from karat.scores.summary import cell_text, nonzero_text
+
+_PAGE = Path(__file__).parent / "page"
+# In reading order; together they are one script.
+_SCRIPTS = (
+    "elements.js", "content.js", "state.js", "selection.js", "table.js", "charts.js", "queries.js", "lists.js",
+    "answers.js", "query.js", "export.js", "keys.js", "main.js",
+)  # fmt: skip
+_COMPRESS_ABOVE = 300_000  # bytes of JSON
+
+
+def render_page(content: Mapping[str, Any]) -> str:
+    """The report as one HTML file; the same content gives the same text."""
+    styles = (_PAGE / "page.css").read_text("utf-8")
+    script = "\n".join((_PAGE / name).read_text("utf-8") for name in _SCRIPTS)
+    library = _chart_library() if content.get("charts") else ""
+    data, encoding = _embedded(content)
+    scripts = " ".join(_hash(text) for text in (script, library) if text)
+    policy = (
+        f"default-src 'none'; script-src {scripts}; style-src {_hash(styles)}; img-src data:; base-uri 'none';"
+        " form-action 'none'"
+    )
+    template = _environment().get_template("page.html.jinja")
+    page = template.render(
+        content=content,
+        policy=policy,
+        styles=styles,
+        script=script,
+        library=library,
+        data=data,
+        encoding=encoding,
+        table=_table(content),
+        facts=_facts(content),
+    )
+    return str(page)
+
+
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise KaratError("a report needs jinja2", hint="pip install 'karat[report]'") from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_PAGE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Whatever the template prints is shown as it is, so that it can neither reorder nor hide its neighbours.
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    environment.filters["bytes"] = _bytes_text
+    environment.filters["lines"] = _lines
+    return environment
+
+
+@cache
+def _chart_library() -> str:
+    try:
+        import vl_convert
+    except ImportError:
+        raise KaratError("a report with charts needs vl-convert-python", hint="pip install 'karat[report]'") from None
+    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub says so
+
+
+def _embedded(content: Mapping[str, Any]) -> tuple[str, str]:
+    """The content as JSON that cannot end the element that contains it, and how it is encoded."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    if len(text) <= _COMPRESS_ABOVE:
+        return text.replace("<", "\\u003c").replace(">", "\\u003e"), "json"
+    return base64.b64encode(gzip.compress(text.encode("ascii"), 9, mtime=0)).decode("ascii"), "gzip"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _facts(content: Mapping[str, Any]) -> list[str]:
+    counts = {
+        "query": len(content["queries"]["id"]),
+        "system": len(content["systems"]),
+        "measure": len(content["measures"]),
+    }
+    return [plural(count, noun) for noun, count in counts.items()]
+
+
+def _table(content: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+    """The cells of the table as texts, with the places of their intervals on the scale of their column in percent."""
+    rows = content["table"]["rows"]
+    scales = [_scale([row[at] for row in rows]) for at in range(len(content["measures"]))]
+    return [
+        [
+            _cell(cell, measure["name"], scale, content["systems"])
+            for cell, measure, scale in zip(row, content["measures"], scales, strict=True)
+        ]
+        for row in rows
+    ]
+
+
+def _cell(
+    cell: Mapping[str, Any], measure: str, scale: tuple[float, float] | None, systems: Sequence[str]
+) -> dict[str, Any]:
+    mean, low, high, difference = (_number(cell.get(key)) for key in ("mean", "low", "high", "difference"))
+    drawn = None
+    if scale is not None and None not in (mean, low, high):
+        places = (_percent(value, scale) for value in (low, mean, high) if value is not None)
+        drawn = dict(zip(("low", "mean", "high"), places, strict=True))
+    against = cell.get("against")
+    return {
+        "value": "" if mean is None else mean,
+        "text": _text(cell.get("mean"), measure),
+        "interval": None if low is None or high is None else f"{_text(low, measure)} – {_text(high, measure)}",
+        "drawn": drawn,
+        "best": bool(cell.get("best")),
+        "difference": None if difference is None else nonzero_text(difference, measure, "+").replace("-", "−"),
+        "p": None if cell.get("p") is None else _p_text(cell["p"]),
+        "significant": cell.get("significant"),
+        "against": None if against is None else systems[against],
+    }
+
+
+def _scale(cells: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
+    """What the left and right end of a column stand for, with a margin; None if nothing can be drawn."""
+    values = [_number(cell.get(key)) for cell in cells for key in ("mean", "low", "high")]
+    finite = [value for value in values if value is not None and abs(value) != float("inf")]
+    if not finite:
+        return None
+    low, high = min(finite), max(finite)
+    margin = (high - low) * 0.06 or 0.5
+    return low - margin, high + margin
+
+
+def _percent(value: float, scale: tuple[float, float]) -> float:
+    low, high = scale
+    return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(value)  # type: ignore[arg-type]  # a number, "inf" or "-inf"
+
+
+def _text(value: object, measure: str) -> str:
+    number = _number(value)
+    if number is not None and abs(number) == float("inf"):
+        return "∞" if number > 0 else "−∞"
+    return cell_text(number, measure)
+
+
+def _p_text(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+
+
+def _bytes_text(size: int) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
+        size /= 1000  # type: ignore[assignment]
+    raise AssertionError
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines()

@@ -1,0 +1,161 @@
+"""An opened query, its link, and the keys."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from playwright.sync_api import Page, expect
+
+from tests.report import contents
+from tests.report.conftest import OpenPage
+
+
+def opened(page: Page) -> str:
+    return page.inner_text("#query-heading .id")
+
+
+def test_a_click_opens_a_query_with_lists_answers_and_contributions(open_page: OpenPage) -> None:
+    content = contents.small()
+    page = open_page(content)
+    page.locator("table.queries tbody tr", has_text="What is known about gold rust (1)?").click()
+    assert opened(page) == "q1"
+    expect(page.locator("#query-heading")).to_be_focused()
+    expect(page.locator("#query-heading")).to_contain_text("What is known about gold rust (1)?")
+    lists = page.locator("#query .list")
+    assert lists.locator("h4").all_inner_texts() == ["A bm25", "B dense", "overlap"]
+    for at, system in enumerate([1, 2, 0]):
+        docs = content["lists"][system][0]["docs"]
+        assert lists.nth(at).locator("ol li .id").all_inner_texts() == [f"d{doc}" for doc in docs]
+    assert page.locator("#query .card p.text mark").first.inner_text() == "Aqua regia"
+    contributions = page.locator("table.contributions tbody tr")
+    assert contributions.count() == 3
+    expect(contributions.nth(1)).to_contain_text("not retrieved")
+    expect(contributions.nth(1)).to_contain_text("+0.1000")
+
+
+def test_contributions_are_reversed_with_the_pair(open_page: OpenPage) -> None:
+    page = open_page(contents.small(), "#query=q1&a=dense&b=bm25")
+    cells = page.locator("table.contributions tbody tr").first.locator("td").all_inner_texts()
+    assert [text.strip() for text in cells[1:]] == ["rank 1", "rank 3", "−0.2500"]
+
+
+def test_grades_unjudged_documents_and_missed_gold_are_marked_in_words(open_page: OpenPage) -> None:
+    content = contents.small()
+    gold = content["golds"][0]["docs"]
+    content["lists"][1][0] = {
+        "docs": [gold[0], gold[3], 39],
+        "total": 3,
+        "hits": [[0, 0, "same id", None]],
+        "below": [[57, 2]],
+    }
+    page = open_page(content, "#query=q1")
+    column = page.locator("#query .list").first
+    badges = column.locator("ol .grade")
+    assert [text.split()[-1] for text in badges.all_text_contents()] == ["relevant", "relevant", "unjudged"]
+    assert "not relevant" in badges.all_text_contents()[1]
+    assert column.locator(".missed li .id").all_inner_texts() == [f"d{doc}" for doc in gold[1:3]]
+    assert column.locator(".missed li .move").all_inner_texts() == ["not retrieved", "at rank 57"]
+
+
+def test_a_list_that_is_missing_says_so(open_page: OpenPage) -> None:
+    page = open_page(contents.small(), "#query=q12")
+    expect(page.locator("#query .list").last).to_contain_text("This system returned nothing for this query.")
+
+
+def test_lines_connect_the_same_document_in_neighbouring_lists(open_page: OpenPage) -> None:
+    content = contents.small()
+    page = open_page(content, "#query=q1")
+    lists = [content["lists"][system][0]["docs"] for system in (1, 2, 0)]
+    common = sum(len(set(left) & set(right)) for left, right in pairwise(lists))
+    expect(page.locator("#query .lines path")).to_have_count(common)
+
+
+def test_a_long_text_unfolds(open_page: OpenPage) -> None:
+    content = contents.small()
+    page = open_page(content, "#query=q1")
+    text = page.locator("#query .list details").first
+    assert not text.locator("p").is_visible()
+    text.locator("summary").click()
+    assert text.locator("p").inner_text() == content["documents"]["text"][content["lists"][1][0]["docs"][0]].strip()
+
+
+def test_a_chunk_is_highlighted_inside_its_gold_document_by_code_points(open_page: OpenPage) -> None:
+    content = contents.small()
+    gold = content["golds"][0]["docs"][0]
+    content["documents"]["text"][gold] = "𝔊𝔬𝔩𝔡 does not rust. It is noble."
+    for system, span in ((1, [5, 19]), (2, [0, 4])):
+        content["lists"][system][0] = {"docs": [39], "total": 1, "hits": [[0, 0, "contained", span]]}
+    page = open_page(content, "#query=q1")
+    card = page.locator("#query section", has_text="Chunks in their gold documents").locator(".card")
+    assert card.locator("mark").all_inner_texts() == ["𝔊𝔬𝔩𝔡", "does not rust."]
+    assert card.locator(".text .side").all_inner_texts() == ["B 1", "A 1"]
+
+
+def test_a_link_leads_to_a_query_with_measure_and_pair(open_page: OpenPage) -> None:
+    page = open_page(contents.small(), "#query=q5&measure=RR&a=overlap&b=bm25&filter=unjudged&search=q&sort=-first")
+    assert opened(page) == "q5"
+    chosen = page.evaluate(
+        "['measure', 'a', 'b'].map((name) => document.querySelector(`#choose-${name} option:checked`).text)"
+    )
+    assert chosen == ["RR", "overlap", "bm25"]
+    assert page.input_value("#filter") == "unjudged"
+    assert page.input_value("#search") == "q"
+    expect(page.locator("th.first[aria-sort=descending]")).to_have_count(1)
+
+
+def test_a_link_with_names_that_the_report_does_not_have_opens_the_overview(open_page: OpenPage) -> None:
+    page = open_page(contents.small(), "#query=no&measure=no&a=no&filter=no&sort=no&slice=__proto__&group=1")
+    assert not page.locator("#query").is_visible()
+    assert page.locator("table.queries tbody tr").count() == 12
+
+
+def test_back_and_forward_lead_through_what_was_opened(open_page: OpenPage) -> None:
+    page = open_page(contents.small())
+    page.select_option("#choose-measure", label="RR")
+    page.locator("a[data-query='4']").click()
+    assert "query=q5" in page.url
+    page.get_by_role("button", name="Close").click()
+    assert "query" not in page.url
+    page.go_back()
+    assert opened(page) == "q5"
+    page.go_back()
+    expect(page.locator("#query")).to_be_hidden()
+    page.go_back()
+    expect(page.locator("#choose-measure option:checked")).to_have_text("nDCG@10")
+    page.go_forward()
+    page.go_forward()
+    assert opened(page) == "q5"
+
+
+def test_everything_can_be_done_with_the_keyboard(open_page: OpenPage) -> None:
+    page = open_page(contents.small())
+    order = page.locator("table.queries tbody a").all_inner_texts()
+    press = page.keyboard.press
+    press("j")
+    press("j")
+    press("ArrowDown")
+    press("k")
+    press("Enter")
+    assert opened(page) == order[1]
+    press("j")
+    press("ArrowRight")
+    press("k")
+    assert opened(page) == order[2]
+    press("Escape")
+    expect(page.locator("#query")).to_be_hidden()
+    expect(page.locator("table.queries tbody a").nth(2)).to_be_focused()
+    press("/")
+    page.keyboard.type("q12 jk?")
+    assert page.input_value("#search") == "q12 jk?"
+    press("Escape")
+    press("?")
+    expect(page.locator("#help")).to_be_visible()
+    press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_the_focus_stays_in_an_open_query(open_page: OpenPage) -> None:
+    page = open_page(contents.small(), "#query=q1")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('main, .top') === null")
