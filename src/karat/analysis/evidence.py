@@ -42,7 +42,7 @@ class Evidence:
     @cached_property
     def repeated_unjudged(self) -> tuple[str, str] | None:
         """A query with an unjudged document at several of its ranks, and that document; None if there is none."""
-        folds = bool(self.match.key.folds)
+        folds = self.match.key.changes_ids
         if not folds and not isinstance(self.run, InMemoryRun):
             # A file is a table, in which each document appears once per query.
             return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
 
-from karat.documents.fields import DocumentLike, document_key, document_keys
-from karat.documents.ids import all_text
+from karat.documents.fields import DocumentLike, document_field, document_key, document_keys
+from karat.documents.ids import all_text, identifier
 from karat.documents.normalization import Folds, normalized
 from karat.errors import KaratError
 
@@ -25,6 +26,11 @@ class Key:
     field: str = "id"
     folds: Folds = ()
 
+    @property
+    def changes_ids(self) -> bool:
+        """Whether the key of a document that is known by its id only is another text than the id."""
+        return bool(self.folds)
+
     def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:
         """The key of each document; a text is its own key."""
         found = document_keys(documents, self.field, where)
@@ -40,6 +46,43 @@ class Key:
     def folded(self, found: Sequence[str | None]) -> Keys:
         """Keys in their normalized form."""
         return [normalized(text, self.folds) if text else text for text in found]
+
+
+@dataclass(frozen=True, eq=False)
+class TextOfId(Key):
+    """The text of a document: its own content or, if only its id is known, the text with this id in a corpus.
+
+    >>> TextOfId("content", (), {"d1": "Gold is soft."}).of(["d1", {"content": "Iron"}, {"id": "d1"}, "d9"], "here")
+    ['Gold is soft.', 'Iron', 'Gold is soft.', None]
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def changes_ids(self) -> bool:
+        return True
+
+    def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:
+        """The text of each document. A text in a list of documents is an id."""
+        found = [self._text(document, where) for document in documents]
+        return [normalized(text, self.folds) if text else text for text in found] if self.folds else found
+
+    def of_retrieved(self, documents: Sequence[DocumentLike], where: str) -> Keys:
+        return self.of(documents, where)
+
+    def folded(self, found: Sequence[str | None]) -> Keys:
+        """The texts of documents that are known by their ids."""
+        return self.of(found, "")
+
+    def _text(self, document: DocumentLike, where: str) -> str | None:
+        if isinstance(document, str):
+            return self.texts.get(document)
+        if not (has_only_id := isinstance(document, Integral)) and (
+            content := document_key(document, "content", where)
+        ):
+            return content
+        of_document = document if has_only_id else document_field(document, "id")
+        return None if of_document is None else self.texts.get(identifier(of_document, where))
 
 
 @dataclass(frozen=True)

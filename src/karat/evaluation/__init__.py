@@ -6,16 +6,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.analysis.evidence import Evidence
-from karat.arguments import check_mapping, check_text
+from karat.arguments import check_text
 from karat.errors import KaratError, require, shown
 from karat.evaluation.answers import evaluate_answers, score_answers
+from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
 from karat.evaluation.merge import merge
+from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments, read_matcher
 from karat.files.input_file import Progress
-from karat.files.names import check_format
 from karat.judged import Floats, Judged
 from karat.matching.matchers import FunctionMatcher, Matcher, Same, matcher_of
 from karat.options import EvaluationOptions, complete_options
@@ -33,9 +34,10 @@ from karat.registry.selection import (
 )
 from karat.scores import Finding, Scores, SystemScores
 from karat.scores.fingerprint import Fingerprint
-from karat.sources import Truth, read_run, read_truth
+from karat.sources import Truth, read_run
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
 from karat.sources.numeric_ids import notes_on_reading
+from karat.sources.objects import rereadable
 from karat.sources.result_fields import PARTS
 from karat.sources.results import Results, read_results
 from karat.sources.run_files import named_runs
@@ -75,6 +77,7 @@ def evaluate(
     truth_format: str | None = None,
     run_format: str | None = None,
     split: str | None = None,
+    corpus: Any = None,
     progress: Progress | None = None,
     name: str = "",
     **options: Unpack[EvaluationOptions],
@@ -98,6 +101,9 @@ def evaluate(
     - `truth_columns`, `run_columns`: the names of columns in files and data frames, as in `{"doc": "docno"}`.
     - `truth_format`, `run_format`: the format of a file, such as `"csv"`, if it is not to be detected.
     - `split`: the split of a BEIR data set; `"test"` by default, or the only one.
+    - `corpus`: the texts of documents that are known by id only, to match them by text: a file in any format, the
+      folder of a BEIR data set, `ir_datasets:NAME`, `{id: text}`, records, documents or a data frame, or several files.
+      A document without a text matches nothing, and is counted.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
@@ -106,18 +112,11 @@ def evaluate(
     selected = select_measures(measures, settings["rel"])
     check_text("name", name)
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
-    _check_reading(inputs, progress)
-    return _evaluate(truth, run, selected, settings, inputs, progress, name)
-
-
-class ReadingOptions(NamedTuple):
-    """What the caller says about ground truth and runs."""
-
-    truth_columns: Mapping[str, str] | None = None
-    run_columns: Mapping[str, str] | None = None
-    truth_format: str | None = None
-    run_format: str | None = None
-    split: str | None = None
+    check_reading(inputs, progress)
+    if corpus is not None:
+        truth, run = (rereadable(each, part) for each, part in ((truth, "the ground truth"), (run, "the run")))
+    matcher = read_matcher(settings["match"], corpus, truth, {name: run}, inputs)
+    return _evaluate(truth, run, selected, settings, inputs, matcher, progress, name)
 
 
 def _evaluate(
@@ -126,11 +125,12 @@ def _evaluate(
     measures: Selection,
     settings: Mapping[str, Any],
     inputs: ReadingOptions,
+    matching: CorpusMatcher,
     progress: Progress | None = None,
     name: str = "",
 ) -> Scores:
     """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
-    matcher = matcher_of(settings["match"])
+    matcher = matching.matcher
     spans: Spans | None = None
     truths: dict[str, Mapping[str, str]] = {}
     if _need_spans(measures):
@@ -144,7 +144,7 @@ def _evaluate(
             # The id of a span is the id of its document.
             truth, run = read.gold_documents, read.retrieved_documents
 
-    judgments = _read_truth(truth, inputs, matcher)
+    judgments = read_judgments(truth, inputs, matcher)
     by_function = isinstance(matcher, FunctionMatcher)
     truths["judged"] = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
     source = read_run(
@@ -178,7 +178,8 @@ def _evaluate(
         else:
             values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
 
-    notes = [Finding("reading", note, 0) for note in notes_on_reading(judgments.notes, source.notes)]
+    notes_read = (*notes_on_reading(judgments.notes, source.notes), *matching.notes)
+    notes = [Finding("reading", note, 0) for note in notes_read]
     found = notes + findings(
         judged, observations, list(measures), settings["missing"], matcher, only_relevant=judgments.only_relevant
     )
@@ -187,20 +188,6 @@ def _evaluate(
     return Scores(
         judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked_names(measures)
     )
-
-
-def _read_truth(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Truth:
-    columns, given = inputs.truth_columns, inputs.truth_format
-    return read_truth(truth, columns=columns, format=given, split=inputs.split, key=matcher.gold_key)
-
-
-def _check_reading(inputs: ReadingOptions, progress: object) -> None:
-    for option, columns in (("truth_columns", inputs.truth_columns), ("run_columns", inputs.run_columns)):
-        check_mapping(option, columns, '{"doc": "docno"}')
-    for given in (inputs.truth_format, inputs.run_format):
-        given is None or check_format(given)
-    require(inputs.split is None or isinstance(inputs.split, str), f"split={shown(inputs.split)} is not a text")
-    require(progress is None or callable(progress), f"progress={shown(progress)} is not a function")
 
 
 def _need_spans(measures: Iterable[Measure]) -> bool:
@@ -225,6 +212,9 @@ def _check_fields(match: Matcher, judged: Judged, observations: Observations, ru
     ):
         # With normalization, documents that have the field may still be without a key.
         if field != "id" and not match.key.folds and 0 < without == total:
+            if match.texts is not None:
+                which = "judged" if where == "the ground truth" else "retrieved"
+                raise KaratError(f"the corpus has no text for any {which} document", where=where)
             hint = "match= must name a field of the documents."
             if where == "the ground truth" and match == Same(field):
                 hint += f" If it contains the id of a gold document, write {field}(gold=id)."
@@ -241,6 +231,7 @@ def evaluate_runs(
     truth_format: str | None = None,
     run_format: str | None = None,
     split: str | None = None,
+    corpus: Any = None,
     progress: Progress | None = None,
     **options: Unpack[EvaluationOptions],
 ) -> SystemScores:
@@ -257,15 +248,22 @@ def evaluate_runs(
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
-    _check_reading(inputs, progress)
+    check_reading(inputs, progress)
+    if corpus is not None:
+        truth = rereadable(truth, "the ground truth")
+        by_name = {name: rereadable(run, name) for name, run in by_name.items()}
+    matcher = read_matcher(settings["match"], corpus, truth, by_name, inputs)
     if _need_spans(selected):
         from karat.sources.spans import materialized
 
         judgments = materialized(truth)
     else:
-        judgments = _read_truth(truth, inputs, matcher_of(settings["match"]))
+        judgments = read_judgments(truth, inputs, matcher.matcher)
     return SystemScores(
-        {name: _evaluate(judgments, run, selected, settings, inputs, progress, name) for name, run in by_name.items()}
+        {
+            name: _evaluate(judgments, run, selected, settings, inputs, matcher, progress, name)
+            for name, run in by_name.items()
+        }
     )
 
 
@@ -316,7 +314,8 @@ def evaluate_results(
 def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Scores:
     """Evaluate the documents of results; errors name the results as their place."""
     try:
-        return _evaluate(read.truth, read.run, measures, settings, ReadingOptions(), name=name)
+        matching = CorpusMatcher(matcher_of(settings["match"]))
+        return _evaluate(read.truth, read.run, measures, settings, ReadingOptions(), matching, name=name)
     except KaratError as error:
         if error.where is None:
             raise

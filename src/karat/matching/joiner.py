@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, repeat
@@ -42,7 +42,7 @@ class Joiner:
         self.slow_queries: set[int] = set()
         """Queries, by their positions, with texts so long that comparing them took seconds."""
         # Unchanged keys can be looked up; with any other matcher, all documents have to be read.
-        self._by_lookup = isinstance(match, Same) and not match.normalize
+        self._by_lookup = isinstance(match, Same) and not match.key.changes_ids
 
     def find_in_lists(self, batch: RankedLists, positions: Ints) -> tuple[Ints, Ints, Ints]:
         """The hits: the list, the position in it from 0, and the judged document."""
@@ -87,9 +87,7 @@ class Joiner:
         elif isinstance(self._match, Prefix | Same):
             rows, golds = self._rows_by_key(batch, positions)
         else:
-            docs = batch.docs.to_pylist()
-            lists = [docs[start:stop] for start, stop in zip(batch.offsets[:-1], batch.offsets[1:], strict=True)]
-            segments, at, golds = self._find(self._folded(lists), positions)
+            segments, at, golds = self._find(self._folded(list(batch.by_query())), positions)
             rows = batch.offsets[segments] + at
         return rows, batch.docs.take(arrays.row_indices(rows)).to_pylist(), golds
 
@@ -105,7 +103,7 @@ class Joiner:
         from karat.sources import arrays
 
         left = np.arange(len(batch.scores))
-        if self._match.normalize:
+        if self._match.key.changes_ids:
             batch = replace(
                 batch, docs=arrays.text_column([doc or "" for doc in self._match.key.folded(batch.docs.to_pylist())])
             )
@@ -153,9 +151,17 @@ class Joiner:
         """The judged documents that an id belongs to."""
         return (index[name] for name in _possible_owners(doc, separator, index) if name in index)
 
+    def without_text(self, queries: Sequence[str], docs: Iterable[Iterable[str]], positions: Ints) -> dict[str, int]:
+        """How many documents of a judged query, which are known by their ids only, have no text, if there are any."""
+        if (texts := self._match.texts) is None:
+            return {}
+        of_queries = zip(queries, docs, positions.tolist(), strict=True)
+        counts = {query: sum(doc not in texts for doc in ids) for query, ids, position in of_queries if position >= 0}
+        return {query: count for query, count in counts.items() if count}
+
     def _folded(self, lists: Sequence[list[str]]) -> Sequence[Sequence[str | None]]:
         key = self._match.key
-        return [key.folded(docs) for docs in lists] if key.folds else lists
+        return [key.folded(docs) for docs in lists] if key.changes_ids else lists
 
     def _find(self, lists: Sequence[Sequence[Any]], positions: Ints) -> tuple[Ints, Ints, Ints]:
         comparer = self._match.comparer()

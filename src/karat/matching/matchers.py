@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 from karat.documents.fields import DocumentLike, check_field
-from karat.documents.key import Key, WholeDocument
+from karat.documents.key import Key, TextOfId, WholeDocument
 from karat.documents.normalization import Folds, format_folds, normalized, parse_folds
 from karat.errors import KaratError, did_you_mean, shown
 from karat.matching.containment import ContainmentComparer
@@ -41,6 +42,9 @@ class Matcher(ABC):
     compares_text: ClassVar[bool] = False
     """Whether its comparer compares texts, and normalizes them; otherwise keys are normalized when they are read."""
 
+    texts: ClassVar[Mapping[str, str] | None] = None
+    """The texts of documents that are known by their ids only, by id. They do not change what the matcher is."""
+
     field: str
     normalize: Folds
 
@@ -59,7 +63,14 @@ class Matcher(ABC):
     @property
     def key(self) -> Key:
         """The key that is read from a retrieved document."""
-        return Key(self.field, () if self.compares_text else self.normalize)
+        folds = () if self.compares_text else self.normalize
+        return Key(self.field, folds) if self.texts is None else TextOfId(self.field, folds, self.texts)
+
+    def with_texts(self, texts: Mapping[str, str]) -> Self:
+        """This matcher, for documents that are known by their ids only."""
+        matcher = copy(self)
+        object.__setattr__(matcher, "texts", texts)
+        return matcher
 
     @property
     def gold_key(self) -> Key:
@@ -98,7 +109,7 @@ class Same(Matcher):
 
     @property
     def gold_key(self) -> Key:
-        return Key(self.gold or self.field, self.normalize)
+        return Key(self.gold, self.normalize) if self.gold else self.key
 
     def reason(self, retrieved: str, gold: str) -> str:  # noqa: ARG002  # a hit has the same key
         field = f"{self.field} is the gold {self.gold}" if self.gold else f"same {self.field}"

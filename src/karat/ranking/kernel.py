@@ -156,8 +156,9 @@ class BatchRanker:
         segment, names, gold, score = self.joiner.find_in_mappings(batch, positions)
         ranks = ranks_by_score(batch, segment, score, names, self.truth.grades[gold], self.rules.ties)
         return batch, self._part(
-            batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold, identical_ids=identical
-        )
+            batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold, identical_ids=identical,
+            without_key=self.joiner.without_text(batch.queries, batch.by_query(), positions),
+        )  # fmt: skip
 
     def _table(self, batch: ScoredRows) -> tuple[Batch, RankedBatch]:
         from karat.matching.rows import has_id_of_query
@@ -180,6 +181,7 @@ class BatchRanker:
         return batch, self._part(
             batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
             duplicates=duplicates, identical_ids=identical,
+            without_key=self.joiner.without_text(batch.queries, batch.by_query(), positions),
         )  # fmt: skip
 
     def _rows_to_keep(self, table: ScoredRows, repeated: Ints) -> Bools:

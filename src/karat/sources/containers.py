@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from karat.documents.fields import DocumentLike
-from karat.documents.key import Key
+from karat.documents.key import Key, TextOfId
 from karat.errors import KaratError
 from karat.judged import Bools, Floats, Ints
 from karat.sources.digests import LazyDigests, truth_digests
@@ -47,8 +48,11 @@ class Truth:
         return (self.docs if self.documents is None else self.documents)[golds.start : golds.stop]
 
     def normalized_by(self, key: Key) -> Truth:
-        """This ground truth with normalized keys; documents with the same key are merged, with the largest grade."""
-        if not key.folds:
+        """This ground truth with normalized keys, or with texts for its ids.
+
+        Documents with the same key are merged, with the largest grade.
+        """
+        if not key.changes_ids:
             return self
         folded = key.folded(self.docs)
         merged: list[list[int]] = []
@@ -62,14 +66,16 @@ class Truth:
             sizes.append(len(by_key))
         first = [golds[0] for golds in merged]
         scores = self.scores
+        documents = self.docs if self.documents is None and isinstance(key, TextOfId) else self.documents
         return Truth(
             self.queries,
             np.cumsum(sizes),
             [folded[gold] or "" for gold in first],
             np.array([max(self.grades[golds]) for golds in merged], np.float64),
-            self.keyless + folded.count(""),
+            self.keyless + sum(not doc for doc in folded),
             np.array([max(scores[golds]) for golds in merged]) if isinstance(scores, np.ndarray) else scores,
-            None if self.documents is None else [self.documents[gold] for gold in first],
+            None if documents is None else [documents[gold] for gold in first],
+            notes=self.notes,
         )
 
     @cached_property
@@ -122,6 +128,10 @@ class ScoredMappings:
     scores: Floats
     offsets: Ints
 
+    def by_query(self) -> Sequence[Iterable[str]]:
+        """The documents of each query."""
+        return self.docs
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
@@ -139,6 +149,11 @@ class ScoredRows:
     def segments(self, rows: Ints) -> Ints:
         """The query of each row, by its position in `queries`."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def by_query(self) -> Iterator[list[str]]:
+        """The documents of each query. Nothing is converted before it is needed."""
+        docs = self.docs.to_pylist()
+        yield from (docs[start:stop] for start, stop in pairwise(self.offsets.tolist()))
 
     def hashes(self) -> Hashes:
         """The hash of each row."""

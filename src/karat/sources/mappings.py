@@ -13,7 +13,7 @@ import numpy as np
 from karat.arguments import is_list_like
 from karat.documents.fields import DocumentLike
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
-from karat.documents.key import Key
+from karat.documents.key import Key, TextOfId
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
@@ -126,9 +126,12 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
 
 def check_matched_by_id(key: Key, container: str, where: str, *, gold: bool = False) -> None:
     """Reject a `match` that needs more than ids, for documents that are given by their ids only."""
-    if key.field == "id":
+    if key.field == "id" or isinstance(key, TextOfId):
         return
-    hint = "Match by id or prefix, or pass documents with this field: {query: [doc, ...]}, or a results file."
+    corpus = " name their texts with --corpus FILE (in Python corpus=)," if key.field == "content" else ""
+    hint = (
+        f"Match by id or prefix,{corpus} or pass documents with this field: {{query: [doc, ...]}}, or a results file."
+    )
     if gold and key.field.startswith("meta."):
         hint = f"If it contains the id of a gold document, write {key.field}(gold=id). {hint}"
     elif gold:

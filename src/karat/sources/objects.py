@@ -11,7 +11,8 @@ from numbers import Number as AnyNumber
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import KaratError, enumeration, plural, shown
-from karat.files.input_file import is_file
+from karat.files.file_objects import is_file_object
+from karat.files.input_file import InputFile, is_file
 from karat.sources.attributes import field_names_of
 from karat.sources.data_sets import named_data_set, rows_of_data_set
 from karat.sources.elasticsearch import from_elasticsearch
@@ -83,7 +84,12 @@ def records_of(source: Any, name: str) -> Iterable[Any] | None:
 
 
 def rereadable(source: Any, name: str) -> Any:
-    """An iterator as a list, a data set of Hugging Face as a table or a list, and everything else as it is."""
+    """An iterator as a list, an open file as an InputFile, a data set of Hugging Face as a table or a list.
+
+    Everything else is returned as it is.
+    """
+    if (isinstance(source, str) and source == "-") or is_file_object(source):
+        return InputFile.of(source)
     if is_hugging_face(source):
         source = hugging_face_table(source, name)
     is_stream = isinstance(source, Iterator) and not (is_file(source) or hasattr(source, "__arrow_c_stream__"))

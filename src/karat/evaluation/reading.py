@@ -1,0 +1,55 @@
+"""What the caller of an evaluation says about its sources, and reading the ground truth and the matcher's texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from karat.arguments import check_mapping
+from karat.errors import require, shown
+from karat.evaluation.corpus import CorpusMatcher, check_corpus, with_corpus
+from karat.files.names import check_format
+from karat.matching.matchers import Match, Matcher, Same, matcher_of
+from karat.sources import Truth, read_run, read_truth
+
+
+class ReadingOptions(NamedTuple):
+    """What the caller says about ground truth and runs."""
+
+    truth_columns: Mapping[str, str] | None = None
+    run_columns: Mapping[str, str] | None = None
+    truth_format: str | None = None
+    run_format: str | None = None
+    split: str | None = None
+
+
+def check_reading(inputs: ReadingOptions, progress: object) -> None:
+    """Reject wrong arguments before anything is read."""
+    for option, columns in (("truth_columns", inputs.truth_columns), ("run_columns", inputs.run_columns)):
+        check_mapping(option, columns, '{"doc": "docno"}')
+    for given in (inputs.truth_format, inputs.run_format):
+        given is None or check_format(given)
+    require(inputs.split is None or isinstance(inputs.split, str), f"split={shown(inputs.split)} is not a text")
+    require(progress is None or callable(progress), f"progress={shown(progress)} is not a function")
+
+
+def read_judgments(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Truth:
+    """Read ground truth, with the keys that a matcher compares."""
+    columns, given = inputs.truth_columns, inputs.truth_format
+    return read_truth(truth, columns=columns, format=given, split=inputs.split, key=matcher.gold_key)
+
+
+def read_matcher(
+    match: Match, corpus: Any, truth: Any, runs: Mapping[str, Any], inputs: ReadingOptions
+) -> CorpusMatcher:
+    """What counts as a hit; with a corpus, ground truth and runs are first read to find out which texts are needed."""
+    matcher = matcher_of(match)
+    if corpus is None:
+        return CorpusMatcher(matcher)
+    check_corpus(matcher)
+    judgments = read_judgments(truth, inputs, Same())
+    columns, given = inputs.run_columns, inputs.run_format
+    by_id = (
+        read_run(run, judgments, columns=columns, format=given, name=name or "the run") for name, run in runs.items()
+    )
+    return with_corpus(matcher, corpus, judgments, by_id)
