@@ -55,7 +55,7 @@ MAY_IMPORT = {
     " scores sources spans",
     "comparison": "arguments errors judged options output registry scores stats",
     "plots": "analysis comparison errors measures options output registry scores",
-    "report": "analysis comparison documents errors judged matching measures registry scores sources stats",
+    "report": "analysis comparison documents errors judged matching measures plots registry scores sources stats",
     "gating": "arguments comparison errors files matching measures options output registry scores sources stats",
     "testing": "errors files gating options scores",
     "pooled": "arguments errors evaluation matching measures scores sources",

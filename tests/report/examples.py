@@ -24,7 +24,12 @@ def demo_content() -> dict[str, Any]:
     made = Provenance(command, (str(demo.TRUTH), *runs.values()), created=CREATED)
     questions = {each["query"]: each["text"] for each in demo.questions()}
     return report_content(
-        comparison, queries=questions, corpus=demo.corpus(), by="length", title="Questions about gold", provenance=made
+        comparison,
+        queries=questions,
+        corpus=demo.corpus(),
+        by={"length": "length"},
+        title="Questions about gold",
+        provenance=made,
     )
 
 

@@ -161,18 +161,24 @@ def slices(
     by_length = isinstance(by, str) and by == "length"
     hint = 'Use by="length", or leave queries out.'
     require(queries is None or by_length, "queries is only used to group by length", hint)
-    values = _values(scores, by, queries)
+    values = query_values(scores, by, queries)
     labels, group_of_query = _grouped(values, edges)
     groups = {}
     ends = np.cumsum(np.bincount(group_of_query, minlength=len(labels)))
     for label, rows in zip(labels, np.split(np.argsort(group_of_query, kind="stable"), ends)[:-1], strict=True):
         # Findings concern all queries and are shown under the table.
         groups[label] = replace(scores.take(rows), findings=())
+    return Slices(name_of_groups(by), groups, scores, level, values.count(None))
+
+
+def name_of_groups(by: Any) -> str:
+    """The name of the property that queries are grouped by, as far as it is known."""
     name = by if isinstance(by, str) else getattr(by, "name", None)
-    return Slices(name if isinstance(name, str) and name else "group", groups, scores, level, values.count(None))
+    return name if isinstance(name, str) and name else "group"
 
 
-def _values(scores: Scores, by: Any, texts: Any) -> list[Value]:
+def query_values(scores: Scores, by: Any, texts: Any = None) -> list[Value]:
+    """The value that each query is grouped by; `by` and `texts` are the arguments `by` and `queries` of `slices`."""
     if not isinstance(by, str):
         return _one_value_each(scores.queries, by, "by")
     if by == "length":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
+from karat.analysis.slices import query_values
 from karat.comparison import Comparison
 from karat.errors import plural, printable
 from karat.measures import meanings
+from karat.plots.page import charts_for_page
+from karat.plots.rows import first_ranks
 from karat.report.answers import answers_part
 from karat.report.budget import keep_texts
 from karat.report.documents import Documents
@@ -18,7 +20,7 @@ from karat.report.numbers import numbers
 from karat.report.provenance import Provenance
 from karat.report.rankings import RANKS, Lists, read_lists
 from karat.report.sentences import answer
-from karat.report.subject import ReportSubject, group_of_each_query, subject_of
+from karat.report.subject import ReportSubject, subject_of
 from karat.report.table import missing_queries, table
 from karat.scores import Scores
 from karat.scores.summary import notes
@@ -30,14 +32,14 @@ def report_content(
     *,
     queries: Any = None,
     corpus: Any = None,
-    by: Any = None,
+    by: Mapping[str, Any] = MappingProxyType({}),
     title: str = "",
     provenance: Provenance | None = None,
 ) -> dict[str, Any]:
     """The content of a report.
 
-    `queries` and `corpus` are sources of the texts of queries and documents, as `read_texts` takes them; `by` groups
-    the queries, as in `Scores.slices`, or is a mapping of names to such groupings.
+    `queries` and `corpus` are sources of the texts of queries and documents, as `read_texts` takes them; `by` are
+    properties to group queries by, as in `Scores.slices`, by name.
     """
     subject = reported if isinstance(reported, ReportSubject) else subject_of(reported)
     documents = Documents()
@@ -47,6 +49,7 @@ def report_content(
     if corpus is not None and (wanted := documents.without_text()):
         found = read_texts(corpus, wanted, "corpus")
         documents.add_texts(found)
+    properties = _properties(subject, by, query_texts)
     cut = _cut_lists(subject, lists)
     cut += keep_texts(subject, documents, lists)
     unjudged = _unjudged(subject)
@@ -70,14 +73,14 @@ def report_content(
             "first": _first_relevant(subject),
             "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
             "missing": _missing(subject),
-            "slices": _slices(subject, by, query_texts),
+            "slices": _groups(subject, properties),
         },
         "documents": documents.to_dict(),
         "lists": None if lists is None else lists.lists,
         "golds": None if lists is None else lists.golds_dict(),
         "moves": moves(subject, lists),
         "answers": answers_part(subject),
-        "charts": {},
+        "charts": charts_for_page(subject.systems, subject.comparison, properties),
         "made": (provenance or Provenance()).to_dict(subject),
         "cut": cut,
     }
@@ -111,20 +114,12 @@ def _query_texts(subject: ReportSubject, texts: FoundTexts | None) -> list[str |
 
 def _first_relevant(subject: ReportSubject) -> list[list[int | None]]:
     """The rank of the first relevant document of each query; None if there is none."""
-    threshold = subject.primary_measure.get("rel") if subject.primary_measure else None
-    least = threshold if isinstance(threshold, int | float) and threshold > 0 else 1
     found = []
     for scores in subject.systems.values():
         row: list[int | None] = [None] * len(subject.queries)
         if scores.evidence is not None:
-            judged = scores.evidence.judged
-            rows = np.flatnonzero(judged.hit_grade >= least)
-            # Hits are in the order of their ranks, so the first one of a query is written last.
-            for query, rank in zip(
-                judged.hit_query[rows][::-1].tolist(), judged.hit_rank[rows][::-1].tolist(), strict=True
-            ):
-                if (place := subject.places.get(judged.queries[query])) is not None:
-                    row[place] = rank
+            for place, rank in zip(subject.rows(scores).tolist(), first_ranks(scores), strict=True):
+                row[place] = rank
         found.append(row)
     return found
 
@@ -153,14 +148,30 @@ def _missing(subject: ReportSubject) -> list[list[bool]] | None:
     return [[query in each for query in subject.queries] for each in lacking] if any(lacking) else None
 
 
-def _slices(subject: ReportSubject, by: Any, texts: FoundTexts | None) -> dict[str, list[str | None]]:
-    """The group of each query, for each way of grouping them."""
-    if by is None:
-        return {}
-    scores = next(iter(subject.systems.values()))
-    named = None if texts is None else {query: text.text for query, text in texts.items()}
-    slices = scores.slices(by, queries=named)
-    return {slices.by: group_of_each_query(subject, slices.groups)}
+def _properties(subject: ReportSubject, by: Mapping[str, Any], texts: FoundTexts | None) -> dict[str, dict[str, Any]]:
+    """The value of each query, for each property to group by."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, given in by.items():
+        values: dict[str, Any] = {}
+        for scores in subject.systems.values():
+            known = None
+            if isinstance(given, str) and given == "length" and texts is not None:
+                known = {query: texts[query].text if query in texts else None for query in scores.queries}
+            of_system = query_values(scores, given, known)
+            values |= dict(zip(scores.queries, of_system, strict=True))
+        found[name] = values
+    return found
+
+
+def _groups(subject: ReportSubject, properties: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str | None]]:
+    """The group of each query, for each property."""
+    found = {}
+    for name, values in properties.items():
+        everything = Scores(subject.queries, {})
+        groups = everything.slices(values).groups
+        places = {query: label for label, scores in groups.items() for query in scores.queries}
+        found[name] = [places.get(query) for query in subject.queries]
+    return found
 
 
 def _cut_lists(subject: ReportSubject, lists: Lists | None) -> list[str]:

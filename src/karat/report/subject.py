@@ -117,12 +117,3 @@ def compared(systems: Mapping[str, Scores], baseline: str | None = None) -> Repo
         return ReportSubject(dict(systems), compare(systems, baseline))
     except KaratError as error:
         return ReportSubject(dict(systems), obstacle=str(error))
-
-
-def group_of_each_query(subject: ReportSubject, groups: Mapping[str, Scores]) -> list[str | None]:
-    """The group that each query is in."""
-    found: list[str | None] = [None] * len(subject.queries)
-    for label, scores in groups.items():
-        for query in scores.queries:
-            found[subject.places[query]] = label
-    return found
