@@ -188,6 +188,18 @@ def test_queries_named_like_the_fields_of_elasticsearch_are_queries(write: Write
     assert scores["RR"] == pytest.approx(3 / 5)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"q1": {"d1": 1e999, "d2": 1e998}}',
+        '[{"query": "q1", "doc": "d1", "score": 1e999}]',
+        '{"query": "q1", "documents": {"d1": -1e999}}',
+    ],
+)
+def test_scores_beyond_doubles_are_an_error_and_not_a_tie(content: str, write: Write) -> None:
+    assert "inf is not a finite number" in error_of(evaluate, {"q1": ["d1"]}, write(content, "run.json")).what
+
+
 @pytest.mark.parametrize("size", [4, 50, 100, 1000])
 @pytest.mark.parametrize("name", ["lines of pairs", "lines of pairs, not grouped", "lines of queries"])
 def test_blocks_of_any_size_give_the_same_scores(name: str, size: int, write: Write) -> None:

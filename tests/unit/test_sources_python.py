@@ -598,3 +598,18 @@ def test_gold_documents_keep_their_scores_in_lists_sets_and_iterators() -> None:
     assert in_a_list < 1
     assert evaluate({"q": set(golds)}, run, "nDCG")["nDCG"] == in_a_list
     assert evaluate({"q": iter(golds)}, run, "nDCG")["nDCG"] == in_a_list
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("q1 Q0 d1 1 1 x\nq1 Q0 d2 2 0.5 x\n", r"is a text, not the path of a file\. .* pass io\.StringIO\(text\)"),
+        ("x" * 5000, r"x….* is a text, not the path of a file"),
+        (b"q1 Q0 d1 1 1 x\n", r"is neither a path nor an open file\. .* pass io\.BytesIO\(content\)"),
+        (["a.parquet", "b.parquet"], r"'a\.parquet' is not a list .* Several files are evaluated with evaluate_runs"),
+    ],
+)
+def test_what_is_neither_a_path_nor_a_list_of_documents_is_an_error_that_says_so(source: Any, message: str) -> None:
+    for truth, run in (({"q1": ["d1"]}, source), (source, {"q1": ["d1"]})):
+        with pytest.raises(KaratError, match=message):
+            karat.evaluate(truth, run)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from karat.arguments import is_remote
-from karat.errors import KaratError, did_you_mean
+from karat.errors import KaratError, did_you_mean, shown
 from karat.files.compression import GB, MB, decompressed
 from karat.files.file_objects import FileObject, Readable, is_file_object
 from karat.files.kinds import PEEK, arrow_format, check_is_text, check_name, compression_of
@@ -32,6 +32,7 @@ LARGEST_QUERY = GB  # the lines of one query, which are in memory together
 LARGEST_DOCUMENT = GB  # a JSON or CSV file, which is in memory as a whole
 LARGEST_PIPE = 4 * GB
 BOM = b"\xef\xbb\xbf"
+_LONGEST_PATH = 4096  # of Linux
 
 Progress = Callable[[int, int], None]
 
@@ -308,6 +309,9 @@ def _may_have_long_lines(start: bytes) -> bool:
 def _cannot_read(path: str, error: OSError) -> KaratError:
     if not path:
         return KaratError("the name of a file is empty", hint="Name a file, or - for standard input.")
+    if "\n" in path or len(path) > _LONGEST_PATH:
+        hint = "Pass the path of a file. To read a text, pass io.StringIO(text)."
+        return KaratError(f"{shown(path)} is a text, not the path of a file", hint=hint)
     if isinstance(error, FileNotFoundError):
         try:
             names = [entry.name for entry in Path(path).parent.iterdir()]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from karat.documents.key import Key
-from karat.errors import KaratError, list_hint, plural, require, shown
+from karat.errors import KaratError, list_hint, require, shown
 from karat.files.input_file import InputFile, Progress, is_file
 from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.containers import Run, Truth
@@ -125,7 +125,7 @@ def _truth_by_query(content: ByQuery, key: Key, name: str) -> Truth:
 
 
 def _run_by_query(content: ByQuery, key: Key, name: str) -> Run:
-    run = run_from_mapping(content.documents, key, name)
+    run = run_from_mapping(content.documents, key, name, finite=content.finite)
     return replace(run, notes=tuple(dict.fromkeys((*content.notes, *run.notes))))
 
 
@@ -137,11 +137,6 @@ def truth_from_lists(lists: Sequence[Any], key: Key, name: str) -> Truth:
 
 def run_from_lists(lists: Sequence[Any], truth: Truth, key: Key, name: str) -> Run:
     """A run from one list of documents per query of the ground truth."""
-    if len(lists) != len(truth.queries):
-        raise KaratError(
-            f"the ground truth has {plural(len(truth.queries), 'query')} and {name} has {plural(len(lists), 'list')}",
-            hint="Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved.",
-        )
     return run_from_mapping(mapping_from_lists(lists, truth.queries, name), key, name)
 
 

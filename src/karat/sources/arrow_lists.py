@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from karat.errors import KaratError, shown
-from karat.sources.columns import Guess, IfPresent, ReadColumns, check_unique, columns_to_read
+from karat.sources.columns import Guess, IfPresent, ReadColumns, check_unique, checked_columns, columns_to_read
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import ObjectSource
 from karat.sources.spellings import ALIASES, find_column
@@ -31,9 +31,8 @@ class ListColumns(NamedTuple):
 def list_columns(schema: pa.Schema, number: Number, given: Mapping[str, str] | None, where: str) -> ListColumns | None:
     """The columns to read; None if the documents are not in lists."""
     lists = [field.name for field in schema if _is_list(field.type)]
-    chosen = {
-        role: name for role, name in (given or {}).items() if name in schema.names or not isinstance(name, IfPresent)
-    }
+    names = checked_columns(given, number)
+    chosen = {role: name for role, name in names.items() if name in schema.names or not isinstance(name, IfPresent)}
     doc = chosen.get("doc") or find_column(schema.names, "doc")
     own = "truth" if number == "grade" else "retrieved"
     if doc is None:

@@ -97,7 +97,7 @@ def columns_to_read(
 
     A table of a run without scores may have ranks instead. All columns that are missing are named in one error.
     """
-    wanted = _checked(given, number)
+    wanted = checked_columns(given, number)
     absent = {role: name for role, name in wanted.items() if isinstance(name, IfPresent) and name not in names}
     chosen = {role: name for role, name in wanted.items() if role not in absent}
     found: dict[Role, str] = {}
@@ -130,7 +130,7 @@ def lists_to_read(
 
     The field of the documents can be given as `doc`.
     """
-    chosen = _checked(given, number)
+    chosen = checked_columns(given, number)
     documents = _DOCUMENTS_OF_RECORD[number]
     query = _field(record, chosen.get("query"), _QUERY_OF_RECORD, is_list=False)
     doc = _field(record, chosen.get("doc"), documents, is_list=True)
@@ -180,7 +180,8 @@ def _instead(name: str, others: Sequence[str]) -> str:
     return shown(name) + (f" rather than {enumeration([*map(shown, others)], 'or')}" if others else "")
 
 
-def _checked(given: Mapping[str, str] | None, number: str) -> dict[Role, str]:
+def checked_columns(given: Mapping[str, str] | None, number: str) -> dict[Role, str]:
+    """The names of columns that are given, by role; an error if one is not a text, or has another role."""
     roles = ("query", "doc", number, *(["rank"] if number == "score" else []))
     checked: dict[Role, str] = {}
     for role, name in (given or {}).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from karat.errors import KaratError, shown
@@ -73,7 +74,7 @@ def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: 
     if any(not isinstance(column, IfPresent) for column in (columns or {}).values()):
         what = "a mapping of queries to documents has no names of columns"
         raise KaratError(what, where=name, hint="Leave them out.")
-    return ByQuery(value)
+    return ByQuery(value, finite=True)
 
 
 def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
@@ -82,6 +83,6 @@ def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | 
     if not objects:
         raise empty_error(source.name, number)
     if lists := lists_to_read(objects[0], number, columns):
-        return documents_by_query(source, number, lists)
+        return replace(documents_by_query(source, number, lists), finite=True)
     read = columns_to_read(list(objects[0]), number, columns, source.place(numbers[0]), "field")
     return ObjectTable(source, number, read)

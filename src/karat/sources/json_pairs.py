@@ -143,7 +143,7 @@ class ObjectTable:
             found = np.array(values, np.float64)
         except OverflowError:
             found = np.array([_as_float(value) for value in values])
-        bad = ~np.isfinite(found) if self.number == "grade" else np.isnan(found)
+        bad = ~np.isfinite(found)  # in JSON, an infinite number is one that is beyond doubles
         if bad.any():
             at = int(np.argmax(bad))
             raise self._not_a_number(values[at], self.source.place(numbers[at]))
@@ -178,8 +178,10 @@ class ObjectTable:
         return identifier(each[names.query], where), identifier(each[names.doc], where), number
 
     def _not_a_number(self, value: object, where: str) -> KaratError:
-        what = "rank" if self.columns.by_rank else self.number
-        return KaratError(f"{what} {shown(value)} is not a number", where=where, hint=HINT[self.number])
+        noun = "rank" if self.columns.by_rank else self.number
+        is_infinite = isinstance(value, float) and math.isinf(value)
+        what = f"{noun} {shown(value)} is not a {'finite ' if is_infinite else ''}number"
+        return KaratError(what, where=where, hint=HINT[self.number])
 
 
 def empty_error(name: str, number: Number) -> KaratError:

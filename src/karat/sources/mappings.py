@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
@@ -14,7 +16,7 @@ from karat.arguments import is_list_like
 from karat.documents.fields import DocumentLike
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.key import Key, TextOfId
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, plural, shown
 from karat.judged import Bools, Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
@@ -83,8 +85,11 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     return truth.normalized_by(key) if by_id else truth
 
 
-def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemoryRun:
-    """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`; queries may mix the two forms."""
+def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite: bool = False) -> InMemoryRun:
+    """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`; queries may mix the two forms.
+
+    With `finite`, an infinite score is an error.
+    """
     scored: dict[str, dict[str, float]] = {}
     listed: dict[str, Sequence[str | None]] = {}
     originals: list[Sequence[DocumentLike]] = []
@@ -105,7 +110,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> InMemor
     reject_lone_surrogates(seen, name)
     parts: list[Batch] = []
     if scored:
-        offsets, scores = _flat(scored, _is_not_nan, "score", name)
+        offsets, scores = _flat(scored, np.isfinite if finite else _is_not_nan, "score", name)
         parts.append(ScoredMappings(list(scored), list(scored.values()), scores, offsets))
     if listed:
         parts.append(RankedLists(list(listed), list(listed.values()), originals))
@@ -116,11 +121,14 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
     """A mapping from lists that are in the order of the queries."""
     for at, docs in enumerate(lists):
         if not is_list_like(docs):
-            raise KaratError(
-                f"{shown(docs)} is not a list of documents",
-                where=f"{name}, query {at}",
-                hint="Pass one list per query: [[doc, ...], [doc, ...]].",
-            )
+            hint = "Pass one list per query: [[doc, ...], [doc, ...]]."
+            if isinstance(docs, str | os.PathLike):
+                hint += " Several files are evaluated with evaluate_runs."
+            raise KaratError(f"{shown(docs)} is not a list of documents", where=f"{name}, query {at}", hint=hint)
+    if len(lists) != len(queries):
+        what = f"the ground truth has {plural(len(queries), 'query')} and {name} has {plural(len(lists), 'list')}"
+        hint = "Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved."
+        raise KaratError(what, hint=hint)
     return dict(zip(queries, lists, strict=True))
 
 
@@ -229,8 +237,9 @@ def _invalid_number_error(
                 is_valid = False
             if not is_valid:
                 several_runs = isinstance(value, Mapping)
+                is_infinite = isinstance(value, float) and math.isinf(value)
                 return KaratError(
-                    f"{what} {shown(value)} is not a number",
+                    f"{what} {shown(value)} is not a {'finite ' if is_infinite else ''}number",
                     where=f"{name}, query {query}, document {doc}",
                     hint="Evaluate several runs with evaluate_runs."
                     if several_runs

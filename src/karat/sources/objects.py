@@ -35,6 +35,9 @@ def adapted(source: Any, number: Number, name: str) -> Any:
         return rows_of_data_set(data_set, number)
     if is_hugging_face(source):
         return hugging_face_table(source, name)
+    if isinstance(source, bytes):
+        hint = "To read the content of a file, pass io.BytesIO(content)."
+        raise KaratError(f"{shown(source)} is neither a path nor an open file", where=name, hint=hint)
     if isinstance(source, str | Mapping | Sequence):
         return source
     if is_series(source):

@@ -83,6 +83,8 @@ class ByQuery:
 
     documents: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    finite: bool = False
+    """whether scores must be finite: in JSON, an infinite number is one that is beyond doubles"""
 
 
 @dataclass(frozen=True)
