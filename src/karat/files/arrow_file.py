@@ -14,11 +14,13 @@ import pyarrow.ipc as ipc
 
 from karat.arguments import is_remote
 from karat.errors import KaratError
-from karat.files.input_file import InputFile
+from karat.files.compression import MB, check_expansion
+from karat.files.input_file import LARGEST_DOCUMENT, InputFile, too_large
 from karat.files.kinds import arrow_format
 from karat.files.names import ArrowFormat
 from karat.files.remote import RemotePath, is_failure
 
+_BYTES_AT_ONCE = 64 * MB
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -73,14 +75,17 @@ class ArrowFile:
             return schema
 
     def table(self) -> pa.Table:
-        """The whole table."""
+        """The whole table, which is in memory."""
         with self.opened() as opened, opened() as native:
             if self.format == "feather":
+                self._check_size(native.size())
                 table = pa.Table.from_batches([batch for _, batch in batches_of(native)], _reader(native).schema)
             else:
                 from pyarrow.parquet import ParquetFile
 
-                table = ParquetFile(native).read()
+                parquet = ParquetFile(native)
+                self._check_size(sum(self.expanded_sizes(native, parquet.metadata)))
+                table = parquet.read()
             table.validate(full=True)
             _ = table.column_names  # an error if one is not UTF-8
             return table
@@ -89,16 +94,40 @@ class ArrowFile:
         """The table, or some columns, in parts of at most so many rows, or as the file itself is divided."""
         with self.opened() as opened, opened() as native:
             if self.format == "feather":
-                batches = (batch for _, batch in batches_of(native))
+                batches: Iterator[pa.RecordBatch] = (batch for _, batch in batches_of(native, columns))
             else:
-                from pyarrow.parquet import ParquetFile
-
-                batches = ParquetFile(native).iter_batches(rows, columns=columns)
+                batches = self._parquet_batches(native, rows, columns)
             for batch in batches:
                 table = pa.Table.from_batches([batch])
                 table.validate(full=True)
                 _ = table.column_names  # an error if one is not UTF-8
                 yield table
+
+    def expanded_sizes(self, native: pa.NativeFile, metadata: Any) -> list[int]:
+        """The size of each row group of a Parquet file, with all columns and decompressed, in bytes."""
+        # Not column by column: `row_group.column` ends the process if the statistics of a column are damaged.
+        sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
+        check_expansion(sum(sizes), native.size(), "Parquet", self.name, "If it is neither, write it uncompressed.")
+        return sizes
+
+    def _parquet_batches(
+        self, native: pa.NativeFile, rows: int, columns: Sequence[str] | None
+    ) -> Iterator[pa.RecordBatch]:
+        from pyarrow.parquet import ParquetFile
+
+        parquet = ParquetFile(native)
+        for group, size in enumerate(self.expanded_sizes(native, parquet.metadata)):
+            at_once = rows_at_once(parquet.metadata.row_group(group).num_rows, size, rows)
+            yield from parquet.iter_batches(at_once, row_groups=[group], columns=columns)
+
+    def _check_size(self, size: int) -> None:
+        if size > LARGEST_DOCUMENT:
+            raise too_large(self.name)
+
+
+def rows_at_once(rows: int, size: int, most: int) -> int:
+    """How many rows of a row group of so many rows and bytes are read at once: few if they are large."""
+    return max(1, min(most, rows * _BYTES_AT_ONCE // max(size, 1)))
 
 
 def batches_of(native: pa.NativeFile, columns: Sequence[str] | None = None) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -125,22 +154,6 @@ def _reader(native: pa.NativeFile, options: ipc.IpcReadOptions | None = None) ->
     is_file = native.read(6) == b"ARROW1"
     native.seek(0)
     return (ipc.open_file if is_file else ipc.open_stream)(native, options=options)
-
-
-def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column with a value in each row, and not with dictionaries or with lengths of repeated values."""
-    import pyarrow.compute as pc
-
-    while True:
-        if pa.types.is_dictionary(column.type):
-            values = column.type.value_type
-            chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
-        elif pa.types.is_run_end_encoded(column.type):
-            values = column.type.value_type
-            chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        else:
-            return column
-        column = pa.chunked_array(chunks, values)
 
 
 @contextmanager

@@ -103,12 +103,8 @@ def _checked(file: BinaryIO, compression: str, name: str) -> Generator[bytes]:
     try:
         for piece in _PIECES[compression](file):
             expanded += len(piece)
-            if expanded > _EXPANSION_CHECKED_FROM and expanded > MOST_EXPANSION * file.tell():
-                raise KaratError(
-                    f"the {compression} data expands to more than {MOST_EXPANSION} times its size",
-                    where=name,
-                    hint="The file is damaged, or made to fill the memory. If it is neither, decompress it first.",
-                )
+            if expanded > _EXPANSION_CHECKED_FROM:
+                check_expansion(expanded, file.tell(), compression, name, "If it is neither, decompress it first.")
             if piece:
                 yield piece
     except _DamageError as error:
@@ -123,6 +119,14 @@ def _checked(file: BinaryIO, compression: str, name: str) -> Generator[bytes]:
             where=name,
             hint="Compress or download it again.",
         ) from None
+
+
+def check_expansion(expanded: int, size: int, kind: str, where: str, otherwise: str) -> None:
+    """Reject data that takes much more space when it is decompressed."""
+    if expanded > _EXPANSION_CHECKED_FROM and expanded > MOST_EXPANSION * size:
+        what = f"the {kind} data expands to more than {MOST_EXPANSION} times its size"
+        hint = f"The file is damaged, or made to fill the memory. {otherwise}"
+        raise KaratError(what, where=where, hint=hint)
 
 
 class _DamageError(Exception):

@@ -190,11 +190,7 @@ class InputFile:
             blocks.append(block)
         content = b"".join(blocks)
         if len(content) > LARGEST_DOCUMENT:
-            raise KaratError(
-                f"the file is larger than {_size(LARGEST_DOCUMENT)}, too large to be read as a whole",
-                where=self.name,
-                hint="Split it into several files.",
-            )
+            raise too_large(self.name)
         return content
 
     def check(self) -> None:
@@ -294,6 +290,12 @@ class InputFile:
             where=f"{self.name}:{self.lines_before(offset) + 1}",
             hint="Is the first column the query? The lines of a query are read into memory together.",
         )
+
+
+def too_large(where: str) -> KaratError:
+    """The error for a file that is not read in parts."""
+    what = f"the file is larger than {_size(LARGEST_DOCUMENT)}, too large to be read as a whole"
+    return KaratError(what, where=where, hint="Split it into several files.")
 
 
 def _size(limit: int) -> str:

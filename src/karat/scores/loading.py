@@ -66,6 +66,7 @@ def _input_file(source: FileSource) -> InputFile:
 
 def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # noqa: A002
     from karat.files.arrow_file import ArrowFile
+    from karat.files.arrow_values import decoded
 
     table = ArrowFile(file, format).table()
     _check_names(table.column_names, file.name)
@@ -77,7 +78,9 @@ def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # n
         valid = False
     require(valid, "the metadata of karat is damaged", "Save the scores again.", where=file.name)
     saved = {name for names in measures for name in names}
-    columns = {name: _values(table[name], name in saved) for name in table.column_names}
+    columns = {
+        name: _values(decoded(table[name], f"{file.name}, column {name}"), name in saved) for name in table.column_names
+    }
     return ScoreTable(file.name, columns, lambda at: f"{file.name}, row {at + 1}", about).systems()
 
 
@@ -85,9 +88,6 @@ def _values(column: Any, is_measure: bool) -> Sequence[object]:
     """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
     import pyarrow as pa
 
-    from karat.files.arrow_file import decoded
-
-    column = decoded(column)
     kind = column.type
     if is_measure and pa.types.is_float64(kind):  # as karat writes it; null becomes NaN
         values: Sequence[object] = column.to_numpy()

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError
-from karat.files.arrow_file import ArrowFile, batches_of, errors_of
+from karat.files.arrow_file import ArrowFile, batches_of, errors_of, rows_at_once
+from karat.files.arrow_values import LARGEST_COLUMN, decoded
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, to_numpy
 from karat.sources.arrow_columns import numbers, scores_of_ranks, text_ids
@@ -26,6 +27,7 @@ _FEWEST_ROWS = 1 << 16  # a part of fewer rows is joined with the next
 # Row groups with more rows, or with columns of more bytes, are not read as a whole: their size has no limit.
 _LARGEST_ROW_GROUP = 1 << 20
 _LARGEST_COLUMNS = 1 << 26
+_FEW_BYTES = 16  # of a row; if documents are not repeated, rows have more
 _BUFFER = 1 << 20  # bytes of a column that are read at a time, from such a row group
 _MOST_READERS = 4  # threads that read ahead, each a row group
 MOST_ROWS_OF_QUERY = 1 << 25
@@ -66,31 +68,60 @@ def _row_groups(
     """The rows of a Parquet file: one row group, or a part of a large one, at a time."""
     from pyarrow.parquet import ParquetFile
 
-    wanted = list({columns.query, columns.doc, columns.number})
-    # Texts that are repeated, as queries are, are read as numbers, and a dictionary of the texts.
     # Of a remote file, all columns of a row group are requested at once.
-    open_parquet = partial(ParquetFile, read_dictionary=[columns.query], pre_buffer=file.is_remote)
+    open_parquet = partial(ParquetFile, pre_buffer=file.is_remote)
     metadata, first_row = open_parquet(native).metadata, 0
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        # The size of all columns: `row_group.column` ends the process if the statistics of a column are damaged.
-        if row_group.num_rows > _LARGEST_ROW_GROUP or row_group.total_byte_size > _LARGEST_COLUMNS:
-            streamed = open_parquet(native, metadata=metadata, buffer_size=_BUFFER, pre_buffer=False)
-            for batch in streamed.iter_batches(_ROWS_PER_PART, row_groups=[group], columns=wanted):
+    for group, size in enumerate(file.expanded_sizes(native, metadata)):
+        row_group = _RowGroup(partial(open_parquet, metadata=metadata), group, metadata.row_group(group).num_rows, size)
+        if row_group.rows > _LARGEST_ROW_GROUP or size > _LARGEST_COLUMNS:
+            for batch in row_group.batches(native, columns):
                 done = (first_row + len(batch)) / max(metadata.num_rows, 1)
                 yield _Rows(first_row, done, partial(pa.Table.from_batches, [batch]))
                 first_row += len(batch)
-        elif row_group.num_rows:
+        elif row_group.rows:
             done = (group + 1) / metadata.num_row_groups
-            yield _Rows(first_row, done, partial(_read_row_group, opened, open_parquet, metadata, group, wanted))
-            first_row += row_group.num_rows
+            yield _Rows(first_row, done, partial(row_group.read, opened, columns))
+            first_row += row_group.rows
 
 
-def _read_row_group(
-    opened: Callable[[], pa.NativeFile], open_parquet: Callable[..., Any], metadata: Any, group: int, wanted: list[str]
-) -> pa.Table:
-    with opened() as native:  # a reader of its own: readers are not to be used by several threads
-        return open_parquet(native, metadata=metadata).read_row_group(group, columns=wanted, use_threads=False)
+class _RowGroup(NamedTuple):
+    """A row group of a Parquet file: a function that opens the file, its number, and its rows and bytes."""
+
+    open_parquet: Callable[..., Any]
+    number: int
+    rows: int
+    size: int
+
+    def read(self, opened: Callable[[], pa.NativeFile], columns: ReadColumns) -> pa.Table:
+        """All rows."""
+        with opened() as native:  # a reader of its own: readers are not to be used by several threads
+            parquet = self.open_parquet(native, read_dictionary=self._dictionaries(native, columns))
+            return parquet.read_row_group(self.number, columns=_wanted(columns), use_threads=False)
+
+    def batches(self, native: pa.NativeFile, columns: ReadColumns) -> Iterator[pa.RecordBatch]:
+        """The rows in parts."""
+        dictionaries = self._dictionaries(native, columns)
+        parquet = self.open_parquet(native, read_dictionary=dictionaries, buffer_size=_BUFFER, pre_buffer=False)
+        rows = rows_at_once(self.rows, self.size, _ROWS_PER_PART)
+        yield from parquet.iter_batches(rows, row_groups=[self.number], columns=_wanted(columns))
+
+    def _dictionaries(self, native: pa.NativeFile, columns: ReadColumns) -> list[str]:
+        """The columns that are read as numbers, and a dictionary of their texts.
+
+        Queries are repeated. Documents hardly are, and reading them so would take long. But a dictionary with long
+        texts could fill the memory, if there are many rows for their few bytes.
+        """
+        if self.size < _FEW_BYTES * self.rows and self.size * self.rows > LARGEST_COLUMN:
+            parquet = self.open_parquet(native, read_dictionary=[columns.doc], buffer_size=_BUFFER, pre_buffer=False)
+            for batch in parquet.iter_batches(1, row_groups=[self.number], columns=[columns.doc]):
+                texts = getattr(batch.column(0), "dictionary", None)
+                longest = pc.max(pc.binary_length(texts)).as_py() if texts is not None and len(texts) else 0
+                return [columns.query, columns.doc] if longest * self.rows > LARGEST_COLUMN else [columns.query]
+        return [columns.query]
+
+
+def _wanted(columns: ReadColumns) -> list[str]:
+    return list({columns.query, columns.doc, columns.number})
 
 
 def _slices(native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
@@ -125,10 +156,8 @@ def _stretches(column: pa.ChunkedArray, where: str, first_row: int) -> tuple[Col
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type) and not chunk.null_count:
             codes = pc.run_end_encode(chunk.indices)
-            texts = chunk.dictionary
-            if pa.types.is_string_view(texts.type):  # which polars writes, and of which nothing can be taken
-                texts = texts.cast(pa.large_string())
-            encoded.append((texts.take(codes.values), codes.run_ends))
+            repeated = pa.DictionaryArray.from_arrays(codes.values, chunk.dictionary)
+            encoded.append((concatenate(decoded(pa.chunked_array([repeated]), where).chunks), codes.run_ends))
         elif pa.types.is_integer(chunk.type) and not chunk.null_count:
             codes = pc.run_end_encode(chunk)
             encoded.append((codes.values, codes.run_ends))

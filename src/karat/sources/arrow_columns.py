@@ -7,20 +7,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError, enumeration, shown
+from karat.files.arrow_values import decoded, plain_type
+from karat.files.compression import MB
+from karat.files.line_ends import LONGEST_LINE
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, to_numpy
 from karat.sources.columns import LARGEST_WHOLE, ReadColumns, rank_error
 from karat.sources.numeric_ids import IdKind, numeric_ids_note
 
+_LONG = "Is this the column of the ids?"
+
 
 def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
     """The ids of a column as text; an error names the row, counted from `first_row`."""
+    column = decoded(column, where)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        _reject_nulls(column, where, first_row)
-        chunks = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in column.chunks]
-        column = pa.chunked_array(chunks, pa.large_string())
-        kind = column.type
     if pa.types.is_null(kind) and not len(column):
         column = column.cast(pa.large_string())
         kind = column.type
@@ -36,9 +37,14 @@ def text_ids(column: pa.ChunkedArray, where: str, first_row: int = 0) -> Column:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         column = column.cast(pa.large_string())
     ids = concatenate(column.chunks)
-    if len(ids) and pc.min(pc.binary_length(ids)).as_py() == 0:
-        row = first_row + pc.index(pc.binary_length(ids), 0).as_py()
-        raise KaratError("an id is empty", where=f"{where}, row {row}")
+    if len(ids):
+        lengths = pc.binary_length(ids)
+        shortest, longest = pc.min_max(lengths).as_py().values()
+        if shortest == 0:
+            raise KaratError("an id is empty", where=f"{where}, row {first_row + pc.index(lengths, 0).as_py()}")
+        if longest > LONGEST_LINE:
+            row = first_row + pc.index(pc.greater(lengths, LONGEST_LINE), True).as_py()
+            raise KaratError(f"an id is longer than {LONGEST_LINE // MB} MB", where=f"{where}, row {row}", hint=_LONG)
     return ids
 
 
@@ -50,7 +56,7 @@ def id_notes(schema: pa.Schema, columns: ReadColumns, name: str) -> tuple[str, .
     }
     decimal, whole = [], []
     for column, (kind, of_column) in kinds.items():
-        of_values = of_column.value_type if pa.types.is_dictionary(of_column) else of_column
+        of_values = plain_type(of_column)
         if pa.types.is_floating(of_values):
             decimal.append(shown(column))
         elif pa.types.is_integer(of_values):
@@ -85,6 +91,7 @@ def scores_of_ranks(ranks: Floats, where: str, first_row: int = 0) -> Floats:
 
 def numbers(column: pa.ChunkedArray, where: str, finite: bool, first_row: int = 0) -> Floats:
     """The numbers of a column; with `finite`, infinite ones are errors."""
+    column = decoded(column, where)
     kind = column.type
     if pa.types.is_null(kind) and not len(column):
         return np.empty(0)

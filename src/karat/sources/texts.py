@@ -185,17 +185,17 @@ class _Reader:
         """The rows of a table, of which only the wanted ones are converted to Python."""
         import pyarrow as pa
 
+        from karat.files.arrow_values import decoded
         from karat.sources.arrow_columns import text_ids
 
         self.notes.update(dict.fromkeys(read.notes(name)))
         first_row = 0
         for part in parts:
-            column = part[read.id]
+            column = decoded(part[read.id], f"{name}, column {read.id}")
             if column.null_count:
                 at = first_row + column.is_null().index(True).as_py()
                 raise _without_id(read.id, f"{name}, row {at}")
-            kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-            if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
                 self.notes[_numeric_ids(name)] = None
             ids = text_ids(column, f"{name}, column {read.id}", first_row).to_pylist()
             self._remember(ids[:_EXAMPLES])
