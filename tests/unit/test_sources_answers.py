@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
 from karat.files.input_file import InputFile
-from karat.sources.answers import GoldAnswers, PredictedAnswers, read_gold_answers, read_predicted_answers
+from karat.sources.answers import PredictedAnswers, read_gold_answers, read_predicted_answers
 from tests.block_size import block_size
 
 Write = Callable[..., str]
@@ -75,7 +75,7 @@ def gold_rows() -> list[tuple[str, str]]:
     return [(query, gold) for query, golds in GOLD.items() for gold in golds]
 
 
-def in_a_table(golds: Mapping[str, Sequence[str] | None]) -> GoldAnswers:
+def in_a_table(golds: Mapping[str, Sequence[str] | None]) -> dict[str, tuple[str, ...] | None]:
     """Gold answers as they are read from CSV, where an empty text is the same as no answer."""
     return {query: tuple(text for text in texts or () if text) or None for query, texts in golds.items()}
 
@@ -480,7 +480,7 @@ QUESTION = ANY.filter(lambda text: text not in FIELD)
 ANSWERS = st.one_of(st.none(), ANY, st.lists(ANY, unique=True))
 
 
-def as_read(golds: Mapping[str, Any]) -> GoldAnswers:
+def as_read(golds: Mapping[str, Any]) -> dict[str, tuple[str, ...] | None]:
     return {
         query: None if given is None else (given,) if isinstance(given, str) else tuple(given) or ("",)
         for query, given in golds.items()
@@ -632,10 +632,10 @@ INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "a record without a query": ('[{"answer": "a"}]', "no field for the query", "[0]", "fields are answer.*query=..."),
     "an empty record": ("[{}]", "no field for the query", "[0]", "The fields are none"),
     "a record without an answer": ('[{"id": "q", "x": 1}]', "no field for the gold_answers", "[0]", "are id, x"),
-    "a line without a query": (GOOD + '{"answer": "a"}', "the field query is missing", ":2", "Every record needs it"),
-    "a query of null": ('{"query": null, "answer": "a"}\n' + GOOD, "query is missing", ":1", "Every record needs it"),
-    "an empty query in CSV": ("query,answer\nq,a\n,b\n", "^the field query is missing$", ":3", "Every record needs it"),
-    "an empty query in TSV": ("query\tanswer\nq\ta\n\tb\n", "^the field query is missing$", ":3", "Every record needs"),
+    "a line without a query": (GOOD + '{"answer": "a"}', "the field 'query' has no value", ":2", "Every answer"),
+    "a query of null": ('{"query": null, "answer": "a"}\n' + GOOD, "'query' has no value", ":1", "Every answer"),
+    "an empty query in CSV": ("query,answer\nq,a\n,b\n", "^the column 'query' has no value$", ":3", "Every answer"),
+    "an empty query in TSV": ("query\tanswer\nq\ta\n\tb\n", "^the column 'query' has no value$", ":3", "Every answer"),
     "a query of 1.5": (GOOD + '{"query": 1.5, "answer": "a"}', "1.5 is not an id", ":2", "Ids are text"),
     "no data set": ('{"data": [1]}', "not in SQuAD's format", "", "The format is {\"data\""),
     "a data set without answers": ('{"data": [{"paragraphs": [{"qas": [{"id": "1"}]}]}]}', "SQuAD's", "", "format is"),
@@ -690,7 +690,7 @@ INVALID_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
     ),
     "a row twice": ("query,answer\nq1,a\nq1,b\n", "question 'q1' was already in .*answers:2", ":3", REPEATED),
     "a row twice, one without an answer": ("query;answer\nq1;\nq1;b\n", "was already in .*answers:2", ":3", REPEATED),
-    "an empty query": ("query,answer\nq1,a\n,b\n", "^the field query is missing$", ":3", "Every record needs it"),
+    "an empty query": ("query,answer\nq1,a\n,b\n", "^the column 'query' has no value$", ":3", "Every answer"),
     "a question twice, one without an answer": (
         '{"query": "q", "answer": null}\n{"query": "q", "answer": "a"}\n', "'q' was already in .*:1", ":2", REPEATED,
     ),

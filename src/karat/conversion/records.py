@@ -40,7 +40,7 @@ def write_answers(
         write_records(lambda: _rows(golds), target)
     else:
         write_records(lambda: _objects(golds), target)
-    return len(golds), notes
+    return len(golds), (*golds.notes, *notes)
 
 
 def write_results(source: Any, form: Format | None, target: Target) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from karat.answers import Answers
@@ -11,7 +12,7 @@ from karat.errors import require
 from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
 from karat.options import Missing, check_choice
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, asked_names, select_measures
-from karat.scores import Scores
+from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources.answer_rows import source_name
 from karat.sources.answers import read_gold_answers, read_predicted_answers
@@ -53,7 +54,9 @@ def evaluate_answers(
     golds = read_gold_answers(truth, fields)
     where = source_name(predictions, name or "the predictions")
     predicted = read_predicted_answers(predictions, golds, fields, where)
-    return score_answers(golds, predicted, selected, missing, name, where)
+    scores = score_answers(golds, predicted, selected, missing, name, where)
+    notes = (Finding("reading", note, 0) for note in (*golds.notes, *predicted.notes))
+    return replace(scores, findings=(*notes, *scores.findings))
 
 
 def score_answers(

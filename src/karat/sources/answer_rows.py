@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from itertools import chain
 from typing import Any
 
@@ -12,6 +14,8 @@ from karat.errors import KaratError, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
 from karat.json_decoding import decode_json
+from karat.sources.attributes import field_names_of
+from karat.sources.columns import Guess, Noun, guesses_note
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
 from karat.sources.record_files import records_from_arrow, records_from_frame, records_from_table
@@ -26,7 +30,7 @@ from karat.sources.records import (
     reject_lists_as_text,
     rename_hint,
 )
-from karat.sources.spellings import ALIASES
+from karat.sources.spellings import ALIASES, with_plain_name
 
 AnswerRows = Iterator[tuple[str, str, Any]]
 """For each answer: its location (for errors), the id of its question, and the answer as given."""
@@ -43,7 +47,56 @@ HINT = {
 }
 _MAX_LISTED = 20  # field names listed in a message
 
-_Names = Mapping[str, Sequence[str]]
+_PAIR = "Pass pairs of a question and its answer as a dictionary: dict(pairs)."
+
+
+@dataclass(frozen=True)
+class AnswerFields:
+    """The possible names of the question and of its answer in a source, and notes on the names that were guessed.
+
+    `field` is `gold_answers` or `answer`.
+    """
+
+    field: str
+    given: Mapping[str, str] | None
+    source: str
+    notes: list[str] = dataclass_field(default_factory=list)
+
+    def names(self, field: str) -> Sequence[str]:
+        """The names that a field may have."""
+        given = field_names(self.given)
+        return (given[field],) if self.given and field in self.given else _DEFAULT_NAMES[field]
+
+    def used_names(self, records: Sequence[Record], where: str) -> list[str]:
+        """The names of the question and of the answer: the first ones that any record has."""
+        return [self._fitting(records, field, where)[0] for field in ("query", self.field)]
+
+    def note_guesses(self, records: Sequence[Record], noun: Noun) -> None:
+        """Note which names are not karat's own, and were not given."""
+        guesses = []
+        for field in ("query", self.field):
+            name, *others = self._fitting(records, field, "")
+            if name not in (field, "answer") and field not in (self.given or {}):
+                guesses.append(Guess(field, name, tuple(others)))
+        if guesses:
+            self.notes[:] = dict.fromkeys([*self.notes, f"{self.source}: {guesses_note(guesses, noun)}"])
+
+    def _fitting(self, records: Sequence[Record], field: str, where: str) -> list[str]:
+        """The names of a field that any record has; `where` is the place of the first record."""
+        names = self.names(field)
+        present = [name for name in dict.fromkeys(chain.from_iterable(records)) if isinstance(name, str)]
+        if len(names) > 1:
+            names = [with_plain_name(name, present) or name for name in names]
+        possible = [name for name in names if name in present or name.partition(".")[0] in present]
+        if found := [name for name in possible if any(field_value(record, name) is not None for record in records)]:
+            return list(dict.fromkeys(found))
+        record = records[0]
+        if any(name in record for name in names):
+            return [next(name for name in names if name in record)]
+        listed = ", ".join(name if isinstance(name, str) else shown(name) for name in list(record)[:_MAX_LISTED])
+        what = f"no field {shown(names[0])}" if len(names) == 1 else f"no field for the {field}"
+        hint = f"The fields are {listed or 'none'}. If it has another name, use {rename_hint({field: '...'})}"
+        raise KaratError(what, where=where, hint=hint)
 
 
 def source_name(source: Any, name: str) -> str:
@@ -51,21 +104,24 @@ def source_name(source: Any, name: str) -> str:
     return InputFile.of(source).name if is_file(source) else name
 
 
-def plain_answers(source: InputFile, field: str, fields: Mapping[str, str] | None) -> dict[str, Any] | None:
+def plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | None:
     """The answers in JSON lines, by question, if every question is a text of its own, and every answer is text or null.
 
     Gold answers may also be lists of texts. None for all other files: these are read row by row, which gives the same
     answers, but takes several times as long.
     """
-    names = _names_of_fields(field, fields)
-    if detect(source) != "jsonl" or any("." in name for each in names.values() for name in each):
+    field = fields.field
+    names = [name for each in ("query", field) for name in fields.names(each)]
+    if detect(source) != "jsonl" or any("." in name for name in names):
         return None
     answers: dict[str, Any] = {}
     used: list[str] = []
     read = 0
     try:
         for _, objects in objects_from_json_lines(source, HINT[field]):
-            in_block = [_used_name(objects, each, names[each], "") for each in ("query", field)]
+            in_block = fields.used_names(objects, "")
+            if not used:
+                fields.note_guesses(objects, "field")
             used, read = used or in_block, read + len(objects)
             queries: list[Any] = [each.get(used[0]) for each in objects]
             values = [each.get(used[1]) for each in objects]
@@ -84,35 +140,27 @@ def _are_plain(values: Sequence[Any], field: str) -> bool:
     return not kinds
 
 
-def read_answer_rows(
-    source: Any, field: str, fields: Mapping[str, str] | None, name: str, queries: Sequence[str] | None = None
-) -> AnswerRows:
-    """Read the answers of a source; `field` is `gold_answers` or `answer`, and lists are in the order of `queries`."""
-    names = _names_of_fields(field, fields)
+def read_answer_rows(source: Any, fields: AnswerFields, queries: Sequence[str] | None = None) -> AnswerRows:
+    """Read the answers of a source; lists are in the order of `queries`."""
+    name = fields.source
     if is_file(source):
-        return _from_file(InputFile.of(source), field, names, queries)
+        return _from_file(InputFile.of(source), fields, queries)
     if isinstance(source, Mapping):
-        return _from_object(source, field, name)
+        return _from_object(source, fields)
     if hasattr(source, "__arrow_c_stream__"):
-        return _from_records(records_from_frame(source, name), field, names)
+        return _from_records(records_from_frame(source, name), fields, "column")
     if isinstance(source, Sequence) and not isinstance(source, bytes):
-        return _from_list(source, field, names, name, queries)
+        return _from_list(source, fields, queries)
     collect = "Call its collect() first." if hasattr(source, "collect") else list_hint(source)
-    raise KaratError(f"answers cannot be read from {shown(source)}", hint=f"{collect} {HINT[field]}".strip())
+    raise KaratError(f"answers cannot be read from {shown(source)}", hint=f"{collect} {HINT[fields.field]}".strip())
 
 
-def _names_of_fields(field: str, fields: Mapping[str, str] | None) -> _Names:
-    """The possible names of the question and of the answer."""
-    given = field_names(fields)
-    return {each: (given[each],) if fields and each in fields else _DEFAULT_NAMES[each] for each in ("query", field)}
-
-
-def _from_object(answers: Mapping[Any, Any], field: str, name: str) -> AnswerRows:
+def _from_object(answers: Mapping[Any, Any], fields: AnswerFields) -> AnswerRows:
     """A mapping of questions to answers, or a data set in SQuAD's format."""
     articles = answers.get("data")
-    if field == "gold_answers" and isinstance(articles, list) and not (articles and all_text(articles)):
-        return _from_squad(articles, name)
-    return _from_mapping(answers, name)
+    if fields.field == "gold_answers" and isinstance(articles, list) and not (articles and all_text(articles)):
+        return _from_squad(articles, fields.source)
+    return _from_mapping(answers, fields.source)
 
 
 def _from_mapping(answers: Mapping[Any, Any], name: str) -> AnswerRows:
@@ -139,12 +187,15 @@ def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
             raise KaratError("the data set is not in SQuAD's format", where=name, hint=hint) from None
 
 
-def _from_list(
-    answers: Sequence[Any], field: str, names: _Names, name: str, queries: Sequence[str] | None
-) -> AnswerRows:
-    if answers and all(isinstance(each, Mapping) for each in answers):
-        yield from _from_records(records_from_list(answers, name), field, names)
+def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
+    name = fields.source
+    if answers and all(isinstance(each, Mapping) or field_names_of(each) for each in answers):
+        records = records_from_list(answers, name, (fields.given or {}).values())
+        yield from _from_records(records, fields)
         return
+    if answers and all(isinstance(each, tuple) and len(each) == 2 for each in answers):
+        what = f"{shown(answers[0])} may be a question with its answer, or two answers"
+        raise KaratError(what, where=f"{name}[0]", hint=f"{_PAIR} Pass several gold answers of a question as a list.")
     if queries is None:
         # Questions without ids are numbered from 0.
         queries = [str(at) for at in range(len(answers))]
@@ -157,83 +208,69 @@ def _from_list(
         yield f"{name}[{at}]", query, value
 
 
-def _from_records(records: Iterable[tuple[str, Record]], field: str, names: _Names) -> AnswerRows:
+def _from_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, noun: Noun = "field") -> AnswerRows:
     """The question and the answer of each record. Records with the same question add gold answers to it."""
-    if field != "gold_answers":
-        yield from _answers_of_records(records, field, names)
+    if fields.field != "gold_answers":
+        yield from _answers_of_records(records, fields, noun)
         return
     golds: dict[str, tuple[str, list[str]]] = {}
-    rows = list(_answers_of_records(records, field, names))
-    reject_lists_as_text(field, ((where, value) for where, _, value in rows))
+    rows = list(_answers_of_records(records, fields, noun))
+    reject_lists_as_text(fields.field, ((where, value) for where, _, value in rows))
     for where, query, value in rows:
         _, texts = golds.setdefault(query, (where, []))
         texts.extend(() if value is None else as_gold_answers(value, where))
     yield from ((where, query, texts or None) for query, (where, texts) in golds.items())
 
 
-def _answers_of_records(records: Iterable[tuple[str, Record]], field: str, names: _Names) -> AnswerRows:
+def _answers_of_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, noun: Noun) -> AnswerRows:
     """The question and the answer of each record. The same names are used for all records, as some may lack a field."""
     all_records = list(records)
     if not all_records:
         return
     only_records = [record for _, record in all_records]
-    first = all_records[0][0]
-    query_name, answer_name = (_used_name(only_records, each, names[each], first) for each in ("query", field))
+    query_name, answer_name = fields.used_names(only_records, all_records[0][0])
+    fields.note_guesses(only_records, noun)
     for where, record in all_records:
         query = field_value(record, query_name)
         if query is None:
-            raise KaratError(f"the field {query_name} is missing", where=where, hint="Every record needs it.")
+            raise KaratError(
+                f"the {noun} {shown(query_name)} has no value", where=where, hint="Every answer needs a question."
+            )
         yield where, identifier(query, where), field_value(record, answer_name)
-
-
-def _used_name(records: Sequence[Record], field: str, names: Sequence[str], where: str) -> str:
-    """The first name that is a field of any record; `where` is the place of the first record."""
-    present = set(chain.from_iterable(records))
-    for name in names:
-        possible = name in present or name.partition(".")[0] in present
-        if possible and any(field_value(record, name) is not None for record in records):
-            return name
-    record = records[0]
-    if any(name in record for name in names):
-        return next(name for name in names if name in record)
-    fields = ", ".join(name if isinstance(name, str) else shown(name) for name in list(record)[:_MAX_LISTED]) or "none"
-    what = f"no field {shown(names[0])}" if len(names) == 1 else f"no field for the {field}"
-    raise KaratError(
-        what, where=where, hint=f"The fields are {fields}. If it has another name, use {rename_hint({field: '...'})}"
-    )
 
 
 # Files.
 
 
-def _from_file(source: InputFile, field: str, names: _Names, queries: Sequence[str] | None) -> AnswerRows:
-    of_file = detect(source)
+def _from_file(source: InputFile, fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
+    of_file, hint = detect(source), HINT[fields.field]
     if is_arrow(of_file):
-        yield from _from_records(records_from_arrow(source, of_file), field, names)
+        yield from _from_records(records_from_arrow(source, of_file), fields, "column")
         return
     start = source.first_byte()
     if start in (b"{", b"["):
         data = source.read_all()
         if is_single_json_value(data):
-            value = decode_json(data, source.name, HINT[field])
-            yield from _from_json(value, field, names, source.name, queries)
+            yield from _from_json(decode_json(data, source.name, hint), fields, queries)
             return
-        records = records_from_json_lines(source, HINT[field])
-        yield from _from_records(records, field, names)
+        yield from _from_records(records_from_json_lines(source, hint), fields)
     elif start:
-        yield from _from_records(records_from_table(source, HINT[field]), field, names)
+        yield from _from_records(records_from_table(source, hint), fields, "column")
 
 
-def _from_json(value: Any, field: str, names: _Names, name: str, queries: Sequence[str] | None) -> AnswerRows:
+def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
+    name = fields.source
     if isinstance(value, list):
-        return _from_list(value, field, names, name, queries)
+        return _from_list(value, fields, queries)
     if frame := frame_in_json(value):
-        return _from_records(((f"{name}, row {at}", each) for at, each in enumerate(frame.records)), field, names)
+        fields.notes[:] = [frame.note(name)]
+        return _from_records(((f"{name}, row {at}", each) for at, each in enumerate(frame.records)), fields)
     # An object may be the record of a single question instead of a mapping of questions to answers.
+    names = {each: fields.names(each) for each in ("query", fields.field)}
     present = {each: any(_has(value, known) for known in names[each]) for each in names}
     if all(present.values()) or any(present[each] and len(names[each]) == 1 for each in names):
-        return _from_records([(name, value)], field, names)
-    return _from_object(value, field, name)
+        return _from_records([(name, value)], fields)
+    return _from_object(value, fields)
 
 
 def _has(record: Record, name: str) -> bool:

@@ -9,14 +9,21 @@ from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile, is_file
-from karat.sources.answer_rows import HINT, plain_answers, read_answer_rows, source_name
+from karat.sources.answer_rows import HINT, AnswerFields, plain_answers, read_answer_rows, source_name
 from karat.sources.objects import rereadable
 from karat.sources.records import field_names
 
-GoldAnswers = dict[str, tuple[str, ...] | None]
-"""The gold answers of each question; None if they are unknown."""
 
-PredictedAnswers = dict[str, str | None]
+class GoldAnswers(dict[str, tuple[str, ...] | None]):
+    """The gold answers of each question, None if they are unknown; `notes` say what was guessed about their source."""
+
+    notes: tuple[str, ...] = ()
+
+
+class PredictedAnswers(dict[str, str | None]):
+    """The predicted answer to each question, None if there is none; `notes` say what was guessed about their source."""
+
+    notes: tuple[str, ...] = ()
 
 
 def read_gold_answers(
@@ -27,26 +34,30 @@ def read_gold_answers(
     >>> read_gold_answers({"q1": "Paris", "q2": ["9", "nine"], "q3": None})
     {'q1': ('Paris',), 'q2': ('9', 'nine'), 'q3': None}
     """
+    if isinstance(source, GoldAnswers):
+        return source
     name = source_name(source, name)
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     field_names(fields)
-    golds: GoldAnswers = {}
+    of_source = AnswerFields("gold_answers", fields, name)
+    golds = GoldAnswers()
     if _is_plain(source):
         # The common case needs no check of each answer.
-        golds = {query: (text,) for query, text in source.items()}
-    elif isinstance(source, InputFile) and (lines := plain_answers(source, "gold_answers", fields)):
-        golds = {
-            query: None if value is None else (value,) if type(value) is str else tuple(dict.fromkeys(value)) or ("",)
+        golds.update((query, (text,)) for query, text in source.items())
+    elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source)):
+        golds.update(
+            (query, None if value is None else (value,) if type(value) is str else tuple(dict.fromkeys(value)) or ("",))
             for query, value in lines.items()
-        }
+        )
     else:
-        for where, query, value in read_answer_rows(source, "gold_answers", fields, name):
+        for where, query, value in read_answer_rows(source, of_source):
             if query in golds:
-                raise _repeated_question(query, where, read_answer_rows(source, "gold_answers", fields, name))
+                raise _repeated_question(query, where, read_answer_rows(source, of_source))
             golds[query] = None if value is None else as_gold_answers(value, where)
     if not golds:
         raise KaratError("no gold answers found", where=name, hint=HINT["gold_answers"])
     reject_lone_surrogates(golds, name)
+    golds.notes = tuple(of_source.notes)
     return golds
 
 
@@ -60,19 +71,21 @@ def read_predicted_answers(
     """
     name = source_name(source, name)
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
+    of_source = AnswerFields("answer", fields, name)
+    predicted = PredictedAnswers()
     if _is_plain(source):
-        predicted: PredictedAnswers = dict(source)
-    elif isinstance(source, InputFile) and (lines := plain_answers(source, "answer", fields)):
-        predicted = lines
+        predicted.update(source)
+    elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source)):
+        predicted.update(lines)
     else:
-        predicted = {}
-        for where, query, value in read_answer_rows(source, "answer", fields, name, tuple(golds)):
+        for where, query, value in read_answer_rows(source, of_source, tuple(golds)):
             if query in predicted:
-                raise _repeated_question(query, where, read_answer_rows(source, "answer", fields, name, tuple(golds)))
+                raise _repeated_question(query, where, read_answer_rows(source, of_source, tuple(golds)))
             predicted[query] = None if value is None else as_predicted_answer(value, where)
     if not predicted and isinstance(source, InputFile):
         raise KaratError("no predicted answers found", where=name, hint=HINT["answer"])
     reject_lone_surrogates(predicted, name)
+    predicted.notes = tuple(of_source.notes)
     return predicted
 
 
