@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from karat import evaluate, evaluate_answers, evaluate_results
+from karat import KaratError, evaluate, evaluate_answers, evaluate_results
 from tests.compressions import COMPRESS
 from tests.end_to_end.in_process import run_here
 
@@ -130,6 +130,23 @@ def test_a_data_set_of_beir_is_ground_truth(folder: Path) -> None:
     assert good(folder, "evaluate", "scifact", "run.csv", "-m", "AP", "--split", "dev").splitlines()[2] == expected
     assert "the splits dev and train" in refused(folder, "evaluate", "scifact", "run.csv")
     assert "gate passed" in good(folder, "gate", "scifact", "run.csv", "--min", "AP=0.1", "--split", "dev")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_file_that_is_cut_short_is_one_error_in_every_format_and_compression(
+    suffix: str, folder: Path, tmp_path: Path
+) -> None:
+    data = (folder / f"run.{suffix}").read_bytes()
+    in_last_row = data.rindex(b"d7") + 1 if b"d7" in data else len(data) // 2
+    cut = {"": data[:in_last_row]} | {f".{name}": compress(data)[:-9] for name, compress in COMPRESS.items()}
+    for name, content in cut.items():
+        path = tmp_path / f"run.{suffix}{name}"
+        path.write_bytes(content)
+        with pytest.raises(KaratError) as error:
+            evaluate(TRUTH, path)
+        assert str(error.value).startswith(str(path))
+        if name:
+            assert error.value.what.startswith(f"the {name[1:]} data is damaged or cut short")
 
 
 @pytest.mark.parametrize("compress", COMPRESS.values(), ids=COMPRESS)
