@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.orc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +57,8 @@ BINARY: dict[str, bytes] = {
     "compressed with lzip": b"LZIP\x01" + bytes(20),
     "compressed with Snappy": b"\xff\x06\0\0sNaPpY" + bytes(20),
     "an SQLite database": database(),
+    "an ORC file": written(lambda buffer: pa.orc.write_table(pa.table({"query": ["q1"]}), buffer)),
+    "an Avro file": written(pl.DataFrame({"query": ["q1"]}).write_avro),
     "a pickle": pickle.dumps({"q1": {"d1": 1}}),
     "a PDF file": b"%PDF-1.7\n",
     "a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",

@@ -613,3 +613,19 @@ def test_what_is_neither_a_path_nor_a_list_of_documents_is_an_error_that_says_so
     for truth, run in (({"q1": ["d1"]}, source), (source, {"q1": ["d1"]})):
         with pytest.raises(KaratError, match=message):
             karat.evaluate(truth, run)
+
+
+def test_a_list_of_records_with_the_documents_of_a_query_is_read_by_query() -> None:
+    truth = [{"query": "q1", "truth": ["a"]}, {"query": "q2", "truth": {"b": 2}}]
+    run = [{"qid": 2, "hits": ["x", {"_id": "b", "_score": 1}]}, {"qid": 1, "hits": {"y": 1, "a": 0.5}}]
+    renamed = [{**record, "qid": f"q{record['qid']}"} for record in run]
+    for records in (renamed, iter(renamed), pd.DataFrame(renamed).to_dict("records")):
+        scores = evaluate(truth, records, "RR")
+        assert scores.means == {"RR": 0.5}
+        assert "the run: query is read from the field 'qid' and doc from 'hits'" in str(scores.findings)
+    given = {"query": "qid", "doc": "hits"}
+    assert evaluate([{"query": 1, "truth": ["a"]}], run, "RR", run_columns=given)["RR"] == 0.5
+    with pytest.raises(KaratError, match=r"the run, row 1: 3 is not a record\."):
+        evaluate(truth, [renamed[0], 3], "RR")
+    # One mapping of documents to scores per query, whatever they are called.
+    assert evaluate([["a"], ["b"]], [{1: 0.5, "a": 2}, {"query": 1, "hits": 2}], "RR")["RR"] == 0.5

@@ -24,6 +24,8 @@ _BINARY = (
     (b"\xff\xff\xff\xff", "an Arrow stream", "Give it a name that ends with .feather."),
     (b"\x93NUMPY", "a NumPy array", "Save it as text."),
     (b"\x89HDF", "an HDF5 file", "In Python, read it with pandas and pass the data frame."),
+    (b"ORC\n", "an ORC file", "In Python, read it with pandas and pass the data frame."),
+    (b"Obj\x01", "an Avro file", "In Python, read it with polars and pass the data frame."),
     (b"SQLite format 3\0", "an SQLite database", "Export the table from it first."),
     (b"PK\x03\x04", "a ZIP archive", _EXTRACT),
     (b"PK\x05\x06", "an empty ZIP archive", _EXTRACT),

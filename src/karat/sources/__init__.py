@@ -13,6 +13,7 @@ from karat.files.input_file import InputFile, Progress, is_file
 from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.containers import Run, Truth
 from karat.sources.files import DescribedFile, Reading, open_file
+from karat.sources.json_lists import records_by_query
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.objects import adapted, read_object
 from karat.sources.tables import ByQuery, TableRun, truth_from_rows, truth_from_table
@@ -64,7 +65,7 @@ def read_truth(
             check_matched_by_id(key, "a table", file.name, gold=True)
             truth = truth_from_table(content, key)
         truth = replace(truth, notes=(*notes, *truth.notes))
-    elif found := read_object(source, "grade", columns, name):
+    elif found := records_by_query(source, "grade", columns, name) or read_object(source, "grade", columns, name):
         if isinstance(found, ByQuery):
             truth = _truth_by_query(found, key, name)
         else:
@@ -105,7 +106,7 @@ def read_run(
             return _run_by_query(replace(content, notes=(*notes, *content.notes)), key, file.name)
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
-    if found := read_object(source, "score", columns, name):
+    if found := records_by_query(source, "score", columns, name) or read_object(source, "score", columns, name):
         if isinstance(found, ByQuery):
             return _run_by_query(found, key, name)
         check_matched_by_id(key, "a table", name)

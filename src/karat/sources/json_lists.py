@@ -1,16 +1,17 @@
-"""Ground truth and runs as JSON objects with one object per query, which has a list of its documents."""
+"""Ground truth and runs as objects, in JSON or in Python, with one per query, which has a list of its documents."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.documents.fields import document_field
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, shown
-from karat.sources.columns import ReadColumns
+from karat.sources.columns import ReadColumns, lists_to_read
 from karat.sources.json_pairs import HINT, ObjectSource
 from karat.sources.numeric_ids import numeric_ids_note
+from karat.sources.objects import MOST_FIELDS
 from karat.sources.results import documents_of_record
 from karat.sources.spellings import find_column
 from karat.sources.tables import ByQuery, Number
@@ -33,6 +34,23 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
         if not all_text(each[fields.query] for each in objects):
             notes = tuple(dict.fromkeys((*notes, *numeric_ids_note(source.name, "query"))))
     return ByQuery(by_query, notes)
+
+
+def records_by_query(source: Any, number: Number, given: Mapping[str, str] | None, name: str) -> ByQuery | None:
+    """The documents of each query in a list of dictionaries; None if this is something else."""
+    first = source[0] if isinstance(source, list) and source else None
+    # A mapping with more keys, or with other ones, maps documents to numbers.
+    if not isinstance(first, dict) or len(first) > MOST_FIELDS or not all_text(first):
+        return None
+    fields = lists_to_read(first, number, given)
+    if fields is None:
+        return None
+    for at, record in enumerate(source):
+        if not isinstance(record, dict):
+            hint = "All records are dictionaries with the same fields."
+            raise KaratError(f"{shown(record)} is not a record", where=f"{name}, row {at}", hint=hint)
+    rows = ObjectSource(name, lambda _: [(range(len(source)), source)], lambda at: f"{name}, row {at}")
+    return documents_by_query(rows, number, fields)
 
 
 def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: int) -> str:

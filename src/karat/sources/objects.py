@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from karat.sources.frames import Frame
 
 _RECORDS_AT_ONCE = 1 << 10
-_MOST_FIELDS = 1000  # of a row; a mapping with more keys maps documents to numbers
+MOST_FIELDS = 1000  # of a row; a mapping with more keys maps documents to numbers
 
 
 def adapted(source: Any, number: Number, name: str) -> Any:
@@ -120,7 +120,7 @@ def is_row(entry: Any, number: Number, given: Mapping[str, str] | None = None) -
     """Whether an entry of a list is a row, rather than the documents of a query; `given` are names of fields."""
     if isinstance(entry, tuple):
         return True
-    if isinstance(entry, str | list) or (isinstance(entry, Mapping) and len(entry) > _MOST_FIELDS):
+    if isinstance(entry, str | list) or (isinstance(entry, Mapping) and len(entry) > MOST_FIELDS):
         return False
     names = field_names_of(entry)
     if given:
