@@ -111,6 +111,20 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}"
 
 
+def size_text(size: float) -> str:
+    """A number of bytes.
+
+    >>> size_text(17), size_text(1_234_567)
+    ('17 B', '1.2 MB')
+    """
+    unit = "B"
+    for larger in ("kB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
+
+
 def printable(text: str) -> str:
     r"""A text in which control characters are shown as escapes, so that it cannot move the cursor.
 

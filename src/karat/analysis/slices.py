@@ -177,6 +177,11 @@ def name_of_groups(by: Any) -> str:
     return name if isinstance(name, str) and name else "group"
 
 
+def named_groups(by: Any) -> dict[str, Any]:
+    """A property that queries are grouped by, by its name; nothing without one."""
+    return {} if by is None else {name_of_groups(by): by}
+
+
 def query_values(scores: Scores, by: Any, texts: Any = None) -> list[Value]:
     """The value that each query is grouped by; `by` and `texts` are the arguments `by` and `queries` of `slices`."""
     if not isinstance(by, str):

@@ -2,6 +2,15 @@
 
 from karat.report.content import report_content
 from karat.report.provenance import Provenance
-from karat.report.subject import ReportSubject, compared
+from karat.report.subject import ReportSubject, compared, default_baseline
+from karat.report.writing import check_report, write_report
 
-__all__ = ["Provenance", "ReportSubject", "compared", "report_content"]
+__all__ = [
+    "Provenance",
+    "ReportSubject",
+    "check_report",
+    "compared",
+    "default_baseline",
+    "report_content",
+    "write_report",
+]

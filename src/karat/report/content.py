@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 from karat.analysis.slices import query_values
-from karat.comparison import Comparison
 from karat.errors import plural, printable
 from karat.measures import meanings
 from karat.plots.page import charts_for_page
@@ -20,7 +19,7 @@ from karat.report.numbers import numbers
 from karat.report.provenance import Provenance
 from karat.report.rankings import RANKS, Lists, read_lists
 from karat.report.sentences import answer
-from karat.report.subject import ReportSubject, subject_of
+from karat.report.subject import Reported, ReportSubject, subject_of
 from karat.report.table import missing_queries, table
 from karat.scores import Scores
 from karat.scores.summary import notes
@@ -28,7 +27,7 @@ from karat.sources.texts import FoundTexts, read_texts
 
 
 def report_content(
-    reported: Scores | Mapping[str, Scores] | Comparison | ReportSubject,
+    reported: Reported,
     *,
     queries: Any = None,
     corpus: Any = None,
@@ -41,7 +40,7 @@ def report_content(
     `queries` and `corpus` are sources of the texts of queries and documents, as `read_texts` takes them; `by` are
     properties to group queries by, as in `Scores.slices`, by name.
     """
-    subject = reported if isinstance(reported, ReportSubject) else subject_of(reported)
+    subject = subject_of(reported)
     documents = Documents()
     lists = read_lists(subject, documents)
     query_texts = None if queries is None else read_texts(queries, subject.queries, "queries")

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from karat.errors import KaratError, plural, printable
+from karat.errors import KaratError, plural, printable, size_text
 from karat.scores.summary import cell_text, nonzero_text
 
 _PAGE = Path(__file__).parent / "page"
@@ -63,7 +63,7 @@ def _environment() -> Any:
         # Whatever the template prints is shown as it is, so that it can neither reorder nor hide its neighbours.
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    environment.filters["bytes"] = _bytes_text
+    environment.filters["bytes"] = size_text
     environment.filters["lines"] = _lines
     return environment
 
@@ -162,14 +162,6 @@ def _text(value: object, measure: str) -> str:
 
 def _p_text(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
-
-
-def _bytes_text(size: int) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
-        size /= 1000  # type: ignore[assignment]
-    raise AssertionError
 
 
 def _lines(text: str) -> list[str]:

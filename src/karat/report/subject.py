@@ -19,6 +19,7 @@ from karat.scores.names import all_measures
 # With more systems, each is compared with the first one only: a test of each pair would take minutes.
 _MOST_IN_PAIRS = 10
 _DEFAULT_CUTOFF = 10
+_UNNAMED = "The system"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,22 +99,31 @@ class ReportSubject:
         return np.argsort(-largest, kind="stable")
 
 
-def subject_of(reported: Scores | Mapping[str, Scores] | Comparison) -> ReportSubject:
+Reported = Scores | Mapping[str, Scores] | Comparison | ReportSubject
+"""What a report can be written of."""
+
+
+def subject_of(reported: Reported) -> ReportSubject:
     """What a report of scores, of several systems or of a comparison is about; several systems are compared first."""
+    if isinstance(reported, ReportSubject):
+        return reported
     if isinstance(reported, Comparison):
         return ReportSubject(reported.systems, reported)
     if isinstance(reported, Scores):
-        return ReportSubject({reported.name or "scores": reported})
+        return compared({reported.name: reported})
     return compared(reported)
 
 
 def compared(systems: Mapping[str, Scores], baseline: str | None = None) -> ReportSubject:
     """Several systems with their comparison, or with the reason why they cannot be compared."""
     if len(systems) < 2:
-        return ReportSubject(dict(systems))
-    if baseline is None and len(systems) > _MOST_IN_PAIRS:
-        baseline = next(iter(systems))
+        return ReportSubject({name or _UNNAMED: scores for name, scores in systems.items()})
     try:
-        return ReportSubject(dict(systems), compare(systems, baseline))
+        return ReportSubject(dict(systems), compare(systems, baseline or default_baseline(systems)))
     except KaratError as error:
         return ReportSubject(dict(systems), obstacle=str(error))
+
+
+def default_baseline(systems: Collection[str]) -> str | None:
+    """The system that others are compared with if none was chosen: the first of many, none of a few."""
+    return next(iter(systems)) if len(systems) > _MOST_IN_PAIRS else None

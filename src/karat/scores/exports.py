@@ -157,6 +157,21 @@ class Exports(Tabular):
         require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, where=os.fspath(path))
         writers[suffix]()
 
+    def report(
+        self, path: str | os.PathLike[str], *, queries: Any = None, corpus: Any = None, by: Any = None, title: str = ""
+    ) -> Path:
+        """Write a report: one HTML page with the table, charts, and every query (extra `karat[report]`).
+
+        `queries` and `corpus` are the texts of queries and documents that are known by id: a file, a mapping, or a data
+        frame. `by` groups the queries, as in `Scores.slices`. Several systems are compared with each other, or with the
+        first one if there are more than ten; to choose, write the report of a comparison.
+        """
+        from karat.analysis.slices import named_groups
+        from karat.report import write_report
+
+        texts = {"queries": queries, "corpus": corpus}
+        return write_report(self._by_system(), path, **texts, by=named_groups(by), title=title)
+
     def plot(
         self,
         kind: str = "intervals",
