@@ -39,7 +39,7 @@ def write_report(
 
 
 def check_report(path: str | os.PathLike[str]) -> None:
-    """Raise the error that writing a report would raise, as far as it can be known before there is anything to write."""
+    """Raise the error that writing a report would raise, as far as it can be known before any work."""
     missing = [package for module, package in _MODULES.items() if find_spec(module) is None]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
