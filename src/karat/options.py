@@ -24,6 +24,9 @@ Format = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
 Test = Literal["randomization", "t", "wilcoxon", "bootstrap", "tukey"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 Family = Literal["measure", "all"]
+PlotKind = Literal[
+    "intervals", "differences", "scatter", "cutoffs", "precision-recall", "first", "bounds", "slices"
+]  # fmt: skip
 
 # What other tools, and people, call the choices of an option, without blanks, hyphens and capital letters.
 SPELLINGS: Mapping[str, Mapping[str, str]] = {

@@ -64,7 +64,7 @@ MAY_IMPORT = {
     "integrations": "components",
     "demo": "",
     "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating matching measures"
-    " options output registry scores sources",
+    " options output plots registry scores sources",
     "__init__": "",
     "__main__": "cli",
 }

@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import vl_convert
 
 from karat import Comparison, KaratError, Scores, SystemScores, compare, demo, evaluate_runs, parse
-
-pytest.importorskip("altair")
-vl_convert = pytest.importorskip("vl_convert")
-
-from karat.analysis.other_measures import other_measures  # noqa: E402
-from karat.plots.kinds import KINDS  # noqa: E402
-from karat.plots.page import charts_for_page  # noqa: E402
+from karat.analysis.other_measures import other_measures
+from karat.plots.kinds import KINDS
+from karat.plots.page import charts_for_page
 
 MEASURES = ["nDCG@10", "AP", "RR"]
 
@@ -37,14 +34,7 @@ def groups(systems: SystemScores) -> dict[str, str]:
 
 def records(chart: Any) -> list[dict[str, Any]]:
     """The rows of a chart, of all its panels."""
-    spec = chart.to_dict()
-    data = {**spec.get("datasets", {})}
-    views = spec.get("concat", [spec])
-    found: list[dict[str, Any]] = []
-    for view in views:
-        inline = view["data"]
-        found += inline["values"] if "values" in inline else data[inline["name"]]
-    return found
+    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
 
 
 def compiles(spec: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.completion import complete_file
 from karat.cli.parser import Command
-from karat.options import Correction, Family, Test
+from karat.options import Correction, Family, PlotKind, Test
 
 
 @click.command("compare", cls=Command)
@@ -57,6 +57,7 @@ from karat.options import Correction, Family, Test
 @opt.queries
 @opt.digits
 @opt.sort
+@opt.plot_options("differences (intervals of more than 6 pairs of systems)")
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.input_options
@@ -77,6 +78,8 @@ def command(
     lower_is_better: tuple[str, ...],
     by: str | None,
     queries: str | None,
+    plot: str | None,
+    plot_kind: PlotKind | None,
     digits: int | None,
     sort: str | None,
     format: str | None,  # noqa: A002
@@ -93,6 +96,7 @@ def command(
 
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, check_sort, print_report
+    from karat.cli.plots import plot_file
     from karat.cli.slices import print_comparison, read_grouping
     from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison import choose_method, compare_with
@@ -111,6 +115,7 @@ def command(
         detect=detect,
         force=force,
     )
+    plotted = plot_file(plot, plot_kind, by)
     grouping = read_grouping(by, queries)
     inputs = parse_inputs(formats, columns, split)
     evaluation = Evaluation(
@@ -120,7 +125,8 @@ def command(
     if baseline is not None:
         baseline = files.name(baseline)
     systems = files.load()
-    if by != "relevant":  # the number of relevant documents is part of the evidence
+    # The number of relevant documents is part of the evidence.
+    if by != "relevant" and not (plotted and plotted.needs_run_data):
         systems = {name: scores.without_evidence() for name, scores in systems.items()}
     if len(systems) < 2:
         raise KaratError(
@@ -128,6 +134,8 @@ def command(
         )
     check_sort(sort, systems)
     comparison = compare_with(method, systems, baseline, sort=sort)
+    if plotted is not None:
+        plotted.save("differences", comparison.systems, grouping, comparison)
     if grouping is not None:
         print_comparison(comparison, grouping, output)
     else:

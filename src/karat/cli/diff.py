@@ -8,6 +8,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.parser import Command
+from karat.options import PlotKind
 
 
 @click.command("diff", cls=Command)
@@ -30,6 +31,7 @@ from karat.cli.parser import Command
 @opt.force
 @opt.digits
 @opt.lower_is_better
+@opt.plot_options("differences")
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.fields
 @opt.input_options
@@ -45,6 +47,8 @@ def command(
     force: bool,
     digits: int | None,
     lower_is_better: tuple[str, ...],
+    plot: str | None,
+    plot_kind: PlotKind | None,
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
@@ -60,6 +64,7 @@ def command(
     from karat.analysis.diff import Move, diff
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, print_report
+    from karat.cli.plots import plot_file
     from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison.alignment import align_systems
     from karat.errors import KaratError, require
@@ -71,6 +76,7 @@ def command(
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
     output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
+    plotted = plot_file(plot, plot_kind)
     evaluation = Evaluation(
         measures or ("nDCG@10",),
         options,
@@ -94,6 +100,8 @@ def command(
     aligned = align_systems(systems, None, common_queries, force)
     (first, before), (second, after) = aligned.systems.items()
     found = diff(before, after, before.measures[0], n or None, (first, second), losses, aligned.notes)
+    if plotted is not None:
+        plotted.save("differences", aligned.systems)
     if query is None:
         print_report(
             output,

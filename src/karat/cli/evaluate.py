@@ -8,7 +8,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.parser import Command
-from karat.options import Names
+from karat.options import Names, PlotKind
 
 
 @click.command("evaluate", cls=Command)
@@ -34,6 +34,7 @@ from karat.options import Names
 )
 @opt.by
 @opt.queries
+@opt.plot_options("intervals")
 @opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
 @opt.fields
 @opt.input_options
@@ -51,6 +52,8 @@ def command(
     bounds: bool,
     by: str | None,
     queries: str | None,
+    plot: str | None,
+    plot_kind: PlotKind | None,
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
@@ -64,6 +67,7 @@ def command(
     from karat.cli.bounds import print_bounds
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, check_sort, print_scores
+    from karat.cli.plots import plot_file
     from karat.cli.slices import print_slices, read_grouping
     from karat.cli.systems import Evaluation, load_systems
     from karat.errors import KaratError
@@ -82,11 +86,14 @@ def command(
     level, is_scores = 0.95 if ci else None, not (bounds or by)
     output = Output(format, file, per_query, level, explain, digits, is_scores, names=names, safe_csv=safe_csv)
     check_output(output)
+    plotted = plot_file(plot, plot_kind, by)
     inputs = parse_inputs(formats, columns, split)
     grouping = read_grouping(by, queries)
     systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields, inputs)))
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
+    if plotted is not None:
+        plotted.save("bounds" if bounds else "intervals", scores, grouping)
     if bounds:
         print_bounds(scores, output)
     elif grouping is not None:

@@ -10,7 +10,7 @@ import click
 from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
 from karat.cli.parser import Argument
-from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option, Test, check_choice
+from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option, PlotKind, Test, check_choice
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
@@ -105,6 +105,18 @@ def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function]
             help=f"Write to a file instead of standard output: {suffixes}.",
             callback=lambda context, parameter, value: None if value in ("-", "/dev/stdout") else value,  # noqa: ARG005
         )(function)
+
+    return decorate
+
+
+def plot_options(default: str) -> Callable[[Function], Function]:
+    """`--plot FILE` and `--plot-kind KIND`."""
+
+    def decorate(function: Function) -> Function:
+        about = f"What the plot shows. By default {default}, or slices with --by."
+        function = choice_option("plot-kind", get_args(PlotKind), None, about)(function)
+        help = "Write a plot to a file: .svg, .png, .pdf, or .json for Vega-Lite."  # noqa: A001
+        return file_option("--plot", kind=FileToWrite(), help=help)(function)
 
     return decorate
 

@@ -44,7 +44,7 @@ def read_grouping(by: str | None, queries: str | None) -> Grouping | None:
 def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
     """Print or write the scores of each group of queries."""
     several = len(runs) > 1
-    with _with_options(grouping):
+    with naming_options(grouping):
         found = {name: scores.slices(grouping.by, queries=grouping.texts) for name, scores in runs.items()}
     slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
     tables = [_with_notes(each.table(output.decimals), grouping) for each in slices.values()]
@@ -67,7 +67,7 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
 
 def print_comparison(comparison: Comparison, grouping: Grouping, output: Output) -> None:
     """Print or write a comparison within each group of queries."""
-    with _with_options(grouping):
+    with naming_options(grouping):
         slices = replace(comparison.slices(grouping.by, queries=grouping.texts), by=grouping.name)
     table = _with_notes(slices.table(output.decimals), grouping)
     print_report(output, [table], document=slices.to_dict, rows=slices.records)
@@ -79,7 +79,7 @@ def _with_notes(table: Table, grouping: Grouping) -> Table:
 
 
 @contextmanager
-def _with_options(grouping: Grouping) -> Iterator[None]:
+def naming_options(grouping: Grouping) -> Iterator[None]:
     """Let errors on missing data name options of the command line."""
     try:
         yield

@@ -116,6 +116,18 @@ class Comparison(ComparisonExports):
         """How many queries are needed to detect a difference with power 0.8; None if that cannot be estimated."""
         return self.power(measure, system, baseline).queries_needed(difference)
 
+    def pairs(self, system: str | None = None, baseline: str | None = None) -> list[tuple[str, str]]:
+        """The systems that were compared, each after its baseline; only those of these names, if they are given."""
+        for name, role in ((system, "system"), (baseline, "baseline")):
+            if name is not None:
+                check_system(self.systems, name, role)
+        pairs = {(row.baseline, row.system): None for row in self.rows if row.baseline is not None}
+        matching = [(one, other) for one, other in pairs if system in (None, other) and baseline in (None, one)]
+        known = ", ".join(f"{other} with {one}" for one, other in pairs)
+        problem = f"{system or 'a system'} was not compared with {baseline or 'another'}"
+        require(matching, problem, f'Pass system="..." and baseline="...". The comparisons are {known}.')
+        return matching
+
     def diff(
         self,
         measure: str | Measure,
@@ -176,7 +188,7 @@ class Comparison(ComparisonExports):
         baseline: str | None = None,
         by: Any = None,
         bins: int | Sequence[float] | None = None,
-        texts: Mapping[str, str] | None = None,
+        queries: Mapping[str, str] | None = None,
     ) -> alt.LayerChart | alt.ConcatChart:
         """An altair chart that fits a column of a paper (extra `karat[report]`).
 
@@ -185,14 +197,8 @@ class Comparison(ComparisonExports):
         """
         from karat.plots.kinds import Subject, draw
 
-        for name, role in ((system, "system"), (baseline, "baseline")):
-            if name is not None:
-                check_system(self.systems, name, role)
-        compared = {(row.baseline, row.system): None for row in self.rows if row.baseline is not None}
-        pairs = [(one, other) for one, other in compared if baseline in (None, one) and system in (None, other)]
-        if not pairs:
-            self._pair(system, baseline)  # the error that names the comparisons
-        grouping = {"by": by, "bins": bins, "texts": texts}
+        pairs = self.pairs(system, baseline)
+        grouping = {"by": by, "bins": bins, "queries": queries}
         return draw(kind, Subject(self.systems, measure, pairs, self, grouping, self.method.level)).for_paper()
 
     @cached_property
@@ -259,15 +265,10 @@ class Comparison(ComparisonExports):
 
     def _pair(self, system: str | None, baseline: str | None) -> tuple[str, str]:
         """The one comparison of this system with this baseline; None matches any name."""
-        for name, role in ((system, "system"), (baseline, "baseline")):
-            if name is not None:
-                check_system(self.systems, name, role)
-        pairs = {(row.system, row.baseline): None for row in self.rows if row.baseline is not None}
-        matching = [(one, other) for one, other in pairs if system in (None, one) and baseline in (None, other)]
-        if len(matching) == 1:
-            return matching[0]
-        problem = f"{system or 'a system'} was not compared with {baseline or 'another'}"
-        if matching:
-            problem = f"system and baseline are ambiguous: {len(matching)} comparisons match"
-        known = ", ".join(f"{one} with {other}" for one, other in pairs)
-        raise KaratError(problem, hint=f'Pass system="..." and baseline="...". The comparisons are {known}.')
+        pairs = self.pairs(system, baseline)
+        if len(pairs) > 1:
+            known = ", ".join(f"{other} with {one}" for one, other in self.pairs())
+            what = f"system and baseline are ambiguous: {len(pairs)} comparisons match"
+            raise KaratError(what, hint=f'Pass system="..." and baseline="...". The comparisons are {known}.')
+        ((one, other),) = pairs
+        return other, one

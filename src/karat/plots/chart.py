@@ -57,28 +57,35 @@ class Chart:
     def for_paper(self) -> alt.LayerChart | alt.ConcatChart:
         """An altair chart that is as wide as a column of a paper."""
         altair = load_altair()
+        spec = self.paper_spec()
+        rows = spec.pop("datasets")  # checking thousands of rows would take minutes
+        kind = altair.ConcatChart if "concat" in spec else altair.LayerChart
+        chart: alt.LayerChart | alt.ConcatChart = kind.from_dict(spec)
+        chart.datasets = rows
+        return chart
+
+    def paper_spec(self) -> Spec:
+        """A specification with data that is as wide as a column of a paper."""
         rows = self.rows or {}
         lines = zip(*(rows[name] for name in self.columns), strict=True)
         records = [dict(zip(self.columns, line, strict=True)) for line in lines]
         values = list(dict.fromkeys(record[self.panels] for record in records)) if self.panels else []
-        top = {"config": paper_config(), "description": filled(self.about, self._names(values[0] if values else ""))}
+        first = self._names(values[0] if values else "")
+        top = {"config": paper_config(), "description": filled(self.about, first)}
         if len(values) < 2:
-            view = filled(self.view, self._names(values[0] if values else ""))
             fit = {"width": round(COLUMN), "autosize": {"type": "fit-x", "contains": "padding"}}
-            chart: alt.LayerChart = altair.LayerChart.from_dict({**view, "data": {"values": records}, **fit, **top})
-            return chart
+            return {**filled(self.view, first), "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}}
         across = min(self.across, len(values))
         width = round((COLUMN - _GAP * (across - 1)) / across - self._axis_width(records))
-        panels = []
-        for value in values:
-            shown = [record for record in records if record[self.panels or ""] == value]
-            view = filled(self.view, self._names(value))
+        panels, datasets = [], {}
+        for at, value in enumerate(values):
             heading = {"title": label(value)} if self.headings else {}
-            panels.append({**view, **heading, "data": {"values": shown}, "width": width})
+            view = filled(self.view, self._names(value))
+            panels.append({**view, **heading, "data": {"name": f"{DATA}{at}"}, "width": width})
+            datasets[f"{DATA}{at}"] = [record for record in records if record[self.panels or ""] == value]
         shared = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
         concat = {"concat": panels, "columns": across, "spacing": _GAP, "resolve": {"scale": shared, "legend": shared}}
-        found: alt.ConcatChart = altair.ConcatChart.from_dict({**concat, **top})
-        return found
+        return {**concat, **top, "datasets": datasets}
 
     def _names(self, panel: str) -> dict[str, str]:
         names = {**self.names, self.panels or "": panel, **self.panel_names.get(panel, {})}
@@ -116,10 +123,14 @@ def filled(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def load_altair() -> Any:
-    """The library of charts, or an error that says how to install it."""
+    """The library that checks specifications and shows them in notebooks, or an error that says how to install it."""
     try:
         import altair
-        import vl_convert  # noqa: F401
     except ImportError:
-        raise KaratError("plots need altair and vl-convert", hint='pip install "karat[report]"') from None
+        raise missing_extra() from None
     return altair
+
+
+def missing_extra() -> KaratError:
+    """The error if the libraries of plots are not installed."""
+    return KaratError("plots need altair and vl-convert", hint='pip install "karat[report]"')

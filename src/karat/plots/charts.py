@@ -16,11 +16,12 @@ PAIR_COLUMNS = ("query", "a", "b", "difference", "change", "place")
 _ROW = 15
 """the height of a row with the name of a system"""
 _MANY = 300
-"""with more queries than this, bars touch each other and points are small"""
+"""with more queries than this, bars become an area and points are small"""
 _NUMBER = ".3f"
 _SYSTEM: Spec = {"field": "system", "type": "nominal", "sort": None, "title": None}
 _DASHED = [4, 3]
-_DOT = {"filled": True, "size": 34, "opacity": 1}
+_FILLED = {"filled": True, "opacity": 1, "strokeWidth": 0}
+_DOT = {**_FILLED, "size": 34}
 
 
 def intervals(rows: Columns, level: float) -> Chart:
@@ -59,24 +60,31 @@ def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
 
 
 def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
-    """A bar per query, largest difference first, the mean, and how many queries are better and worse."""
-    gap = 0 if queries > _MANY else 0.1
-    left, right = ({"calculate": f"datum.place + {at}", "as": name} for at, name in ((gap, "left"), (1 - gap, "right")))
+    """A bar per query, largest difference first, the mean, and how many queries are better and worse.
+
+    The bars of many queries are drawn as one area. On a page, a bar is selected anywhere above or below it.
+    """
     axis = {"labels": False, "ticks": False, "grid": False, "domain": False}
     scale = {"nice": False, "domainMin": 0}
-    title = "queries, largest difference first"
-    x = {"field": "left", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+    x = {"type": "quantitative", "title": "queries, largest difference first", "scale": scale, "axis": axis}
     y = {"field": "difference", "type": "quantitative", "title": "{measure}: {b} − {a}"}
     tooltip = _tooltip("query", a=_NUMBER, b=_NUMBER, difference="+.3f")
-    bar = {"x": x, "x2": {"field": "right"}, "y": y, "y2": {"datum": 0}, "tooltip": tooltip}
-    layers = [
-        _layer("rect", "better", [_change("better"), left, right], **bar),
-        _layer("rect", "worse", [_change("worse"), left, right], **bar),
+    layers = []
+    for change in ("better", "worse"):
+        if queries > _MANY:
+            layers.append(_layer("area", change, [_change(change)], x={"field": "place", **x}, y=y))
+        else:
+            bar = {"x": {"field": "left", **x}, "x2": {"field": "right"}, "y": y, "y2": {"datum": 0}}
+            layers.append(_layer("rect", change, [_change(change), *_edges(0.1)], **bar, tooltip=tooltip))
+    layers += [
         _layer("rule", "zero", y={"datum": 0}),
         _layer("rule", "guide", y={**y, "aggregate": "mean"}, strokeDash=_DASHED),
         _count("datum.difference > 0", x="width", y=0, align="right", baseline="top", dx=-2, dy=3),
         _count("datum.difference < 0", x=0, y="height", align="left", baseline="bottom", dx=4, dy=-3),
     ]
+    if rows is None:
+        column = {"x": {"field": "left", **x}, "x2": {"field": "right"}, "y": {"value": 0}, "y2": {"value": "height"}}
+        layers.append(_layer("rect", "selectable", _edges(0), **column, tooltip=tooltip, color="transparent"))
     about = "How {b} differs from {a} on {measure}: a bar per query, largest difference first; dashed: their mean."
     columns = PAIR_COLUMNS if rows is None else (*PAIR_COLUMNS, "pair")
     view = {"height": 150, "layer": layers}
@@ -88,7 +96,7 @@ def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mappin
     """A point per query: its value in one system against that in the other; on the diagonal, both are equal."""
     x = {"field": "a", "type": "quantitative", "title": "{a} ({measure})"}
     y = {"field": "b", "type": "quantitative", "title": "{b} ({measure})"}
-    look = {"opacity": 0.35, "size": 9} if queries > _MANY else {"opacity": 0.75, "size": 24}
+    look = {"fillOpacity": 0.35, "size": 9} if queries > _MANY else {"fillOpacity": 0.75, "size": 24}
     ends = [{"op": op, "field": field, "as": f"{op}_{field}"} for op in ("min", "max") for field in ("a", "b")]
     diagonal = [
         {"aggregate": ends},
@@ -100,7 +108,7 @@ def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mappin
     tooltip = _tooltip("query", a=_NUMBER, b=_NUMBER)
     for change, shape in (("same", "circle"), ("better", "triangle-up"), ("worse", "triangle-down")):
         layers.append(
-            _layer("point", change, [_change(change)], x=x, y=y, tooltip=tooltip, shape=shape, filled=True, **look)
+            _layer("point", change, [_change(change)], x=x, y=y, tooltip=tooltip, shape=shape, **_FILLED, **look)
         )
     about = "A point per query: {measure} of {a} and of {b}. On the dashed line, both are equal."
     columns = ("query", "a", "b", "change") if rows is None else (*PAIR_COLUMNS, "pair")
@@ -192,6 +200,12 @@ def _rows_of_systems(rows: Columns) -> Spec:
     """A row per system, also for those without a value."""
     names = list(dict.fromkeys(rows["system"]))
     return {**_SYSTEM, "scale": {"domain": names}, "axis": {"domain": False, "ticks": False, "grid": False}}
+
+
+def _edges(gap: float) -> list[Spec]:
+    """The left and the right edge of the bar of a query."""
+    places = {"left": gap, "right": 1 - gap}
+    return [{"calculate": f"datum.place + {at}", "as": name} for name, at in places.items()]
 
 
 def _change(change: str) -> Spec:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from io import BytesIO, StringIO
+import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
 
 from karat.errors import KaratError, enumeration
-from karat.output.files import write_chunks
+from karat.output.files import json_text, write_chunks
+from karat.plots.chart import Chart, Spec, missing_extra
 from karat.plots.style import PIXELS_PER_INCH
 
-if TYPE_CHECKING:
-    import altair as alt
-
 SUFFIXES = (".svg", ".png", ".pdf", ".json")
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _DOTS_PER_INCH = 300
 _POINTS_PER_PIXEL = 72 / PIXELS_PER_INCH
-"""vl-convert takes a pixel of PNG and PDF files for a point"""
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
@@ -29,13 +27,33 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     return suffix[1:]
 
 
-def write_plot(chart: alt.LayerChart | alt.ConcatChart, path: str | os.PathLike[str]) -> None:
+def check_installed() -> None:
+    """Raise the error that drawing would raise if the library that draws is not installed."""
+    try:
+        import vl_convert  # noqa: F401
+    except ImportError:
+        raise missing_extra() from None
+
+
+def write_plot(chart: Chart, path: str | os.PathLike[str]) -> None:
     """Write a chart to a file, completely or not at all."""
-    form: Any = check_suffix(path)
-    options: dict[str, Any] = {"scale_factor": _POINTS_PER_PIXEL} if form in ("png", "pdf") else {}
+    form = check_suffix(path)
+    spec = {"$schema": _SCHEMA, **chart.paper_spec()}
+    write_chunks(path, [json_text(spec).encode(errors="backslashreplace") if form == "json" else picture(spec, form)])
+
+
+def picture(spec: Spec, form: str) -> bytes:
+    """A specification drawn as SVG, PNG or PDF; an inch is an inch."""
+    check_installed()
+    import vl_convert
+
     if form == "png":
-        options["ppi"] = _DOTS_PER_INCH
-    data = BytesIO() if form in ("png", "pdf") else StringIO()
-    chart.save(data, format=form, **options)
-    content = data.getvalue()
-    write_chunks(path, [content if isinstance(content, bytes) else content.encode()])
+        return vl_convert.vegalite_to_png(spec, scale=_POINTS_PER_PIXEL, ppi=_DOTS_PER_INCH)
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    return svg.encode() if form == "svg" else vl_convert.svg_to_pdf(_SIZE.sub(_in_points, svg, count=1))
+
+
+def _in_points(size: re.Match[str]) -> str:
+    """The size of an SVG picture, which becomes a PDF file of as many points as it has pixels."""
+    width, height = (_POINTS_PER_PIXEL * int(pixels) for pixels in size.groups())
+    return f'width="{width}" height="{height}"'

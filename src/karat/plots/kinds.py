@@ -10,7 +10,7 @@ from karat.analysis.evidence import NO_RUN_DATA
 from karat.comparison import Comparison
 from karat.comparison.alignment import align_systems, check_system
 from karat.errors import KaratError, did_you_mean, require, shown
-from karat.options import check_level
+from karat.options import PlotKind, check_level
 from karat.plots import charts, rows
 from karat.plots.chart import Chart, Columns
 from karat.registry import Measure
@@ -33,7 +33,7 @@ class Subject:
     """the systems to compare, each after its baseline"""
     comparison: Comparison | None = None
     grouping: Mapping[str, Any] = field(default_factory=dict)
-    """`by`, `bins` and `texts` of slices"""
+    """`by`, `bins` and `queries` of slices"""
     level: float = 0.95
 
     @property
@@ -72,7 +72,8 @@ def draw(kind: str, subject: Subject) -> Chart:
         hint = 'Pass by={query: group}, or by="relevant" (--by on the command line).'
         require(subject.grouping.get("by") is not None, f"the plot {kind} needs groups of queries", hint)
     if needs == "two systems":
-        require(subject.pairs, f"the plot {kind} needs two systems, but there is only one", "Plot a comparison.")
+        hint = "Plot a comparison, or the scores of two systems."
+        require(subject.pairs, f"the plot {kind} needs two systems, but there is only one", hint)
     return KINDS[kind].make(subject)
 
 
@@ -144,7 +145,7 @@ def _slices(subject: Subject) -> Chart:
     return charts.slices(found, subject.level, {"measure": measure})
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[PlotKind, Kind] = {
     "intervals": Kind("means with their confidence intervals", _intervals),
     "differences": Kind("the difference of each query, sorted", _differences, "two systems"),
     "scatter": Kind("one system against the other, a point per query", _scatter, "two systems"),

@@ -111,12 +111,12 @@ def bounds_rows(systems: Systems, measure: str) -> Columns:
 
 
 def slice_rows(
-    systems: Systems, slice_name: str, *, level: float, by: Any, bins: Any = None, texts: Any = None
+    systems: Systems, slice_name: str, *, level: float, by: Any, bins: Any = None, queries: Any = None
 ) -> Columns:
     """The mean of each group of queries and each system on each measure, with its interval."""
     rows = []
     for name, scores in _labelled(systems).items():
-        for group in slices(scores, by, bins, texts, level).to_dict()["groups"]:
+        for group in slices(scores, by, bins, queries, level).to_dict()["groups"]:
             for measure, ends in group["scores"].items():
                 text = f"{label(group['group'])} ({group['queries']:,})"
                 rows.append(

@@ -181,20 +181,20 @@ class Exports(Tabular):
         baseline: str | None = None,
         by: Any = None,
         bins: int | Sequence[float] | None = None,
-        texts: Mapping[str, str] | None = None,
+        queries: Mapping[str, str] | None = None,
         level: float = 0.95,
     ) -> alt.LayerChart | alt.ConcatChart:
         """An altair chart that fits a column of a paper (extra `karat[report]`).
 
         `kind` is `intervals`, `differences`, `scatter`, `cutoffs`, `precision-recall`, `first`, `bounds` or `slices`.
         `measure` is the first one by default; `intervals` shows all. `differences` and `scatter` compare each system,
-        or `system`, with `baseline`, which is the first one by default. `slices` takes `by`, `bins` and `texts` as
+        or `system`, with `baseline`, which is the first one by default. `slices` takes `by`, `bins` and `queries` as
         `Scores.slices` does.
         """
         from karat.plots.kinds import Subject, draw, pairs_of
 
         systems = self._by_system()
-        grouping = {"by": by, "bins": bins, "texts": texts}
+        grouping = {"by": by, "bins": bins, "queries": queries}
         pairs = pairs_of(systems, system, baseline)
         return draw(kind, Subject(systems, measure, pairs, grouping=grouping, level=level)).for_paper()
 

@@ -1,0 +1,67 @@
+"""`--plot FILE`: a plot of the systems of a command, written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from karat.errors import require
+from karat.options import PlotKind
+
+if TYPE_CHECKING:
+    from karat.cli.slices import Grouping
+    from karat.comparison import Comparison
+    from karat.scores import Scores
+
+
+@dataclass(frozen=True)
+class PlotFile:
+    """The file to write a plot to, and its kind if that is given."""
+
+    file: str
+    kind: PlotKind | None
+
+    @property
+    def needs_run_data(self) -> bool:
+        """Whether the plot shows more than scores."""
+        from karat.plots.kinds import KINDS
+
+        return self.kind is not None and KINDS[self.kind].needs == "run data"
+
+    def save(
+        self,
+        default: PlotKind,
+        systems: Mapping[str, Scores],
+        grouping: Grouping | None = None,
+        comparison: Comparison | None = None,
+    ) -> None:
+        """Write the plot: of groups of queries if there are some and no other kind is given."""
+        from karat.cli.slices import naming_options
+        from karat.plots.files import write_plot
+        from karat.plots.kinds import MAX_PAIRS, Subject, draw, pairs_of
+
+        kind = self.kind or ("slices" if grouping is not None else default)
+        groups = {} if grouping is None else {"by": grouping.by, "queries": grouping.texts}
+        pairs = pairs_of(systems, None, None) if comparison is None else comparison.pairs()
+        if self.kind is None and kind == "differences" and len(pairs) > MAX_PAIRS:
+            kind = "intervals"
+        level = 0.95 if comparison is None else comparison.method.level
+        with nullcontext() if grouping is None else naming_options(grouping):
+            chart = draw(kind, Subject(systems, None, pairs, comparison, groups, level))
+        write_plot(chart, self.file)
+
+
+def plot_file(file: str | None, kind: PlotKind | None, by: str | None = None) -> PlotFile | None:
+    """What `--plot` and `--plot-kind` ask for; what cannot be written is an error before any work is done."""
+    if file is None:
+        require(kind is None, "--plot-kind is only used with --plot", "Add --plot FILE, or leave --plot-kind out.")
+        return None
+    from karat.plots.files import check_installed, check_suffix
+
+    check_suffix(file)
+    check_installed()
+    hint = "Add --by, such as --by queries.csv:language."
+    require(kind != "slices" or by is not None, "--plot-kind slices needs groups of queries", hint)
+    return PlotFile(file, kind)
