@@ -171,6 +171,18 @@ def test_data_frames_are_told_by_their_columns(tmp_path: Path) -> None:
 texts = st.text("ab ,;\"'\t\n\ré", min_size=1, max_size=4)
 
 
+def test_predicted_answers_are_answers_and_what_is_not_written_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "predicted.csv").write_text("qid,prediction\nq1,soft\n")
+    assert convert(tmp_path / "predicted.csv", tmp_path / "predicted.json").kind == "answers"
+    assert json.loads((tmp_path / "predicted.json").read_text()) == {"q1": "soft"}
+    record = {"question": "q1", "contexts": ["gold"], "reference": "soft", "response": "hard"}
+    (tmp_path / "results.jsonl").write_text(json.dumps(record) + "\n")
+    converted = convert(tmp_path / "results.jsonl", tmp_path / "answers.json", kind="answers")
+    assert converted.notes[-1].endswith("not the other fields of " + f"{tmp_path}/results.jsonl: contexts, response")
+    assert convert(tmp_path / "results.jsonl", tmp_path / "again.jsonl").kind == "results"
+    assert json.loads((tmp_path / "again.jsonl").read_text()) == record
+
+
 @settings(max_examples=25)
 @given(
     golds=st.dictionaries(texts, st.none() | texts | st.lists(texts, min_size=2, unique=True), min_size=1),

@@ -81,7 +81,7 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
     has_scores = find_column(plain, "score") is not None or find_column(plain, "rank") is not None
     has_texts = any(name not in ("query", "question", "passage") and is_spelling(name, "text") for name in plain)
     has_answers = _any_of(plain, "gold_answers") or _any_of(plain, "answer")
-    if {"truth", "retrieved"} & set(plain) or (_any_of(plain, "gold_answers") and "answer" in plain):
+    if {"truth", "retrieved"} & set(plain) or (_any_of(plain, "gold_answers") and _any_of(plain, "answer")):
         return "results"
     if query and doc and (has_grades or has_scores):
         # BEIR writes grades into a column named score, with these names of the other columns.
@@ -95,8 +95,8 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
 
 
 def other_fields(names: Iterable[str]) -> list[str]:
-    """Fields of records that are neither the question nor its answers."""
-    return [name for name in names if not any(_any_of([name], field) for field in ("query", "gold_answers", "answer"))]
+    """Fields of records that are not the question."""
+    return [name for name in names if not _any_of([name], "query")]
 
 
 def _any_of(names: Sequence[str], field: str) -> bool:

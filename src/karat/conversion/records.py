@@ -16,7 +16,7 @@ from karat.sources.answers import GoldAnswers, read_gold_answers
 from karat.sources.part_files import part_files
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list
-from karat.sources.spellings import find_column
+from karat.sources.spellings import ALIASES, find_column
 from karat.sources.text_files import TextFile
 
 _HINT = 'Each record is an object: {"query": "q1", "truth": [...], "retrieved": [...]}.'
@@ -28,8 +28,14 @@ def write_answers(
     """Write answers, of which a question may have several; returns the number of questions, and notes."""
     notes: tuple[str, ...] = ()
     if isinstance(source, InputFile) and form is not None:
+        names = names_in(source, form)
+        # Without gold answers, these are predicted answers.
+        usual = ("gold_answers", *ALIASES["gold_answers"], "answer", *ALIASES["answer"])
+        answers = next((name for name in usual if name in names), None)
+        if answers in ALIASES["answer"] and find_column(names, "query"):
+            fields = {"gold_answers": answers, **(fields or {})}
         golds = read_gold_answers(_frame(source, form) or source, fields)
-        others = [name for name in other_fields(names_in(source, form)) if name not in (fields or {}).values()]
+        others = [name for name in other_fields(names) if name not in (answers, *(fields or {}).values())]
         if others and not golds.keys() & set(others):
             notes = (f"only answers are written, not the other fields of {source.name}: {first_few(others, 10)}",)
     else:
