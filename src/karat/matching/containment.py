@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from karat.documents.normalization import Folds, normalizer
+from karat.documents.original_places import original_span
 from karat.errors import KaratError, shown
 from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage
 
@@ -54,6 +55,7 @@ class ContainmentComparer:
         """`keep_bare_prefix` compares a chunk that has no text besides its prefix with the prefix."""
         self._keep_bare_prefix = keep_bare_prefix
         self._fuzzy = FuzzyComparer(threshold, folds or FUZZY_FOLDS) if threshold is not None else None
+        self._folds = folds
         self._normalize = normalizer(folds)
 
     @property
@@ -95,3 +97,14 @@ class ContainmentComparer:
         if forms[0] == document:
             return "the whole text"
         return "contained" if forms[0] == self._normalize(chunk) else "contained, escaped as in JSON"
+
+    def location(self, text: str, gold: str) -> tuple[int, int] | None:
+        """Where a text is in the gold text that contains it: its first place, as offsets into the gold text as given.
+
+        If the texts are only similar, the most similar part of the gold text; None if it is not known.
+        """
+        chunk, document = self._compared(text), self._normalize(gold)
+        for form in self._forms(chunk):
+            if (at := document.find(form)) >= 0:
+                return original_span(gold, self._folds, at, at + len(form))
+        return self._fuzzy.location(chunk, gold) if self._fuzzy else None

@@ -9,6 +9,7 @@ from math import ceil
 import numpy as np
 
 from karat.documents.normalization import Folds, normalizer
+from karat.documents.original_places import original_span
 from karat.errors import KaratError
 from karat.matching.qgrams import may_be_similar
 from karat.matching.windows import partial_ratio_of_all_windows, rapidfuzz, search
@@ -57,6 +58,7 @@ class FuzzyComparer:
         self._threshold = threshold
         # A little less, so that rounding never rules out a pair.
         self._ratio = max(threshold - _ROUNDING, 0) / 100
+        self._folds = folds
         self._normalize = normalizer(folds)
         self.slow_pairs = 0
         """How many pairs of texts were so long that comparing them took seconds."""
@@ -87,6 +89,20 @@ class FuzzyComparer:
         if one in other or other in one:
             return "contained"
         return f"partial ratio {self._partial_ratio(one, other):.1f}"
+
+    def location(self, text: str, gold: str) -> tuple[int, int] | None:
+        """The part of a gold text, as given, that is most similar to a text; None if that takes long to find."""
+        one, other = self._normalize(text), self._normalize(gold)
+        start, end = other.find(one), other.find(one) + len(one)
+        if start < 0:
+            if len(one) > len(other):
+                start, end = 0, len(other)
+            elif len(one) > _LONG:
+                return None
+            else:
+                found = rapidfuzz().alignment(one, other)
+                start, end = (0, 0) if found is None else (found.dest_start, found.dest_end)
+        return original_span(gold, self._folds, start, end)
 
     def _candidates(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Pairs of texts that may be similar: either of the two may be the shorter one."""

@@ -18,7 +18,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from functools import cache
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Rapidfuzz(NamedTuple):
     partial_ratio: Callable[..., float]
     common_subsequence: Callable[..., int]
     best_match: Callable[..., tuple[str, float, int] | None]
+    alignment: Callable[..., Any]
 
 
 @cache
@@ -49,7 +50,9 @@ def rapidfuzz() -> Rapidfuzz:
         from rapidfuzz.distance import LCSseq
     except ModuleNotFoundError:
         raise KaratError("fuzzy matching needs rapidfuzz", hint='pip install "karat[chunks]"') from None
-    return Rapidfuzz(fuzz.ratio, fuzz.partial_ratio, LCSseq.similarity, process.extractOne)
+    return Rapidfuzz(
+        fuzz.ratio, fuzz.partial_ratio, LCSseq.similarity, process.extractOne, fuzz.partial_ratio_alignment
+    )
 
 
 class Windows(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 
 from karat.analysis.evidence import Evidence
 from karat.analysis.rankings import Ranking, read_rankings
+from karat.matching.location import Locator, locator
 from karat.matching.matchers import FunctionMatcher, Matcher
 from karat.report.documents import Documents
 from karat.report.numbers import number
@@ -73,11 +74,12 @@ def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
         )
     for name in subject.names:
         row: list[dict[str, Any] | None] = [None] * len(subject.queries)
+        locate = locator(evidence[name].match) if name in evidence else None
         for query, ranking in rankings.get(name, {}).items():
             place = subject.places[query]
             golds = found.golds[place]
             if golds is not None:
-                row[place] = _list(evidence[name], ranking, golds, documents)
+                row[place] = _list(evidence[name], ranking, golds, documents, locate)
         found.lists.append(row)
     return found
 
@@ -109,7 +111,9 @@ def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Rankin
     return golds
 
 
-def _list(evidence: Evidence, ranking: Ranking, golds: QueryGolds, documents: Documents) -> dict[str, Any]:
+def _list(
+    evidence: Evidence, ranking: Ranking, golds: QueryGolds, documents: Documents, locate: Locator | None
+) -> dict[str, Any]:
     """A list: its first documents, the hits among them, and the ranks of relevant documents below them."""
     by_content = matches_content(evidence.match)
     first = [documents.add(document, by_content) for rank, document in ranking.documents.items() if rank <= RANKS]
@@ -120,7 +124,11 @@ def _list(evidence: Evidence, ranking: Ranking, golds: QueryGolds, documents: Do
         if gold is None:
             continue
         if hit.rank <= RANKS:
-            hits.append([hit.rank - 1, gold, hit.reason, None])
+            span = None
+            if locate is not None:
+                retrieved = evidence.match.key.of_retrieved([ranking.documents[hit.rank]], "")[0]
+                span = locate(retrieved or "", evidence.truth.docs[hit.gold])
+            hits.append([hit.rank - 1, gold, hit.reason, None if span is None else list(span)])
         else:
             below.append([hit.rank, gold])
     return {"docs": first, "total": ranking.retrieved, "hits": hits, "below": below}
