@@ -656,10 +656,10 @@ INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
     "too many columns": ("query,answer\nq,a,b\n", "3 columns, but the header line has 2", ":2", "Quote values"),
     "too few columns": ("query\tanswer\nq\ta\nr\n", "1 column, but the header line has 2", ":3", "Quote values"),
     "too few columns after a text of two lines": ('query,answer\nq,"a\nb"\nr\n', "1 column, but", ":4", "Quote values"),
-    "an unclosed quote": ('query,answer\nq,"a\nr,b\n', "not a table: unexpected end of data", ":3", 'written ""'),
-    "a text after a quote": ('query,answer\nq,"a" b\n', "not a table: .* expected after", ":2", 'written ""'),
-    "a cell too long": (f"query,answer\nq,{'x' * 131_073}\n", "field larger than field limit", ":2", "as JSON lines"),
-    "a header too long": (f"query,{'x' * 131_073}\nq,a\n", "field larger than field limit", ":1", "as JSON lines"),
+    "an unclosed quote": ('query,answer\nq,"a\nr,b\n', "a quotation mark is not closed", ":2", 'write ""'),
+    "a text after a quote": ('query,answer\nq,"a" b\n', "not followed by a comma", ":2", 'written ""'),
+    "a cell too long": (f"query,answer\nq,{'x' * 131_073}\n", "a value is longer than 131,072", ":2", "as JSON lines"),
+    "a header too long": (f"query,{'x' * 131_073}\nq,a\n", "a value is longer than 131,072", ":1", "as JSON lines"),
 }  # fmt: skip
 
 

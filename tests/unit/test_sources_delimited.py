@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from karat import KaratError
+from karat import KaratError, evaluate
 from karat.files.input_file import InputFile
 from karat.sources import delimited_blocks, read_truth, tables
 from karat.sources.delimited import looks_delimited, separator_of
@@ -375,3 +375,32 @@ def test_damaged_files_are_read_in_the_same_way_in_python_and_with_arrow(data: b
 )
 def test_csv_and_tsv_are_told_apart_from_other_formats(start: bytes, expected: str | None) -> None:
     assert looks_delimited(start) == expected
+
+
+@pytest.mark.parametrize("first", ['"q0,d0,1', 'q0,"d0,1', 'q0,d0,"1'])
+def test_a_quotation_mark_that_is_not_closed_is_an_error_after_bounded_work(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited_blocks, "_LONGEST_ROW", 1 << 12)
+    sizes: list[int] = []
+    row_ends = delimited_blocks._row_ends
+
+    def counted(data: bytearray, separator: str) -> Any:
+        sizes.append(len(data))
+        return row_ends(data, separator)
+
+    monkeypatch.setattr(delimited_blocks, "_row_ends", counted)
+    path = tmp_path / "run.csv"
+    rows = "".join(f"q{at // 100},d{at % 100},{at}\n" for at in range(40_000))
+    path.write_text(f"query,doc,score\n{first}\n{rows}")
+    with block_size(1 << 10), pytest.raises(KaratError, match=r"run\.csv:2: a quotation mark is not closed"):
+        evaluate({"q1": ["d1"]}, path, "RR")
+    assert max(sizes) < 1 << 14
+    assert sum(sizes) < 1 << 17  # of 500,000 bytes
+
+
+def test_a_quotation_mark_in_the_header_that_is_not_closed_is_an_error(tmp_path: Path) -> None:
+    for size, problem in ((3, "a quotation mark is not closed"), (40_000, "a value is longer than 131,072 characters")):
+        (tmp_path / "run.csv").write_text('query,"doc,score\n' + "q1,d1,1\n" * size)
+        with pytest.raises(KaratError, match=f"run.csv:1: {problem}"):
+            evaluate({"q1": ["d1"]}, tmp_path / "run.csv", "RR", run_format="csv")

@@ -88,9 +88,8 @@ def row_error(error: csv.Error, separator: str, where: str, too_long_hint: str) 
     """The error for a row that cannot be parsed."""
     message = str(error.args[0])
     if "limit" in message:
-        return TooLongError(
-            f"a value is longer than {csv.field_size_limit():,} characters", where=where, hint=too_long_hint
-        )
+        what = f"a value is longer than {csv.field_size_limit():,} characters"
+        return TooLongError(what, where=where, hint=f"Is a quotation mark not closed? {too_long_hint}")
     if "unexpected end" in message:
         hint = 'Close it, or write "" for a quotation mark that is part of a value.'
         return KaratError("a quotation mark is not closed", where=where, hint=hint)

@@ -160,7 +160,7 @@ def _from_delimited(file: InputFile) -> dict[str, Scores]:
     try:
         rows = list(parsed_rows(text, separator))
     except csv.Error as error:
-        hint = "Leave out the columns with texts."
+        hint = "Otherwise, leave out the columns with texts."
         raise row_error(error, separator, f"{file.name}:{error.args[1] + 1}", hint) from None
     require(rows, _EMPTY, _HINT, where=file.name)
     places = [f"{file.name}:{row.line + 1}" for row in rows]

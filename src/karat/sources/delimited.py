@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from karat.errors import KaratError, enumeration, shown
-from karat.files.delimited_text import first_rows, likely_separator, row_ends
+from karat.files.delimited_text import first_rows, likely_separator, parsed_rows, row_ends, row_error
 from karat.files.input_file import InputFile
 from karat.sources.columns import columns_to_read
 from karat.sources.headerless import assumed_names, column_numbers, is_number, is_trec
@@ -69,6 +70,7 @@ def layout_of(
     """The layout of a file; `given` are the columns to read by role: their names, or their numbers from 1."""
     start, separator, rows = _beginning(file, format)
     if not rows:
+        _check_first_row(start, separator, file.name)
         raise empty_error(file.name, number)
     width = len(rows[0])
     if width == 1:
@@ -89,6 +91,15 @@ def layout_of(
     return DelimitedLayout(
         separator, width, first_row, query, doc, None if value == width else value, columns.by_rank, notes
     )
+
+
+def _check_first_row(start: bytes, separator: str, name: str) -> None:
+    """Raise the error of a first row that cannot be parsed."""
+    try:
+        next(parsed_rows(start.decode("utf-8", "surrogateescape"), separator), None)
+    except csv.Error as error:
+        hint = "Otherwise, leave out the columns with texts."
+        raise row_error(error, separator, f"{name}:{error.args[1] + 1}", hint) from None
 
 
 def empty_error(name: str, number: Number) -> KaratError:

@@ -15,7 +15,7 @@ from karat.sources.delimited import DelimitedLayout
 from karat.sources.headerless import as_number
 from karat.sources.tables import Number
 
-_WITHOUT_TEXTS = "Leave out the columns with texts; karat reads only the query, the document and a number."
+_WITHOUT_TEXTS = "Otherwise, leave out the columns with texts; karat reads only the query, the document and a number."
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
 

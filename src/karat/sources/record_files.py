@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from karat.errors import KaratError, plural
+from karat.files.delimited_text import row_error
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, check_format, is_arrow
 from karat.json_decoding import decode_json
@@ -18,6 +19,7 @@ from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
 from karat.sources.records import Record, records_from_json_lines, records_from_list
 
+AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
 
 
@@ -48,14 +50,17 @@ def records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[
 
 def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
     """The rows of a CSV or TSV file with a header line."""
-    reader = csv.reader(lines_of_table(source), delimiter=delimiter_of(source), strict=True)
+    delimiter = delimiter_of(source)
+    reader = csv.reader(lines_of_table(source), delimiter=delimiter, strict=True)
+    before = 0  # lines before the row
     try:
         header = next((line for line in reader if line), [])
         if len(header) < 2:
             raise KaratError("the file is neither JSON nor a table", where=f"{source.name}:1", hint=hint)
         check_unique(header, header, f"{source.name}:{reader.line_num}")
+        before = reader.line_num
         for row in reader:
-            where = f"{source.name}:{reader.line_num}"
+            where, before = f"{source.name}:{reader.line_num}", reader.line_num
             if row and len(row) != len(header):
                 what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
                 raise KaratError(
@@ -65,10 +70,7 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Reco
                 # An empty cell means that there is no answer.
                 yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
-        where = f"{source.name}:{reader.line_num}"
-        too_long = "Write texts of this length as JSON lines."
-        hint = too_long if "limit" in str(error) else 'Inside a quoted value, a quotation mark is written "".'
-        raise KaratError(f"not a table: {error}", where=where, hint=hint) from None
+        raise row_error(error, delimiter, f"{source.name}:{before + 1}", AS_JSON_LINES) from None
 
 
 def lines_of_table(source: InputFile) -> Iterator[str]:

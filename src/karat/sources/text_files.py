@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.files.delimited_text import row_error
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
 from karat.json_decoding import decode_json
@@ -17,7 +18,7 @@ from karat.sources.beir import texts_file
 from karat.sources.data_sets import named_data_set, texts_of_data_set
 from karat.sources.formats import detect
 from karat.sources.part_files import part_files
-from karat.sources.record_files import delimiter_of, lines_of_table, records_of_file
+from karat.sources.record_files import AS_JSON_LINES, delimiter_of, lines_of_table, records_of_file
 from karat.sources.records import Record, field_value, records_from_list
 from karat.sources.spellings import TextRole, find_column
 
@@ -185,8 +186,10 @@ def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
 
 def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
     reader = csv.reader(lines_of_table(file), delimiter=delimiter)
+    before = 0  # lines before the row
     try:
-        yield from reader
+        for row in reader:
+            yield row
+            before = reader.line_num
     except csv.Error as error:
-        hint = "Write texts of this length as JSON lines."
-        raise KaratError(f"not a table: {error}", where=f"{file.name}:{reader.line_num}", hint=hint) from None
+        raise row_error(error, delimiter, f"{file.name}:{before + 1}", AS_JSON_LINES) from None
