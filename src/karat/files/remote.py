@@ -98,7 +98,8 @@ class RemotePath:
     def error(self, error: Exception) -> KaratError:
         """What went wrong, without what is secret."""
         if isinstance(error, FileNotFoundError):
-            return KaratError("no such file", where=self.name, hint="Check the names of the bucket and the file.")
+            hint = "Check the names of the bucket and the file. The name of a folder ends with a slash."
+            return KaratError("no such file", where=self.name, hint=hint)
         text = str(error)
         for pattern, what, hint in _REASONS:
             if re.search(pattern, text):

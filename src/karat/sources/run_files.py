@@ -45,5 +45,12 @@ def run_names(paths: Sequence[str]) -> list[str]:
 
 
 def name_of_file(path: str) -> str:
-    """The name of the system in a file: its path without the suffixes of formats and compressions."""
-    return "stdin" if path == "-" else without_suffixes(path)
+    """The name of the system in a file: its path without the suffixes of formats and compressions.
+
+    >>> name_of_file("runs/bm25.trec.gz"), name_of_file("runs/dense/*.parquet")
+    ('runs/bm25', 'runs/dense')
+    """
+    name = "stdin" if path == "-" else without_suffixes(path)
+    while name.endswith("/*"):  # the files of a table, which are named after their folder
+        name = name.removesuffix("/*")
+    return name
