@@ -101,6 +101,69 @@ def test_an_error_says_that_a_file_of_no_known_format_is_read_as_trec(tmp_path: 
         evaluate({"q1": {"d1": 1}}, path)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "place", "read_as"),
+    [
+        ("run.txt", "q1\td1\t1.5\nq1\td2\tabc\n", ":2", "TSV"),
+        ("run.txt", "query,doc,score\nq1,d1,1\nq1,d2\n", ":3", "CSV"),
+        ("run.csv", "hello\n", ":1", "CSV"),
+        (
+            "run.json",
+            '{"query":"q1","doc":"d1","score":1}\n{"query":"q1","doc":"d2","score":"x"}\n',
+            ":2",
+            "JSON lines",
+        ),
+        ("run", '{"q1": {"d1": 1}', "", "JSON"),
+    ],
+)
+def test_an_error_about_a_row_names_the_format_that_was_guessed(
+    name: str, text: str, place: str, read_as: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(KaratError) as error:
+        evaluate({"q1": {"d1": 1}}, path)
+    assert error.value.where == f"{path}{place}"
+    hint = f"The file is read as {read_as}; if it has another format, use --input-format (in Python run_format=)."
+    assert str(error.value).endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run.tsv", "q1\td1\t1.5\nq1\td2\tabc\n"),
+        ("run.jsonl", '{"query":"q1","doc":"d1","score":1}\n{"query":"q1","doc":"d2","score":"x"}\n'),
+        ("run.trec", "q1 Q0 d1 1 0.5 x\nq1 Q0 d2 2 abc x\n"),
+    ],
+)
+def test_an_error_does_not_name_a_format_on_which_the_name_and_the_content_agree(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(KaratError, match=r":2: score .* is not a number") as error:
+        evaluate({"q1": {"d1": 1}}, tmp_path / name)
+    assert "--input-format" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "looks_like"),
+    [
+        ("csv", "q1 Q0 d1 1 0.5 x\n", "TREC"),
+        ("tsv", "q1 Q0 d1 1 0.5 x\n", "TREC"),
+        ("tsv", "query,doc,score\nq1,d1,1\n", "CSV"),
+        ("csv", '{"q1": {"d1": 1}}', "JSON"),
+        ("tsv", '{"q1": {"d1": 1}}', "JSON"),
+        ("trec", '{"q1": {"d1": 1}}', "JSON"),
+    ],
+)
+def test_a_given_format_that_contradicts_the_content_is_refused(
+    given: str, text: str, looks_like: str, tmp_path: Path
+) -> None:
+    (tmp_path / "run").write_text(text)
+    with pytest.raises(KaratError, match=f"was to be read as {given.upper()}, but it looks like {looks_like}"):
+        evaluate({"q1": {"d1": 1}}, tmp_path / "run", run_format=given)
+
+
 def test_the_columns_of_an_arrow_stream_are_known(tmp_path: Path) -> None:
     table = pa.table({"query": ["q1"], "doc": ["d1"], "score": [1.0]})
     with pa.OSFile(str(tmp_path / "run.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:

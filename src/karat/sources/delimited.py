@@ -151,4 +151,4 @@ def _by_name(given: Mapping[str, str] | None, names: Sequence[str]) -> dict[str,
 
 def _one_column(where: str, first: str, number: Number) -> KaratError:
     hint = f"Columns are separated by commas, semicolons or tabs: query,doc,{number}."
-    return KaratError(f"the first line has only one column: {shown(first)}", where=where, hint=hint)
+    return KaratError(f"the first line has only one column: {shown(first)}", where=f"{where}:1", hint=hint)

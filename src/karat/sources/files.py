@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
-from karat.files.names import ArrowFormat, Format, check_format
+from karat.files.names import ArrowFormat, Format, check_format, is_arrow
 from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
 from karat.sources.formats import check_content, contradiction, detect
+from karat.sources.guessed_formats import FormatGuess, GuessedTable
 from karat.sources.part_files import part_files
 from karat.sources.tables import ByQuery, Number, PairTable
 
@@ -48,7 +49,12 @@ def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, t
         check_content(file, given, reading.number)
         return _READERS[given](file, reading), ()
     found = detect(file, reading.number)
-    return _READERS[found](file, reading), contradiction(file, found)
+    guess = FormatGuess(file, found, reading.number)
+    with guess.explained():
+        content = _READERS[found](file, reading)
+    if not (is_arrow(found) or isinstance(content, ByQuery)):
+        content = GuessedTable(content, guess)
+    return content, contradiction(file, found)
 
 
 def _trec(file: InputFile, reading: Reading) -> PairTable:

@@ -6,7 +6,7 @@ from karat.errors import KaratError
 from karat.files.input_file import InputFile
 from karat.files.json_start import is_json, json_or_jsonl
 from karat.files.kinds import arrow_format
-from karat.files.names import IN_PROSE, Format, format_of_name, is_arrow
+from karat.files.names import IN_PROSE, Format, format_of_name
 from karat.sources.delimited import looks_delimited
 from karat.sources.tables import Number
 from karat.sources.trec_lines import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
@@ -39,7 +39,7 @@ def check_content(file: InputFile, given: Format, number: Number) -> None:
     found = arrow_format(start) or ("json" if is_json(start) else _of_lines(start, number))
     may_be_as_given = (
         found in (None, given)
-        or (given in ("csv", "tsv") and not is_arrow(found))
+        or (given in ("csv", "tsv") and found in ("csv", "tsv", "trec") and _is_separated(start, given))
         or (given == "jsonl" and found == "json")
         or (given == "trec" and fits(start, layout_of_trec(number)))
     )
@@ -47,6 +47,13 @@ def check_content(file: InputFile, given: Format, number: Number) -> None:
         what = f"the file was to be read as {IN_PROSE[given]}, but it looks like {IN_PROSE[found]}"
         hint = f"Leave the format out, or use --input-format {found} (in Python truth_format= or run_format=)."
         raise KaratError(what, where=file.name, hint=hint)
+
+
+def is_certain(file: InputFile, found: Format, number: Number) -> bool:
+    """Whether both the content and the name of a file say that it has the format that was detected."""
+    start = file.start(_START)
+    by_content = arrow_format(start) or (json_or_jsonl(file) if is_json(start) else _of_lines(start, number))
+    return found == by_content == format_of_name(file.name)
 
 
 def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
@@ -76,6 +83,12 @@ def _resembles_trec(start: bytes) -> bool:
     """Whether most of the first lines have the columns of TREC qrels or of a TREC run."""
     rows = first_rows(start)
     return 2 * sum(has_width_of_trec(row) for row in rows) > len(rows)
+
+
+def _is_separated(start: bytes, given: Format) -> bool:
+    """Whether the first line has a mark that separates columns in this format."""
+    first = start.lstrip().partition(b"\n")[0]
+    return b"\t" in first or (given == "csv" and (b"," in first or b";" in first))
 
 
 def _has_bracket(start: bytes) -> bool:

@@ -87,14 +87,14 @@ def parse_lines(block: Block, layout: Layout) -> tuple[list[str], list[str], lis
         except (IndexError, ValueError):
             value = math.nan
         if len(tokens) != wanted or not math.isfinite(value) or b"_" in tokens[at] or b"\0" in line:
-            query, doc, value = _parse_unusual(line, layout, block, partial(block.where, number))
+            query, doc, value = _parse_unusual(line, layout, partial(block.where, number))
         queries.append(query)
         docs.append(doc)
         values.append(value)
     return queries, docs, values
 
 
-def _parse_unusual(line: bytes, layout: Layout, block: Block, where: Callable[[], str]) -> tuple[str, str, float]:
+def _parse_unusual(line: bytes, layout: Layout, where: Callable[[], str]) -> tuple[str, str, float]:
     """The query, document and number of a line that may be invalid."""
     tokens, wanted = line.split(), len(layout.columns)
     if b"\0" in line:
@@ -104,7 +104,7 @@ def _parse_unusual(line: bytes, layout: Layout, block: Block, where: Callable[[]
             hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
         )
     if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-        raise _wrong_column_count(tokens, layout, block, where())
+        raise _wrong_column_count(tokens, layout, where())
     number = tokens[layout.columns.index(layout.number)]
     return _text(tokens[0], where), _text(tokens[2], where), _number(number, layout, where)
 
@@ -129,16 +129,12 @@ def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
     return number
 
 
-def _wrong_column_count(tokens: list[bytes], layout: Layout, block: Block, where: str) -> KaratError:
+def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
     count, hint = len(tokens), layout.hint
     if layout is QRELS and count >= len(RUN.columns):
         hint += " This looks like a run: are ground truth and run in the wrong order?"
     elif layout is RUN and count == len(QRELS.columns):
         hint += " This looks like ground truth: are ground truth and run in the wrong order?"
-    elif tokens == next(iter(first_rows(block.source.start())), None):
-        what = f"the line has {plural(count, 'column')}, but the file is read as TREC"
-        hint += " If the file has another format, use --input-format (in Python truth_format= or run_format=)."
-        return KaratError(what, where=where, hint=hint)
     return KaratError(f"the line has {plural(count, 'column')}", where=where, hint=hint)
 
 
