@@ -14,8 +14,7 @@ from tests.report.conftest import OpenPage
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 390)], ids=["light", "dark"])
 def test_axe_finds_no_violation_on_the_overview_and_in_an_open_query(
     open_page: OpenPage, dark: bool, width: int
 ) -> None:

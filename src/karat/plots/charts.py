@@ -192,7 +192,7 @@ def _looks(systems: Sequence[str]) -> tuple[Spec, Spec, Spec]:
     columns = 2 if max(map(len, names), default=0) > 16 else 3
     legend = {"legend": {"orient": "bottom", "columns": columns, "symbolSize": 40}}
     color = {**_SYSTEM, **legend, "scale": {"domain": names}}
-    dash = {**_SYSTEM, "legend": None, "scale": {"domain": names, "range": list(DASHES)}}
+    dash = {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(DASHES)}}
     return color, dash, {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(SHAPES)}}
 
 

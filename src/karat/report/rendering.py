@@ -64,7 +64,8 @@ def _environment() -> Any:
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
     environment.filters["bytes"] = size_text
-    environment.filters["lines"] = _lines
+    environment.filters["lines"] = str.splitlines
+    environment.filters["paragraphs"] = _paragraphs
     return environment
 
 
@@ -164,5 +165,6 @@ def _p_text(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
-def _lines(text: str) -> list[str]:
-    return text.splitlines()
+def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring, each on one line."""
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]

@@ -11,7 +11,9 @@ function answersSection(query) {
     element("h4", {}, golds.length === 1 ? "Gold answer" : "Gold answers"),
     golds.length ? element("ul", {}, golds.map((text) => element("li", { dir: "auto" }, printableLines(text)))) : element("p.nothing", {}, "There is no gold answer."),
   );
-  return element("section", {}, element("h3", {}, "Answers"), element("div.cards", {}, goldCard, ...cards), element("p.legend", {}, element("mark", {}, "marked"), " what an answer shares with its closest gold answer"));
+  const isMarked = cards.some((card) => card.querySelector("mark"));
+  const key = isMarked && element("p.legend", {}, element("span", {}, element("mark", {}, "marked"), " what an answer shares with its closest gold answer"));
+  return element("section", {}, element("h3", {}, "Answers"), element("div.cards", {}, goldCard, ...cards), key);
 }
 
 function answerCard(system, text, shared, golds) {

@@ -1,12 +1,16 @@
 // Charts: Vega-Lite on canvas, drawn when they are scrolled into view, with the colours of the page.
 
-const charts = new Map(); // kind -> { figure, views, isVisible, isStale }
+const charts = new Map(); // kind -> { chart, figure, views, isVisible, isStale }
+const HEIGHTS = { differences: 300, scatter: 300 }; // pixels
+const ORDER = ["differences", "scatter", "cutoffs", "precision-recall", "first", "intervals", "bounds", "slices"];
 
 function makeCharts() {
   const place = document.querySelector(".charts");
   if (!place) return;
   const observer = new IntersectionObserver(onVisible, { rootMargin: "300px" });
-  for (const [kind, chart] of Object.entries(content.charts)) {
+  const kinds = Object.keys(content.charts).sort((left, right) => ORDER.indexOf(left) - ORDER.indexOf(right));
+  for (const kind of kinds) {
+    const chart = content.charts[kind];
     const figure = element("figure", { "data-kind": kind }, element("h3"), element("div.panels"), element("figcaption"));
     charts.set(kind, { chart, figure, views: [], isVisible: false, isStale: true });
     place.append(figure);
@@ -77,14 +81,34 @@ async function drawChart(kind) {
     const group = chart.panels ? row[chart.panels] : null;
     groups.set(group, [...(groups.get(group) ?? []), row]);
   }
-  for (const [group, members] of groups) {
+  // All places are there before the first view measures its own.
+  const targets = [...groups.keys()].map((group) => {
     const target = element("div.chart");
     panels.append(group === null ? target : element("div.panel", {}, element("h4", {}, printable(group)), target));
-    const result = await vegaEmbed(target, { ...filled(chart.spec), datasets: { rows: members } }, embedOptions());
-    result.view.addEventListener("click", (_, item) => openFromChart(item?.datum));
-    target.querySelector("canvas")?.setAttribute("aria-label", printable(`${filled(chart.title)}. ${filled(chart.about)}`));
-    drawn.views.push(result);
-  }
+    return target;
+  });
+  const drawings = [...groups.values()].map((members, at) => drawView(targets[at], kind, chart, members));
+  drawn.views = await Promise.all(drawings);
+  figure.classList.add("drawn");
+}
+
+async function drawView(target, kind, chart, rows) {
+  const spec = { ...filled(chart.spec), datasets: { rows }, autosize: { type: "fit-x", contains: "padding" } };
+  if (isNumber(spec.height)) spec.height = HEIGHTS[kind] ?? 200;
+  else if (spec.height?.step) spec.height = heightOfSteps(spec, rows);
+  if (rows.length < 500) spec.layer = spec.layer?.map((layer) => (layer.mark.size ? { ...layer, mark: { ...layer.mark, size: 2 * layer.mark.size } } : layer));
+  const result = await vegaEmbed(target, spec, { ...EMBED, config: chartColours() });
+  result.view.addEventListener("click", (_, item) => openFromChart(item?.datum));
+  target.querySelector("canvas").setAttribute("aria-label", printable(`${filled(chart.title)}. ${filled(chart.about)}`));
+  return result;
+}
+
+// Enough for each value on the y axis. A height in steps does not go with a width that follows the page.
+function heightOfSteps(spec, rows) {
+  const { encoding } = spec.layer?.[0] ?? spec;
+  const fields = [encoding.y, encoding.yOffset].map((channel) => channel?.field).filter(Boolean);
+  const steps = fields.reduce((count, field) => count * new Set(rows.map((row) => row[field])).size, 1);
+  return steps * Math.max(14, Math.min(44, 150 / steps));
 }
 
 // The library is the last script of the page, so that everything else works before it is there.
@@ -121,16 +145,20 @@ function openFromChart(datum) {
   if (query >= 0) choose({ query });
 }
 
-// `ast`: expressions are interpreted, because the policy of the page forbids to evaluate code.
-function embedOptions() {
-  return { mode: "vega-lite", ast: true, renderer: "canvas", actions: false, defaultStyle: false, tooltip: showTooltip, config: chartColours() };
-}
+// `ast`: expressions are interpreted, because the policy of the page forbids to evaluate code. `logLevel`: errors only.
+const EMBED = { mode: "vega-lite", ast: true, logLevel: 1, renderer: "canvas", actions: false, defaultStyle: false, tooltip: showTooltip };
+
+// The styles of marks in the specifications, and the colours of the page that they have.
+const STYLES = {
+  better: "better", worse: "worse", same: "same", count: "ink", zero: "muted", guide: "muted", interval: "strong-line",
+  mean: "ink", range: "band", other: "same",
+};
 
 function chartColours() {
   const styles = getComputedStyle(document.documentElement);
   const colour = (name) => styles.getPropertyValue(`--${name}`).trim();
-  const both = (name) => ({ fill: colour(name), stroke: colour(name) });
   const text = { labelColor: colour("muted"), titleColor: colour("ink"), gridColor: colour("line"), domainColor: colour("line"), tickColor: colour("line") };
+  const colours = (name, count) => Array.from({ length: count }, (_, at) => colour(`${name}-${at + 1}`));
   const font = getComputedStyle(document.body).fontFamily;
   return {
     background: null,
@@ -141,12 +169,8 @@ function chartColours() {
     header: { ...text },
     title: { color: colour("ink") },
     text: { color: colour("ink") },
-    range: { category: Array.from({ length: 8 }, (_, at) => colour(`system-${at + 1}`)), ordinal: Array.from({ length: 5 }, (_, at) => colour(`rank-${at + 1}`)) },
-    style: {
-      better: both("better"), worse: both("worse"), same: both("same"),
-      diagonal: { stroke: colour("muted") }, zero: { stroke: colour("muted") },
-      interval: { stroke: colour("ink") }, mean: { fill: colour("ink") },
-    },
+    range: { category: colours("system", 8), ordinal: colours("rank", 6) },
+    style: Object.fromEntries(Object.entries(STYLES).map(([style, name]) => [style, { color: colour(name) }])),
   };
 }
 

@@ -50,6 +50,8 @@ const queryName = (query) => printable(content.queries.id[query]);
 const questionOf = (query) => content.queries.text?.[query] ?? null;
 const failedAt = () => content.queries.failed_at ?? content.table.unjudged_at ?? 10;
 
+const hasFirst = () => (content.queries.first ?? []).some((ranks) => ranks?.some((rank) => rank !== null));
+
 function hasFailed(system, query) {
   const rank = content.queries.first?.[system]?.[query] ?? null;
   return rank === null || rank > failedAt();

@@ -55,14 +55,14 @@ function listItem(item, first) {
   return element(
     "li", { class: gradeKind(item.gold), "data-key": item.key },
     element("span.rank", { "aria-hidden": "true" }, String(item.place + 1)),
-    element("div.what", {}, documentTitle(document_), moveText(item, first), item.repeated && element("span.quiet", {}, " repeated"), unfolding(document_.text)),
+    element("div.what", {}, documentTitle(document_, moveText(item, first), item.repeated && element("span.move", {}, "repeated")), unfolding(document_.text)),
     gradeBadge(item.gold),
   );
 }
 
-function documentTitle({ id, title }) {
+function documentTitle({ id, title }, ...notes) {
   const name = element("bdi.id", {}, printable(id));
-  return title ? element("div.name", {}, element("span.title", { dir: "auto" }, printable(title)), " ", name) : element("div.name", {}, name);
+  return element("div.name", {}, title && element("span.title", { dir: "auto" }, printable(title)), name, ...notes);
 }
 
 const gradeKind = (gold) => (!gold ? "unknown" : gold.relevant ? "relevant" : "irrelevant");
@@ -101,7 +101,7 @@ function missedList(system, query, missed) {
     const rank = below.find((hit) => hit[1] === gold.place)?.[0];
     const document_ = documentOf(gold.doc);
     const where = rank ? `at rank ${rank.toLocaleString("en")}` : "not retrieved";
-    return element("li.missed", {}, element("span.rank", { "aria-hidden": "true" }, "✗"), element("div.what", {}, documentTitle(document_), element("span.move", {}, where), unfolding(document_.text)), gradeBadge(gold));
+    return element("li.missed", {}, element("span.rank", { "aria-hidden": "true" }, "✗"), element("div.what", {}, documentTitle(document_, element("span.move", {}, where)), unfolding(document_.text)), gradeBadge(gold));
   });
   return element("div.missed", {}, element("h5", {}, `Missed: ${plural(missed.length, "relevant document")}`), element("ul", {}, items));
 }

@@ -108,10 +108,10 @@ function columnHeading(name, column) {
 function queryRow(query, columns, largest) {
   const cells = columns.map(([name]) => {
     if (name === "query") return queryCell(query);
-    if (name === "a" || name === "b") return element("td.number", {}, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)));
+    if (name === "a" || name === "b") return element(`td.number.${name}`, {}, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)));
     if (name === "change") return changeCell(query, largest);
-    if (name === "first") return element("td.number", {}, firstText(query));
-    return element("td.number", {}, String(unjudgedOf(shownSystem(), query) ?? "–"));
+    if (name === "first") return element("td.number.first", {}, firstText(query));
+    return element("td.number.unjudged", {}, String(unjudgedOf(shownSystem(), query) ?? "–"));
   });
   const row = element("tr", {}, cells);
   row.addEventListener("click", (event) => event.target.closest("a") || choose({ query }));

@@ -79,7 +79,11 @@ function slicesOf(query) {
 
 // The values of all systems for this query.
 function valuesSection(query) {
-  const headings = content.measures.map((measure, at) => element("th", { scope: "col", class: at === state.measure ? "chosen" : null }, printable(measure.name)));
+  const headings = content.measures.map((measure, at) => {
+    const isChosen = at === state.measure;
+    const button = element("button.choose", { type: "button", "data-focus": `measure-${at}`, "aria-pressed": String(isChosen), onclick: () => choose({ measure: at }) }, printable(measure.name));
+    return element("th", { scope: "col", class: isChosen && "chosen" }, button);
+  });
   const rows = systemsInOrder().slice(0, MOST_LISTS).map((system) =>
     element("tr", {}, element("th", { scope: "row" }, sideBadge(system), " ", element("bdi", {}, systemName(system))), content.measures.map((_, at) => valueCell(system, at, query))),
   );
@@ -96,7 +100,8 @@ function valueCell(system, measure, query) {
   const gain = system === state.a ? null : gainOf(query, chosen);
   const kind = !gain ? "same" : gain > 0 ? "better" : "worse";
   const sign = { better: "▲ ", worse: "▼ ", same: "" }[kind];
-  const change = gain === null ? null : element(`span.change.${kind}`, {}, ` ${sign}${changeText(changeOf(query, chosen), isCount(measure))}`);
+  const text = gain ? `${sign}${changeText(changeOf(query, chosen), isCount(measure))}` : "=";
+  const change = gain === null ? null : element(`span.change.${kind}`, {}, ` ${text}`);
   return element("td", { class: measure === state.measure ? "chosen" : null }, valueText(value, isCount(measure)), change);
 }
 

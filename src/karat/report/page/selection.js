@@ -8,7 +8,7 @@ const FILTERS = {
   failed: {
     label: () => `nothing relevant in the top ${failedAt()}`,
     keeps: (query) => hasFailed(shownSystem(), query),
-    there: () => Boolean(content.queries.first),
+    there: hasFirst,
   },
   unjudged: {
     label: () => "with unjudged documents",
@@ -30,7 +30,7 @@ const SORTS = {
   first: {
     label: () => "First relevant",
     value: (query) => content.queries.first?.[shownSystem()]?.[query] ?? Infinity,
-    there: () => Boolean(content.queries.first),
+    there: hasFirst,
   },
   unjudged: {
     label: () => "Unjudged",

@@ -1,0 +1,88 @@
+"""The charts of the page, drawn by Vega on canvas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.report import contents, examples
+from tests.report.conftest import OpenPage
+
+
+@pytest.fixture(scope="module")
+def demo() -> dict[str, Any]:
+    return examples.demo_content()
+
+
+def shown(page: Page, kind: str) -> Page:
+    page.locator(f"figure[data-kind={kind}]").scroll_into_view_if_needed()
+    page.wait_for_selector(f"figure[data-kind={kind}].drawn canvas", timeout=15_000)
+    return page
+
+
+def test_every_chart_is_drawn_when_it_is_scrolled_into_view(open_page: OpenPage, demo: dict[str, Any]) -> None:
+    page = open_page(demo)
+    kinds = [figure.get_attribute("data-kind") for figure in page.locator("figure").all()]
+    assert sorted(map(str, kinds)) == sorted(demo["charts"])
+    assert page.locator("figure.drawn").count() < len(kinds)
+    for kind in kinds:
+        shown(page, str(kind))
+        canvas = page.locator(f"figure[data-kind={kind}] canvas").first
+        assert (
+            canvas.evaluate(
+                "(canvas) => new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size"
+            )
+            > 2
+        )
+        assert page.locator(f"figure[data-kind={kind}] h3").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_a_point_names_its_query_and_a_click_opens_it(open_page: OpenPage, demo: dict[str, Any]) -> None:
+    page = shown(open_page(demo), "differences")
+    box = page.locator("figure[data-kind=differences] canvas").bounding_box()
+    assert box
+    # The rightmost bar is the worst loss, which is also the first row of the table.
+    worst = page.locator("table.queries tbody a").first.inner_text()
+    for x in range(int(box["width"]) - 8, 0, -4):
+        page.mouse.move(box["x"] + x, box["y"] + box["height"] * 0.78)
+        if page.locator("#tooltip").is_visible():
+            break
+    expect(page.locator("#tooltip")).to_contain_text(worst)
+    page.mouse.click(box["x"] + x, box["y"] + box["height"] * 0.78)
+    expect(page.locator("#query-heading .id")).to_have_text(worst)
+    expect(page.locator("#tooltip")).to_be_hidden()
+
+
+def test_charts_follow_the_measure_the_pair_and_the_colour_scheme(open_page: OpenPage, demo: dict[str, Any]) -> None:
+    page = shown(open_page(demo), "scatter")
+    canvas = page.locator("figure[data-kind=scatter] canvas")
+    pictures = {canvas.evaluate("(canvas) => canvas.toDataURL()")}
+    page.select_option("#choose-measure", label="RR")
+    page.wait_for_timeout(400)
+    pictures.add(canvas.evaluate("(canvas) => canvas.toDataURL()"))
+    page.select_option("#choose-a", label="bm25")
+    page.wait_for_timeout(400)
+    pictures.add(canvas.evaluate("(canvas) => canvas.toDataURL()"))
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(400)
+    pictures.add(canvas.evaluate("(canvas) => canvas.toDataURL()"))
+    assert len(pictures) == 4
+    expect(page.locator("figure[data-kind=scatter] figcaption")).to_contain_text("RR of bm25")
+
+
+def test_hostile_names_in_charts_are_texts(open_page: OpenPage) -> None:
+    content = examples.hostile_content()
+    page = open_page(content)
+    for kind in content["charts"]:
+        shown(page, kind)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main img, main b").count() == 0
+
+
+def test_without_charts_the_library_is_not_in_the_page(open_page: OpenPage) -> None:
+    page = open_page(contents.small())
+    assert page.evaluate("window.vegaEmbed") is None
+    assert page.get_by_role("heading", name="Charts").count() == 0
