@@ -430,7 +430,7 @@ def test_groups_of_queries_are_compared_and_corrected_together(karat: Karat, fol
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--by", "length"), "Add the query texts, such as --queries queries.jsonl:text."),
+        (("--by", "length"), "Add the query texts, such as --queries queries.jsonl."),
         (("--queries", "queries.csv:text"), "--queries is only used to group by length"),
         (("--by", "relevant", "--test", "tukey"), "Tukey's test does not correct over groups of queries"),
         (("--by", "no.csv:kind"), "no.csv: no such file"),

@@ -124,12 +124,12 @@ def test_long_texts_without_a_header_are_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "a,b,c\n1,2,3\n", "a.csv: there is no column of ids. The columns are 'a', 'b', 'c'."),
-        ("a.csv", "qid,n\n1,2\n", "a.csv: there is no column of texts. The columns are 'qid', 'n'. Write"),
+        ("a.csv", "a,b,c\n1,2,3\n", "a.csv: there is no column of ids and of texts. The columns are 'a', 'b', 'c'."),
+        ("a.csv", "qid,n\n1,2\n", "a.csv: there is no column of texts. The columns are 'qid', 'n'. If"),
         ("a.tsv", "q1\tone\nq2\n", "a.tsv:2: the line has 1 column instead of 2: the id and the text"),
-        ("a.csv:txet", "qid,text\n1,2\n", "a.csv:2: no column 'txet'. Did you mean text?"),
+        ("a.csv:txet", "qid,text\n1,2\n", "a.csv: there is no column 'txet'. Did you mean text?"),
         ("a.jsonl", '{"_id": "q1", "text": "a"}\n{"text": "b"}\n', "a.jsonl:2: the id is missing"),
-        ("a.csv", "qid,text\nq1,a\nq1,b\n", "a.csv:3: query q1 has the value 'b' here, but 'a' earlier"),
+        ("a.csv", "qid,text\nq1,a\nq1,b\n", "a.csv:3: query 'q1' has another text here than in a.csv:2"),
         ("a.json", "[]", "a.json: the file contains no records"),
         ("a.json", '{"q1": ', "a.json: not JSON: Expecting value at column 8"),
         ("a.csv", 'qid,text\nq1,"a\n', "a.csv:2: a quotation mark is not closed"),
@@ -163,4 +163,8 @@ class TestErrors:
     def test_values_of_other_queries_are_an_error_that_names_the_option(self, option: str, folder: Path) -> None:
         (folder / "other.csv").write_text("query,language\nq99,en\n")
         error = refused(folder, *WORDS[option], "other.csv:language")
-        assert f"karat: {option} has no value for any of the queries. The query ids are q0, q1, q2" in error
+        said = {
+            "--by": "--by has no value for any of the queries. The query",
+            "--queries": "no text for any query. Their",
+        }
+        assert f"{said[option]} ids are q0, q1, q2" in error

@@ -25,6 +25,7 @@ from karat.files.input_file import InputFile
 from karat.sources import arrow_blocks, arrow_columns
 from karat.sources.arrow_columns import numbers, text_ids
 from karat.sources.text_files import read_values
+from karat.sources.texts import Text, read_texts
 
 TRUTH = {"q1": {"d1": 1}, "q2": {"d3": 2}}
 RUN = pa.table(
@@ -113,10 +114,10 @@ def test_scores_and_texts_may_be_encoded(encoding: str, tmp_path: Path) -> None:
     assert Scores.load(tmp_path / "scores").per_query == {"q1": {"RR": 0.5}, "q2": {"RR": 1.0}}
     table = encoded(pa.table({"_id": ["1", "2"], "text": ["soft", "hard"]}), ENCODINGS[encoding])
     feather.write_feather(table, tmp_path / "queries.feather")
-    assert [row[1:] for row in read_values(InputFile.of(tmp_path / "queries.feather")).rows] == [
-        ("1", "soft"),
-        ("2", "hard"),
-    ]
+    texts = read_texts(tmp_path / "queries.feather", ["1", "2"], "queries")
+    assert dict(texts) == {"1": Text("soft"), "2": Text("hard")}
+    rows = read_values(InputFile.of(tmp_path / "queries.feather"), "text").rows
+    assert [row[1:] for row in rows] == [("1", "soft"), ("2", "hard")]
 
 
 @given(st.lists(st.sampled_from(["a", "b", "ccc", "ä"]), min_size=1), st.integers(0, 9), st.sampled_from([*ENCODINGS]))

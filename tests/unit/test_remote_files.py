@@ -27,7 +27,7 @@ from karat.files.arrow_file import ArrowFile
 from karat.files.input_file import InputFile
 from karat.files.remote import RemotePath
 from karat.sources.paths import expand
-from karat.sources.text_files import read_values
+from karat.sources.texts import Text, read_texts
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 from tests.end_to_end.in_process import printed, run_here
@@ -131,7 +131,7 @@ def test_runs_and_texts_are_converted_from_s3(put: Put, tmp_path: Path) -> None:
     assert (tmp_path / "run.csv").read_text() == "query,doc,score\nq1,d1,2.5\n"
     queries = put("convert/queries.tsv", b"q1\thow soft\n")
     assert convert(queries, tmp_path / "queries.jsonl").kind == "texts"
-    assert [row[1:] for row in read_values(queries).rows] == [("q1", "how soft")]
+    assert read_texts(queries, ["q1"], "queries")["q1"] == Text("how soft")
 
 
 def test_large_files_are_read_in_parts(put: Put) -> None:

@@ -24,6 +24,7 @@ from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.registry.names import format_value
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.summary import DIGITS, cell_text, check_digits, interval_text, notes
+from karat.sources.texts import read_texts
 from karat.stats import weak_group
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def slices(
     - `bins`: the number of ranges that numbers are grouped into, with about as many queries each; or the edges of the
       ranges, for example `[5, 10]`. By default up to 6 different numbers are a group each, and more are grouped into 4
       ranges.
-    - `queries`: the texts of the queries for "length", in the same forms as `by`, if the ids are not the texts.
+    - `queries`: for "length", the texts of the queries, if their ids are not: `{id: text}`, a file or a data frame.
     - `level`: the confidence level of the intervals; None leaves them out, which is faster for very many queries.
 
     Groups of numbers are in ascending order, groups of texts in order of appearance, "(none)" is last. "(empty)" is
@@ -185,7 +186,7 @@ def named_groups(by: Any) -> dict[str, Any]:
 def query_values(scores: Scores, by: Any, texts: Any = None) -> list[Value]:
     """The value that each query is grouped by; `by` and `texts` are the arguments `by` and `queries` of `slices`."""
     if not isinstance(by, str):
-        return _one_value_each(scores.queries, by, "by")
+        return _one_value_each(scores.queries, by)
     if by == "length":
         return _lengths(scores.queries, texts)
     if by == "relevant":
@@ -201,15 +202,15 @@ def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
         "grouping by length needs the texts of the queries, but only their ids are known",
         'Pass queries={"q1": "how soft is gold"}.',
     )
-    lengths: list[Value] = []
-    for query, text in zip(
-        queries, queries if texts is None else _one_value_each(queries, texts, "queries"), strict=True
-    ):
-        if not isinstance(text, str | None):
-            raise KaratError(f"{shown(text)} is not the text of a query", where=f"query {query}")
-        words = separate_cjk_characters(text or "").split()
-        lengths.append(None if text is None else float(sum(any(map(str.isalnum, word)) for word in words)))
-    return lengths
+    if texts is None:
+        return [_length(query) for query in queries]
+    found = read_texts(texts, queries, "queries")
+    return [_length(found[query].text) if query in found else None for query in queries]
+
+
+def _length(text: str) -> float:
+    words = separate_cjk_characters(text).split()
+    return float(sum(any(map(str.isalnum, word)) for word in words))
 
 
 def _relevant(scores: Scores) -> list[Value]:
@@ -223,37 +224,37 @@ def _relevant(scores: Scores) -> list[Value]:
     return [counts[truth.positions[query]] if query in truth.positions else None for query in scores.queries]
 
 
-def _one_value_each(queries: Sequence[str], given: Any, option: str) -> list[Value]:
+def _one_value_each(queries: Sequence[str], given: Any) -> list[Value]:
     """One value per query, from a mapping, a function, or anything like a list."""
     # A pandas Series has an index; the default one, from 0, only numbers the rows.
     index = given.index if hasattr(given, "iloc") and hasattr(given, "to_list") else None
     if index is not None and not (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]
-            raise KaratError(f"the index of {option} contains {shown(twice)} twice", hint="Give each query one value.")
+            raise KaratError(f"the index of by contains {shown(twice)} twice", hint="Give each query one value.")
         given = given.to_dict()
     values = next((getattr(given, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(given, to)), given)
     if isinstance(given, Mapping):
-        known = given if all_text(given) else {_id(query, option): value for query, value in given.items()}
+        known = given if all_text(given) else {_id(query): value for query, value in given.items()}
         if not any(query in known for query in queries):
             hint = f"The query ids are {first_few(queries)}."
-            raise KaratError(f"{option} has no value for any of the queries", hint=hint)
+            raise KaratError("by has no value for any of the queries", hint=hint)
         values = [known.get(query) for query in queries]
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         if len(values) != len(queries):
             hint = "Pass one value per query, in the order of scores.queries, or {query: value}."
-            what = f"{option} has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
+            what = f"by has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
             raise KaratError(what, hint=hint)
     elif callable(given):
         values = [given(query) for query in queries]
     else:
         hint = f"{list_hint(given)} {_HINT}".strip()
-        raise KaratError(f"{option}={shown(given)} does not have one value per query", hint=hint)
+        raise KaratError(f"by={shown(given)} does not have one value per query", hint=hint)
     return [_plain(value, query) for query, value in zip(queries, values, strict=True)]
 
 
-def _id(query: object, option: str) -> str:
-    return identifier(query, option) if isinstance(query, Rational) else str(query)
+def _id(query: object) -> str:
+    return identifier(query, "by") if isinstance(query, Rational) else str(query)
 
 
 def _plain(value: Any, query: str) -> Value:

@@ -69,9 +69,9 @@ def command(
     missing: Missing,
 ) -> None:
     """Evaluate predicted answers against gold answers. Several files of predictions are shown in one table."""
+    from karat.cli.inputs import parse_fields
     from karat.cli.models import with_findings, with_static_model
     from karat.cli.output import Output, check_output, check_sort, print_scores
-    from karat.cli.systems import parse_fields
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
     from karat.registry.selection import listed_measures

@@ -55,6 +55,7 @@ from karat.options import Correction, Family, PlotKind, Test
 @opt.lower_is_better
 @opt.by
 @opt.queries
+@opt.corpus
 @opt.digits
 @opt.sort
 @opt.plot_options("differences (intervals of more than 6 pairs of systems)")
@@ -77,7 +78,8 @@ def command(
     force: bool,
     lower_is_better: tuple[str, ...],
     by: str | None,
-    queries: str | None,
+    queries: tuple[str, ...],
+    corpus: tuple[str, ...],
     plot: str | None,
     plot_kind: PlotKind | None,
     digits: int | None,
@@ -116,10 +118,11 @@ def command(
         force=force,
     )
     plotted = plot_file(plot, plot_kind, by)
-    grouping = read_grouping(by, queries)
     inputs = parse_inputs(formats, columns, split)
+    grouping = read_grouping(by, inputs.texts("queries", queries))
+    texts = inputs.texts("corpus", corpus)
     evaluation = Evaluation(
-        measures, options, fields, inputs, accepts_saved=True, lower_is_better=lower_is_better, force=force
+        measures, options, fields, inputs, texts, accepts_saved=True, lower_is_better=lower_is_better, force=force
     )
     files = SystemFiles(paths, evaluation)
     if baseline is not None:

@@ -83,6 +83,6 @@ def command(
 def _by_name(fields: tuple[str, ...]) -> dict[str, str]:
     if not fields:
         return {}
-    from karat.cli.systems import parse_fields
+    from karat.cli.inputs import parse_fields
 
     return parse_fields(fields)

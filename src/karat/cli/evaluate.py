@@ -34,6 +34,7 @@ from karat.options import Names, PlotKind
 )
 @opt.by
 @opt.queries
+@opt.corpus
 @opt.plot_options("intervals")
 @opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
 @opt.fields
@@ -51,7 +52,8 @@ def command(
     explain: str | None,
     bounds: bool,
     by: str | None,
-    queries: str | None,
+    queries: tuple[str, ...],
+    corpus: tuple[str, ...],
     plot: str | None,
     plot_kind: PlotKind | None,
     format: str | None,  # noqa: A002
@@ -88,8 +90,9 @@ def command(
     check_output(output)
     plotted = plot_file(plot, plot_kind, by)
     inputs = parse_inputs(formats, columns, split)
-    grouping = read_grouping(by, queries)
-    systems = SystemScores(load_systems(paths, Evaluation(measures, options, fields, inputs)))
+    grouping = read_grouping(by, inputs.texts("queries", queries))
+    evaluation = Evaluation(measures, options, fields, inputs, inputs.texts("corpus", corpus))
+    systems = SystemScores(load_systems(paths, evaluation))
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
     if plotted is not None:

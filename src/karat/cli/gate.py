@@ -65,6 +65,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     help="With --significant: a drop is significant if p is below 1 - LEVEL.",
 )
 @opt.common_queries
+@opt.corpus
 @opt.force
 @opt.lower_is_better
 @opt.file_option(
@@ -92,6 +93,7 @@ def command(
     fields: tuple[str, ...],
     formats: tuple[str, ...],
     columns: tuple[str, ...],
+    corpus: tuple[str, ...],
     split: str | None,
     **options: Any,
 ) -> int:
@@ -121,11 +123,13 @@ def command(
     check_files(context, configured, step_summary(os.environ))
     _check_format(output)
     test_options = {name: options.pop(name) for name in GateOptions.__annotations__}
+    inputs = parse_inputs(formats, columns, split)
     evaluation = Evaluation(
         (),
         options,
         fields,
-        parse_inputs(formats, columns, split),
+        inputs,
+        inputs.texts("corpus", corpus),
         accepts_saved=True,
         rejects_unused_options=strict,
         field_option=field_option,

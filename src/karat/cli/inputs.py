@@ -7,20 +7,25 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.files.input_file import InputFile
 from karat.files.names import check_format
 from karat.sources.columns import IfPresent
+from karat.sources.files import DescribedFile
 from karat.sources.spellings import Role
 
-Side = Literal["truth", "run"]
-_SIDES: tuple[Side, ...] = get_args(Side)
-_ROLES: dict[Side, tuple[Role, ...]] = {"truth": ("query", "doc", "grade"), "run": ("query", "doc", "score", "rank")}
+Side = Literal["truth", "run", "queries", "corpus"]
+_PAIRS: tuple[Side, ...] = ("truth", "run")
+_ROLES: dict[Side, tuple[Role | Literal["id", "text", "title"], ...]] = {
+    "truth": ("query", "doc", "grade"), "run": ("query", "doc", "score", "rank"),
+    "queries": ("id", "text"), "corpus": ("id", "text", "title"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The formats of ground truth and runs, the names of their columns by role, and the split of a BEIR data set.
+    """The formats of files, the names of their columns by role, and the split of a BEIR data set.
 
-    The name of a column that is given for all files is an `IfPresent`: only one of them needs to have it.
+    The name of a column that is given for ground truth and runs is an `IfPresent`: only one of them needs to have it.
     """
 
     formats: Mapping[Side, str] = field(default_factory=dict)
@@ -34,9 +39,28 @@ class Inputs:
         return [option for option, value in options.items() if value]
 
     def for_any_file(self) -> Iterator[tuple[str, str]]:
-        """The role and the name of each column that is given for all files."""
+        """The role and the name of each column that is given for ground truth and runs together."""
         pairs = ((role, name) for names in self.columns.values() for role, name in names.items())
         return iter(dict.fromkeys((role, name) for role, name in pairs if isinstance(name, IfPresent)))
+
+    def texts(self, side: Literal["queries", "corpus"], given: Sequence[str]) -> list[DescribedFile]:
+        """The files of `--queries` and `--corpus`, each `FILE` or `FILE:COLUMN`."""
+        from karat.cli.files import split_texts
+
+        files = []
+        for text in given:
+            path, column = split_texts(text)
+            columns = {**self.columns.get(side, {}), **({} if column is None else {"text": column})}
+            files.append(DescribedFile(InputFile(path), columns, self.formats.get(side)))
+        return files
+
+
+def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "corpus"]) -> None:
+    """Reject files of `--queries` and `--corpus` that cannot be read, before anything is evaluated."""
+    for each in files:
+        from karat.sources.text_files import TextFile
+
+        TextFile.of(each.file, each.format, (each.columns or {}).get("text"), content)
 
 
 def parse_inputs(formats: Sequence[str], columns: Sequence[str], split: str | None) -> Inputs:
@@ -45,7 +69,7 @@ def parse_inputs(formats: Sequence[str], columns: Sequence[str], split: str | No
 
 
 def parse_formats(given: Sequence[str]) -> dict[Side, str]:
-    """The formats of ground truth and runs, from texts such as `csv` and `run=csv`.
+    """The formats of files, from texts such as `csv`, for ground truth and runs, and `run=csv`.
 
     >>> parse_formats(["csv"]), parse_formats(["run=jsonl"])
     ({'truth': 'csv', 'run': 'csv'}, {'run': 'jsonl'})
@@ -53,7 +77,7 @@ def parse_formats(given: Sequence[str]) -> dict[Side, str]:
     found: dict[Side, str] = {}
     for text in given:
         side, equals, name = (part.strip() for part in text.rpartition("="))
-        for each in _sides(side, f"--input-format {text}") if equals else _SIDES:
+        for each in _sides(side, f"--input-format {text}") if equals else _PAIRS:
             if found.setdefault(each, check_format(name)) != name:
                 raise KaratError(f"--input-format is given twice for the {each}", hint="Keep one of them.")
     return found
@@ -72,11 +96,9 @@ def parse_columns(given: Sequence[str]) -> dict[Side, dict[str, str]]:
         if not (what and equals and name):
             hint = "Write --column doc=docno, or --column run.doc=docno for the runs only."
             raise KaratError(f"--column {shown(text)} is not of the form ROLE=NAME", hint=hint)
-        sides = [each for each in _SIDES if role in _ROLES[each]]
-        if dot:
-            sides = [each for each in _sides(side, f"--column {text}") if each in sides]
+        sides = [each for each in (_sides(side, f"--column {text}") if dot else _PAIRS) if role in _ROLES[each]]
         if not sides:
-            known = _ROLES[side] if side in _ROLES else dict.fromkeys(role for of in _ROLES.values() for role in of)
+            known = _ROLES[side] if side in _ROLES else dict.fromkeys(role for of in _PAIRS for role in _ROLES[of])
             hint = f"{did_you_mean(role, known)} Columns are {enumeration(list(known), 'or')}.".strip()
             raise KaratError(f"{shown(role)} is not a column of the {side or 'ground truth or of runs'}", hint=hint)
         for each in sides:
@@ -85,8 +107,25 @@ def parse_columns(given: Sequence[str]) -> dict[Side, dict[str, str]]:
     return found
 
 
+def parse_fields(given: Sequence[str]) -> dict[str, str]:
+    """The names of fields in results files, from texts such as `retrieved=source_nodes`.
+
+    >>> parse_fields(["query=id", "retrieved=response.source_nodes"])
+    {'query': 'id', 'retrieved': 'response.source_nodes'}
+    """
+    names: dict[str, str] = {}
+    for text in given:
+        role, equals, name = (part.strip() for part in text.partition("="))
+        if not (role and equals and name) or names.get(role, name) != name:
+            problem = "is given twice" if role in names else "is not of the form NAME=FIELD"
+            raise KaratError(f"--field {shown(text)} {problem}", hint="Write --field retrieved=source_nodes.")
+        names[role] = name
+    return names
+
+
 def _sides(side: str, where: str) -> list[Side]:
-    if side not in _SIDES:
-        hint = f"{did_you_mean(side, _SIDES)} Write truth or run.".strip()
-        raise KaratError(f"{shown(side)} is neither truth nor run", where=where, hint=hint)
-    return [side]
+    known: tuple[Side, ...] = get_args(Side)
+    found = next((each for each in known if each == side), None)
+    if found is None:
+        raise KaratError(f"{shown(side)} is not one of {', '.join(known)}", where=where, hint=did_you_mean(side, known))
+    return [found]

@@ -156,7 +156,7 @@ def input_options(function: Function) -> Function:
         multiple=True,
         metavar="ROLE=NAME",
         help="Read query, doc, grade, score or rank from this column of all files that have it, such as doc=docno; or"
-        " of one side only: truth.doc=docno, run.doc=docno. Repeatable.",
+        " of one side only: truth.doc=docno, run.doc=docno, queries.text=title, corpus.text=body. Repeatable.",
     )
     formats = click.option(
         "--input-format",
@@ -164,7 +164,7 @@ def input_options(function: Function) -> Function:
         multiple=True,
         metavar="FORMAT",
         help="The format of the files, if it is not to be detected: trec, csv, tsv, json, jsonl, parquet or feather; or"
-        " of one side only: truth=FORMAT, run=FORMAT.",
+        " of one side only: truth=FORMAT, run=FORMAT, queries=FORMAT, corpus=FORMAT.",
     )
     return formats(columns(split(function)))
 
@@ -179,9 +179,18 @@ by = click.option(
 )
 queries = click.option(
     "--queries",
+    multiple=True,
     type=ColumnToRead(),
     metavar="FILE[:COLUMN]",
-    help="The query texts for --by length, such as queries.jsonl or queries.csv:title; or a BEIR folder.",
+    help="The texts of the queries, such as queries.jsonl or queries.csv:title; or a BEIR folder. Repeatable.",
+)
+corpus = click.option(
+    "--corpus",
+    multiple=True,
+    type=ColumnToRead(),
+    metavar="FILE[:COLUMN]",
+    help="The texts of documents that are known by id, such as corpus.jsonl, collection.tsv or corpus.csv:body; or a"
+    " BEIR folder. Repeatable.",
 )
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
 names = choice_option(

@@ -43,7 +43,10 @@ class PlotFile:
         from karat.plots.kinds import MAX_PAIRS, Subject, draw, pairs_of
 
         kind = self.kind or ("slices" if grouping is not None else default)
-        groups = {} if grouping is None else {"by": grouping.by, "queries": grouping.texts}
+        groups: dict[str, object] = {}
+        if grouping is not None:
+            texts = grouping.texts(query for scores in systems.values() for query in scores.queries)
+            groups = {"by": grouping.by, "queries": texts}
         pairs = pairs_of(systems, None, None) if comparison is None else comparison.pairs()
         if self.kind is None and kind == "differences" and len(pairs) > MAX_PAIRS:
             kind = "intervals"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.files import split_column, split_texts
+from karat.cli.inputs import check_texts
 from karat.cli.output import Output, print_report
 from karat.errors import KaratError, shown
 from karat.output.tables import Table, note_line
@@ -15,6 +16,8 @@ from karat.scores import Scores
 
 if TYPE_CHECKING:
     from karat.comparison import Comparison
+    from karat.sources.files import DescribedFile
+    from karat.sources.texts import FoundTexts
 
 _BUILT_IN = ("length", "relevant")
 
@@ -25,29 +28,36 @@ class Grouping:
 
     name: str
     by: Any
-    texts: dict[str, Any] | None
+    queries: Sequence[DescribedFile]
     notes: tuple[str, ...] = ()
     """on the columns that were read"""
 
+    def texts(self, queries: Iterable[str]) -> FoundTexts | None:
+        """The texts of queries; None if they are not given."""
+        from karat.sources.texts import read_texts
 
-def read_grouping(by: str | None, queries: str | None) -> Grouping | None:
-    """Read the files that `--by` and `--queries` name; None without `--by`."""
-    if queries is not None and by != "length":
+        return read_texts(self.queries, set(queries), "queries") if self.queries else None
+
+
+def read_grouping(by: str | None, queries: Sequence[DescribedFile]) -> Grouping | None:
+    """Read the file that `--by` names, and check those of `--queries`; None without `--by`."""
+    if queries and by != "length":
         raise KaratError("--queries is only used to group by length", hint="Add --by length, or leave --queries out.")
     if by is None:
         return None
-    values, notes = (by, ()) if by in _BUILT_IN else _read_column(by, "--by")
-    of_queries, notes_on_texts = (None, ()) if queries is None else _read_column(queries, "--queries")
-    return Grouping(split_column(by)[1], values, of_queries, (*notes, *notes_on_texts))
+    values, notes = (by, ()) if by in _BUILT_IN else _read_column(by)
+    check_texts(queries, "queries")
+    return Grouping(split_column(by)[1], values, queries, notes)
 
 
 def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
     """Print or write the scores of each group of queries."""
     several = len(runs) > 1
+    texts = grouping.texts(query for scores in runs.values() for query in scores.queries)
     with naming_options(grouping):
-        found = {name: scores.slices(grouping.by, queries=grouping.texts) for name, scores in runs.items()}
+        found = {name: scores.slices(grouping.by, queries=texts) for name, scores in runs.items()}
     slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
-    tables = [_with_notes(each.table(output.decimals), grouping) for each in slices.values()]
+    tables = [_with_notes(each.table(output.decimals), grouping, texts) for each in slices.values()]
     if several:
         tables = [
             replace(table, notes=(f"{name}: {table.notes[0]}", *table.notes[1:]))
@@ -67,15 +77,17 @@ def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output)
 
 def print_comparison(comparison: Comparison, grouping: Grouping, output: Output) -> None:
     """Print or write a comparison within each group of queries."""
+    texts = grouping.texts(comparison.queries)
     with naming_options(grouping):
-        slices = replace(comparison.slices(grouping.by, queries=grouping.texts), by=grouping.name)
-    table = _with_notes(slices.table(output.decimals), grouping)
+        slices = replace(comparison.slices(grouping.by, queries=texts), by=grouping.name)
+    table = _with_notes(slices.table(output.decimals), grouping, texts)
     print_report(output, [table], document=slices.to_dict, rows=slices.records)
 
 
-def _with_notes(table: Table, grouping: Grouping) -> Table:
+def _with_notes(table: Table, grouping: Grouping, texts: FoundTexts | None) -> Table:
     """A table with the notes on reading the groups."""
-    return replace(table, notes=(*table.notes, *(note_line(f"{note}.") for note in grouping.notes)))
+    notes = (*grouping.notes, *(texts.notes if texts is not None else ()))
+    return replace(table, notes=(*table.notes, *(note_line(f"{note}.") for note in notes)))
 
 
 @contextmanager
@@ -84,25 +96,25 @@ def naming_options(grouping: Grouping) -> Iterator[None]:
     try:
         yield
     except KaratError as error:
-        if grouping.by == "length" and grouping.texts is None:
-            hint = "Add the query texts, such as --queries queries.jsonl:text."
+        if grouping.by == "length" and not grouping.queries:
+            hint = "Add the query texts, such as --queries queries.jsonl."
         elif grouping.by == "relevant":
             hint = "Name the ground truth and the runs, or group by a column of a file, such as queries.csv:language."
         else:
-            # The parameters of Python have the names of the options.
-            what = f"--{error.what}" if error.what.startswith(("by ", "queries ")) else error.what
+            # The parameter of Python has the name of the option.
+            what = f"--{error.what}" if error.what.startswith("by ") else error.what
             raise KaratError(what, where=error.where, hint=error.hint) from None
         raise KaratError(error.what, hint=hint) from None
 
 
-def _read_column(text: str, option: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _read_column(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A value for each query, as numbers if all of them are, and notes on what was read."""
     from karat.sources.text_files import read_values
 
     file, column = split_texts(text)
-    if option == "--by" and not column:
+    if not column:
         hint = f"Use {', '.join(_BUILT_IN)}, or a file and one of its columns, such as queries.csv:language."
-        raise KaratError(f"{option} {shown(text)} is not of the form FILE:COLUMN", hint=hint)
+        raise KaratError(f"--by {shown(text)} is not of the form FILE:COLUMN", hint=hint)
     read = read_values(file, column)
     values: dict[str, Any] = {}
     for place, query, value in read.rows:
@@ -111,6 +123,6 @@ def _read_column(text: str, option: str) -> tuple[dict[str, Any], tuple[str, ...
             raise KaratError(what, where=place, hint="Give each query one value.")
     known = [value for value in values.values() if value is not None]
     with suppress(ValueError):
-        if option == "--by" and all(isinstance(value, str) for value in known):
+        if all(isinstance(value, str) for value in known):
             values = {query: None if value is None else float(value) for query, value in values.items()}
     return values, read.notes

@@ -12,7 +12,7 @@ from typing import Any
 
 from karat.cli.contents import Content, content_of, first_is_truth
 from karat.cli.files import OneOfSeveral, split_system
-from karat.cli.inputs import Inputs, Side
+from karat.cli.inputs import Inputs, Side, parse_fields
 from karat.cli.models import with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
@@ -45,6 +45,8 @@ class Evaluation:
     """the options of `EVALUATION_OPTIONS`, by name"""
     fields: Sequence[str] = ()
     inputs: Inputs = field(default_factory=Inputs)
+    corpus: Sequence[DescribedFile] = ()
+    """the texts of documents, to match those that are known by id only"""
     accepts_saved: bool = False
     """whether a file may also contain saved scores"""
     rejects_unused_options: bool = True
@@ -221,6 +223,8 @@ class SystemFiles:
         scores = {each.name: _only(saved[each.name], names, each.path) for each in self.systems if each.name in saved}
         new = {system.name: system.path for system in self.systems if system.saved is None}
         if self.without_truth:
+            what = "--corpus is for ground truth and runs of ids; results contain their texts"
+            require(not self.evaluation.corpus, what, "Leave it out.", where=self.first.name)
             for name, path in new.items():
                 scores[name] = evaluate_results(
                     self.opened[path],
@@ -239,7 +243,8 @@ class SystemFiles:
                 with progress_bar("bytes") as progress:
                     runs = {name: self._described(self.opened[path], "run") for name, path in new.items()}
                     truth = self._described(self.first, "truth")
-                    evaluated = evaluate_runs(truth, runs, names or DEFAULT_MEASURES, progress=progress, **self.options)
+                    given: Any = {"corpus": self.evaluation.corpus or None, "progress": progress, **self.options}
+                    evaluated = evaluate_runs(truth, runs, names or DEFAULT_MEASURES, **given)
                 scores |= with_findings(evaluated, findings)
             else:
                 scores = self._checked_by_truth(scores)
@@ -320,6 +325,7 @@ def _reject_unused_options(evaluation: Evaluation) -> None:
     changed = [f"--{name.replace('_', '-')}" for name, option in EVALUATION_OPTIONS.items()
                if evaluation.options[name] != option.default]  # fmt: skip
     unused = [*changed, *([evaluation.field_option] if evaluation.fields else []), *evaluation.inputs.given]
+    unused += ["--corpus"] if evaluation.corpus else []
     if unused and evaluation.rejects_unused_options:
         hint = f"Leave {unused[0]} out, or evaluate the run again."
         raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
@@ -331,19 +337,3 @@ def _only(scores: Scores, names: Sequence[str], path: str) -> Scores:
         return scores.only(names) if names else scores
     except KaratError as error:
         raise KaratError(error.what, where=path, hint=error.hint) from None
-
-
-def parse_fields(given: Sequence[str]) -> dict[str, str]:
-    """The names of fields in results files, from texts such as `retrieved=source_nodes`.
-
-    >>> parse_fields(["query=id", "retrieved=response.source_nodes"])
-    {'query': 'id', 'retrieved': 'response.source_nodes'}
-    """
-    names: dict[str, str] = {}
-    for text in given:
-        role, equals, name = (part.strip() for part in text.partition("="))
-        if not (role and equals and name) or names.get(role, name) != name:
-            problem = "is given twice" if role in names else "is not of the form NAME=FIELD"
-            raise KaratError(f"--field {shown(text)} {problem}", hint="Write --field retrieved=source_nodes.")
-        names[role] = name
-    return names

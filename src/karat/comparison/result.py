@@ -149,9 +149,7 @@ class Comparison(ComparisonExports):
         notes = check_same_truth(compared, force=True)  # what differs was accepted when the systems were compared
         return diff(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses, tuple(notes))
 
-    def slices(
-        self, by: Any, bins: int | Sequence[float] | None = None, *, queries: Mapping[str, str] | None = None
-    ) -> ComparisonSlices:
+    def slices(self, by: Any, bins: int | Sequence[float] | None = None, *, queries: Any = None) -> ComparisonSlices:
         """The same comparison within each group of queries, to see where a system is better or worse.
 
         `by`, `bins` and `queries` define the groups as in `Scores.slices`. The p-values are corrected over all groups.

@@ -245,15 +245,15 @@ class Scores(Exports):
         by: Any,
         bins: int | Sequence[float] | None = None,
         *,
-        queries: Mapping[str, str] | None = None,
+        queries: Any = None,
         level: float = 0.95,
     ) -> Slices:
         """The scores of each group of queries, to see where a system is weak.
 
-        `by` is `"length"` (the number of words of the query; `queries` maps ids to texts), `"relevant"` (the number of
-        relevant documents), or any property of queries: a mapping or a function of query ids, a pandas Series with
-        query ids as its index, or a list with one value per query. Numbers are grouped into ranges; `bins` is the
-        number of ranges, or their edges.
+        `by` is `"length"` (the number of words of the query; `queries` are the texts: `{id: text}`, a file, records or
+        a data frame), `"relevant"` (the number of relevant documents), or any property of queries: a mapping or a
+        function of query ids, a pandas Series with query ids as its index, or a list with one value per query. Numbers
+        are grouped into ranges; `bins` is the number of ranges, or their edges.
 
         >>> from karat import evaluate
         >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, "RR")

@@ -93,28 +93,23 @@ class Values:
     notes: tuple[str, ...]
 
 
-def read_values(source: str | InputFile, column: str | None = None) -> Values:
-    """Read a column of a file of queries or documents, by id; by default, its texts."""
+def read_values(source: str | InputFile, column: str) -> Values:
+    """Read a column of a file of queries, by id."""
     file = TextFile.of(source, column=column)
-    records = file.records(column or "text")
+    records = file.records(column)
     first = list(islice(records, _FIRST))
     names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
     if not names:
         raise KaratError("the file contains no records", where=file.file.name, hint=HINT)
     id_name = find_column([name for name in names if name != column], "id")
-    value_name = column or find_column(names, "text", (id_name,))
-    if id_name is None or value_name is None:
-        missing = "ids" if id_name is None else "texts"
-        where = f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}."
-        hint = "Ids are in a column such as query, qid or _id." if id_name is None else "Write FILE:COLUMN to name it."
-        raise KaratError(f"there is no column of {missing}", where=file.file.name, hint=f"{where} {hint}")
-    guessed = []
-    if id_name not in ("query", "_id") and file.has_header:
-        guessed.append(f"ids are read from the column {shown(id_name)}")
-    if value_name not in ("text", column):
-        guessed.append(f"texts {'' if guessed else 'are read '}from {shown(value_name)}")
-    notes = (f"{file.file.name}: {' and '.join(guessed)}",) if guessed else ()
-    return Values(_values(chain(first, records), id_name, value_name, names), (*file.notes, *notes))
+    if id_name is None:
+        hint = (
+            f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}. Ids are in one such as query, qid or _id."
+        )
+        raise KaratError("there is no column of ids", where=file.file.name, hint=hint)
+    is_guessed = id_name not in ("query", "_id") and file.has_header
+    notes = (f"{file.file.name}: ids are read from the column {shown(id_name)}",) if is_guessed else ()
+    return Values(_values(chain(first, records), id_name, column, names), (*file.notes, *notes))
 
 
 def _values(

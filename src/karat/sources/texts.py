@@ -138,7 +138,7 @@ class _Reader:
         elif is_file(source):
             self._read_file(InputFile.of(source), None, None)
         elif is_series(source):
-            self._read_mapping(source.to_dict())
+            self._read_entries(source.items())
         elif hasattr(source, "__arrow_c_stream__"):
             self._read_table(source)
         elif isinstance(source, Sequence | Iterator) and not isinstance(source, str | bytes):
