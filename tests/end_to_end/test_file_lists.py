@@ -64,6 +64,16 @@ def test_the_part_files_of_a_table_are_one_run(name: str, command: Karat, tmp_pa
         assert "1.0000" in printed(command("evaluate", "truth.qrels", run, "-m", "RR"))
 
 
+def test_the_part_files_of_a_table_are_one_file_of_results_or_of_answers(command: Karat, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for at in (1, 2):
+        frame = pd.DataFrame({"query": [f"q{at}"], "truth": [["a"]], "retrieved": [["a"]], "answer": ["b"]})
+        frame.to_parquet(tmp_path / f"parts/part-{at}.parquet")
+    assert karat.evaluate_results(tmp_path / "parts", "RR").per_query == {"q1": {"RR": 1.0}, "q2": {"RR": 1.0}}
+    assert len(karat.evaluate_answers(tmp_path / "parts", {"q1": "b", "q2": "c"}).per_query) == 2
+    assert "1.0000" in printed(command("evaluate", "parts", "-m", "RR"))
+
+
 def test_a_pattern_that_matches_nothing_is_an_error(command: Karat) -> None:
     error = refused(command("evaluate", "truth.qrels", "runs/*.gz"))
     assert error == (

@@ -24,7 +24,6 @@ from karat.scores.score_table import query_column
 from karat.sources.beir import is_data_set
 from karat.sources.data_sets import named_data_set
 from karat.sources.elasticsearch import elasticsearch_content
-from karat.sources.part_files import part_files
 from karat.sources.samples import Sample, sample
 from karat.sources.spellings import ALIASES, is_spelling
 
@@ -45,7 +44,7 @@ def content_of(
     file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
 ) -> Content:
     """What a file contains, given its format, the names of fields of results and that of the column of documents."""
-    if named_data_set(file) or part_files(file.path) or is_data_set(file.path):
+    if named_data_set(file) or is_data_set(file.path):
         return "documents"
     found = sample(file, given)
     if found.format == "trec":

@@ -19,7 +19,6 @@ from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
 from karat.sources.formats import detect
 from karat.sources.numeric_ids import notes_on_reading
-from karat.sources.part_files import part_files
 
 __all__ = ["Conversion", "Converted", "convert", "target_of"]
 
@@ -114,8 +113,7 @@ class Conversion:
         elif is_file(source):
             source = InputFile.of(source)
             _check_is_not_output(source, target)
-            several = part_files(source.path)
-            form = check_format(self.input_format) if self.input_format else several[0] if several else detect(source)
+            form = check_format(self.input_format) if self.input_format else detect(source)
             kind = kind or kind_of_roles(self.columns or {}) or kind_of_file(source, form, target.suffix)
         kind = check_kind(kind or kind_of_object(source, target.suffix))
         if not target.is_format_given:

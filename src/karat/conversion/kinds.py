@@ -6,18 +6,14 @@ If that is not clear, an error asks for it: a wrong guess would be written to a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
-from karat.files.names import ArrowFormat, Format, is_arrow
+from karat.files.names import Format, is_arrow
 from karat.sources.elasticsearch import elasticsearch_content
-from karat.sources.part_files import part_files
 from karat.sources.samples import sample
 from karat.sources.spellings import ALIASES, find_column, is_spelling
-
-if TYPE_CHECKING:
-    from karat.files.arrow_file import ArrowFile
 
 Kind = Literal["run", "truth", "answers", "results", "texts"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -105,8 +101,6 @@ def _any_of(names: Sequence[str], field: str) -> bool:
 
 def names_in(file: InputFile, form: Format) -> Sequence[str]:
     """The columns of a table, or the fields of the first records; nothing for a TREC file."""
-    if is_arrow(form):
-        return list(arrow_files(file, form)[0].schema().names)
     found = sample(file, form)
     return tuple(found.value) if isinstance(found.value, dict) else found.names
 
@@ -135,12 +129,3 @@ def _are_answers(value: object) -> bool:
     articles = value.get("data")
     is_squad = isinstance(articles, list) and all(isinstance(each, dict) and "paragraphs" in each for each in articles)
     return is_squad or all(isinstance(each, str) for each in value.values())
-
-
-def arrow_files(file: InputFile, form: Format) -> list[ArrowFile]:
-    """The Parquet or Feather files of a table: one, or those in a folder or of a pattern."""
-    from karat.files.arrow_file import ArrowFile
-
-    kind: ArrowFormat = "parquet" if form == "parquet" else "feather"
-    several = part_files(file.path)
-    return [ArrowFile(InputFile(path), kind) for path in several[1]] if several else [ArrowFile(file, kind)]

@@ -6,14 +6,13 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from functools import partial
 from typing import Any
 
-from karat.conversion.kinds import arrow_files, names_in, other_fields
+from karat.conversion.kinds import names_in, other_fields
 from karat.conversion.record_files import Record, Records, fields_of, write_object, write_records, write_without_header
 from karat.conversion.targets import Target
 from karat.errors import KaratError, first_few, list_hint, shown
 from karat.files.input_file import InputFile
-from karat.files.names import Format, is_arrow
+from karat.files.names import Format
 from karat.sources.answers import GoldAnswers, read_gold_answers
-from karat.sources.part_files import part_files
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list
 from karat.sources.spellings import ALIASES, find_column
@@ -34,7 +33,7 @@ def write_answers(
         answers = next((name for name in usual if name in names), None)
         if answers in ALIASES["answer"] and find_column(names, "query"):
             fields = {"gold_answers": answers, **(fields or {})}
-        golds = read_gold_answers(_frame(source, form) or source, fields)
+        golds = read_gold_answers(source, fields)
         others = [name for name in other_fields(names) if name not in (answers, *(fields or {}).values())]
         if others and not golds.keys() & set(others):
             notes = (f"only answers are written, not the other fields of {source.name}: {first_few(others, 10)}",)
@@ -95,15 +94,6 @@ def _texts(file: TextFile) -> Iterator[Record]:
         yield {name: value or "" for name, value in record.items()} if is_table else record
 
 
-def _frame(file: InputFile, form: Format) -> Any:
-    """The table in Parquet or Feather files; None for other formats."""
-    if not is_arrow(form):
-        return None
-    import pyarrow as pa
-
-    return pa.concat_tables([each.table() for each in arrow_files(file, form)])
-
-
 def _value(texts: tuple[str, ...] | None) -> str | list[str] | None:
     return None if texts is None else texts[0] if len(texts) == 1 else list(texts)
 
@@ -128,9 +118,7 @@ def _objects(golds: GoldAnswers) -> Iterator[Record]:
 def _records(source: Any, form: Format | None) -> Iterable[Record]:
     """The records of a file, a list or a data frame."""
     if isinstance(source, InputFile):
-        several = part_files(source.path)
-        files = [source] if several is None else [InputFile(path) for path in several[1]]
-        return (record for each in files for _, record in records_of_file(each, form, _HINT))
+        return (record for _, record in records_of_file(source, form, _HINT))
     if hasattr(source, "__arrow_c_stream__"):
         return (record for _, record in records_from_frame(source, "the records"))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):

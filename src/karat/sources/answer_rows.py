@@ -12,20 +12,19 @@ from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
-from karat.files.names import is_arrow
+from karat.files.names import Format, is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import Guess, Noun, guesses_note
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
-from karat.sources.record_files import records_from_arrow, records_from_frame, records_from_table
+from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import (
     Record,
     field_names,
     field_value,
     is_single_json_value,
     objects_from_json_lines,
-    records_from_json_lines,
     records_from_list,
     reject_lists_as_text,
     rename_hint,
@@ -244,18 +243,16 @@ def _answers_of_records(records: Iterable[tuple[str, Record]], fields: AnswerFie
 
 def _from_file(source: InputFile, fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
     of_file, hint = detect(source), HINT[fields.field]
-    if is_arrow(of_file):
-        yield from _from_records(records_from_arrow(source, of_file), fields, "column")
+    if not is_arrow(of_file) and not source.first_byte():
         return
-    start = source.first_byte()
-    if start in (b"{", b"["):
-        data = source.read_all()
-        if is_single_json_value(data):
-            yield from _from_json(decode_json(data, source.name, hint), fields, queries)
-            return
-        yield from _from_records(records_from_json_lines(source, hint), fields)
-    elif start:
-        yield from _from_records(records_from_table(source, hint), fields, "column")
+    # How a file begins does not tell a mapping with a long answer from a record.
+    if of_file in ("json", "jsonl") and is_single_json_value(data := source.read_all()):
+        yield from _from_json(decode_json(data, source.name, hint), fields, queries)
+        return
+    # Texts may look like TREC, but answers are never in such a file.
+    read_as: Format = "csv" if of_file == "trec" else "jsonl" if of_file == "json" else of_file
+    noun: Noun = "field" if read_as == "jsonl" else "column"
+    yield from _from_records(records_of_file(source, read_as, hint), fields, noun)
 
 
 def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:

@@ -12,7 +12,7 @@ from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
 from karat.sources.formats import check_content, contradiction, detect
 from karat.sources.guessed_formats import FormatGuess, GuessedTable
-from karat.sources.part_files import part_files
+from karat.sources.part_files import files_of_table
 from karat.sources.tables import ByQuery, Number, PairTable
 
 
@@ -41,9 +41,6 @@ Reader = Callable[[InputFile, Reading], PairTable | ByQuery]
 
 def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, tuple[str, ...]]:
     """The content of a file, a table or a mapping of queries to their documents; and what its name got wrong."""
-    if reading.format in (None, "parquet", "feather") and (several := part_files(file.path)):
-        of_parts, paths = several
-        return _arrow(file.name, [InputFile(path) for path in paths], of_parts, reading), ()
     if reading.format is not None:
         given = check_format(reading.format)
         check_content(file, given, reading.number)
@@ -71,10 +68,10 @@ def _delimited(file: InputFile, of_file: Delimited, reading: Reading) -> PairTab
     return DelimitedTable.of(file, of_file, reading.number, reading.columns)
 
 
-def _arrow(name: str, files: list[InputFile], of_files: ArrowFormat, reading: Reading) -> PairTable | ByQuery:
+def _arrow(file: InputFile, of_file: ArrowFormat, reading: Reading) -> PairTable | ByQuery:
     from karat.sources.arrow_files import open_arrow
 
-    return open_arrow(name, files, of_files, reading.number, reading.columns)
+    return open_arrow(file.name, files_of_table(file), of_file, reading.number, reading.columns)
 
 
 def _json(file: InputFile, reading: Reading) -> PairTable | ByQuery:
@@ -95,6 +92,6 @@ _READERS: dict[Format, Reader] = {
     "tsv": lambda file, reading: _delimited(file, "tsv", reading),
     "json": _json,
     "jsonl": _json_lines,
-    "parquet": lambda file, reading: _arrow(file.name, [file], "parquet", reading),
-    "feather": lambda file, reading: _arrow(file.name, [file], "feather", reading),
+    "parquet": lambda file, reading: _arrow(file, "parquet", reading),
+    "feather": lambda file, reading: _arrow(file, "feather", reading),
 }

@@ -6,8 +6,9 @@ from karat.errors import KaratError
 from karat.files.input_file import InputFile
 from karat.files.json_start import is_json, json_or_jsonl
 from karat.files.kinds import arrow_format
-from karat.files.names import IN_PROSE, Format, format_of_name
+from karat.files.names import IN_PROSE, Format, format_of_name, is_arrow
 from karat.sources.delimited import looks_delimited
+from karat.sources.part_files import part_files
 from karat.sources.tables import Number
 from karat.sources.trec_lines import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
 
@@ -17,31 +18,26 @@ _START = 1 << 16  # bytes
 
 
 def detect(file: InputFile, number: Number | None = None) -> Format:
-    """The format of a file. `number` says whether it is ground truth (grades) or a run (scores), if that is known.
+    """The format of a file, or of a table in several files.
 
-    Parquet and Feather begin with bytes of their own, and JSON with a bracket. Lines with the columns of a TREC file
-    are TREC, whatever blanks or tabs separate them; other lines with the same number of tabs, commas or semicolons are
-    TSV or CSV. If nothing fits, the name decides. Without a known name, a file that begins with a bracket is invalid
-    JSON, and any other file is read as TREC.
+    `number` says whether it is ground truth (grades) or a run (scores), if that is known. Parquet and Feather begin
+    with bytes of their own, and JSON with a bracket. Lines with the columns of a TREC file are TREC, whatever blanks or
+    tabs separate them; other lines with the same number of tabs, commas or semicolons are TSV or CSV. If nothing fits,
+    the name decides. Without a known name, a file that begins with a bracket is invalid JSON, and any other file is
+    read as TREC.
     """
-    start = file.start(_START)
-    if of_arrow := arrow_format(start):
-        return of_arrow
-    file.check_is_text()
-    if is_json(start):
-        return json_or_jsonl(file)
-    return _of_lines(start, number) or format_of_name(file.name) or ("json" if _has_bracket(start) else "trec")
+    found = _format_of_content(file, number) or format_of_name(file.name)
+    return found or ("json" if file.first_byte() in (b"{", b"[") else "trec")
 
 
 def check_content(file: InputFile, given: Format, number: Number) -> None:
     """Reject a file that cannot have the given format, and clearly has another one."""
-    start = file.start(_START)
-    found = arrow_format(start) or ("json" if is_json(start) else _of_lines(start, number))
+    found = _format_of_content(file, number)
     may_be_as_given = (
         found in (None, given)
-        or (given in ("csv", "tsv") and found in ("csv", "tsv", "trec") and _is_separated(start, given))
-        or (given == "jsonl" and found == "json")
-        or (given == "trec" and fits(start, layout_of_trec(number)))
+        or (given in ("csv", "tsv") and found in ("csv", "tsv", "trec") and _is_separated(file.start(_START), given))
+        or {given, found} == {"json", "jsonl"}
+        or (given == "trec" and not is_arrow(found) and fits(file.start(_START), layout_of_trec(number)))
     )
     if found is not None and not may_be_as_given:
         what = f"the file was to be read as {IN_PROSE[given]}, but it looks like {IN_PROSE[found]}"
@@ -62,6 +58,17 @@ def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
     if by_name in (None, detected) or any({by_name, detected} <= alike for alike in _ALIKE):
         return ()
     return (f"{file.name} is read as {IN_PROSE[detected]}: its content is not {IN_PROSE[by_name]}",)
+
+
+def _format_of_content(file: InputFile, number: Number | None) -> Format | None:
+    """The format, if the content leaves no choice."""
+    if several := part_files(file.path):
+        return several[0]
+    start = file.start(_START)
+    if of_arrow := arrow_format(start):
+        return of_arrow
+    file.check_is_text()
+    return json_or_jsonl(file) if is_json(start) else _of_lines(start, number)
 
 
 def _of_lines(start: bytes, number: Number | None) -> Format | None:

@@ -8,9 +8,16 @@ from pathlib import Path
 
 from karat.arguments import is_remote
 from karat.errors import KaratError, enumeration
+from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, format_of_name, is_arrow
 from karat.files.remote import RemotePath
 from karat.sources.paths import remote_files
+
+
+def files_of_table(file: InputFile) -> list[InputFile]:
+    """The files of a table in several files; of any other file, itself."""
+    several = part_files(file.path)
+    return [file] if several is None else [InputFile(path) for path in several[1]]
 
 
 def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:

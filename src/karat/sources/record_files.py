@@ -17,6 +17,7 @@ from karat.sources.columns import check_unique
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
+from karat.sources.part_files import files_of_table
 from karat.sources.records import Record, records_from_json_lines, records_from_list
 
 AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."
@@ -24,10 +25,13 @@ _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a t
 
 
 def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[tuple[str, Record]]:
-    """Each record of a file with its place; `given` is its format, if it is not to be detected."""
+    """Each record of a file, or of a table in several files, with its place.
+
+    `given` is the format, if it is not to be detected.
+    """
     of_file = detect(file) if given is None else check_format(given)
     if is_arrow(of_file):
-        return records_from_arrow(file, of_file)
+        return chain.from_iterable(_records_from_arrow(each, of_file) for each in files_of_table(file))
     if of_file == "csv" or of_file == "tsv":
         return records_from_table(file, hint)
     if of_file == "json":
@@ -38,7 +42,7 @@ def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[t
     return records_from_json_lines(file, hint)
 
 
-def records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[str, Record]]:
+def _records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[str, Record]]:
     """The rows of a Parquet or Feather file."""
     from karat.files.arrow_file import ArrowFile
 

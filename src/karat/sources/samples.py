@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from karat.errors import KaratError
 from karat.files.delimited_text import first_rows
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
+from karat.sources.part_files import files_of_table
 
 _START = 1 << 16  # bytes
 _ROWS = 20  # or lines of JSON
@@ -100,10 +100,7 @@ def _of_table(text: str, of_file: Format, is_whole: bool) -> Sample:
 def _of_arrow(file: InputFile, of_file: Format) -> Sample:
     from karat.files.arrow_file import ArrowFile
 
-    try:
-        schema = ArrowFile.of(file).schema()
-    except KaratError:
-        return Sample(of_file)  # the reader has the better error
+    schema = ArrowFile.of(files_of_table(file)[0]).schema()
     record = {field.name: _example(field.type) for field in schema}
     return Sample(of_file, tuple(schema.names), (record,), metadata=tuple(schema.metadata or ()))
 

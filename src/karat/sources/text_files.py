@@ -17,7 +17,6 @@ from karat.json_decoding import decode_json
 from karat.sources.beir import texts_file
 from karat.sources.data_sets import named_data_set, texts_of_data_set
 from karat.sources.formats import detect
-from karat.sources.part_files import part_files
 from karat.sources.record_files import AS_JSON_LINES, delimiter_of, lines_of_table, records_of_file
 from karat.sources.records import Record, field_value, records_from_list
 from karat.sources.spellings import TextRole, find_column
@@ -34,7 +33,7 @@ class TextFile:
 
     file: InputFile
     format: Format | None
-    """None for a data set of ir_datasets, and for a table in several files, whose parts have formats of their own"""
+    """None for a data set of ir_datasets"""
     has_header: bool = True
     """whether the first line of CSV or TSV names the columns; otherwise these are the id and the text"""
     content: Literal["queries", "corpus"] = "queries"
@@ -57,8 +56,6 @@ class TextFile:
             return cls(file, None, content=content)
         if file.path and (in_folder := texts_file(file.path, content)):
             file = InputFile(in_folder)
-        if part_files(file.path):
-            return cls(file, None)
         form = detect(file) if given is None else check_format(given)
         if not is_arrow(form) and not file.first_byte():
             raise KaratError("the file is empty", where=file.name, hint=HINT)
@@ -76,8 +73,6 @@ class TextFile:
         file = self.file
         if name := named_data_set(file):
             return ((name, record) for record in texts_of_data_set(name, self.content))
-        if several := part_files(file.path):
-            return chain.from_iterable(records_of_file(InputFile(path), several[0], HINT) for path in several[1])
         if not self.has_header:
             return _ids_and_texts(file)
         if self.format == "json":

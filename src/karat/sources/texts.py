@@ -17,7 +17,7 @@ from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
 from karat.sources.files import DescribedFile
 from karat.sources.objects import hugging_face_table, is_hugging_face, is_series
-from karat.sources.part_files import part_files
+from karat.sources.part_files import files_of_table
 from karat.sources.records import Record, field_value, records_from_list
 from karat.sources.text_columns import TextColumns, text_columns
 from karat.sources.text_files import HINT, TextFile
@@ -153,13 +153,11 @@ class _Reader:
         name = texts.file.name
         self.names[name] = None
         self.notes.update(dict.fromkeys(texts.notes))
-        several = part_files(texts.file.path)
-        if several or is_arrow(texts.format):
+        if is_arrow(form := texts.format):
             from karat.files.arrow_file import ArrowFile
 
-            form, paths = several or (texts.format, [])
-            for each in [InputFile(path) for path in paths] or [texts.file]:
-                parts = ArrowFile(each, "parquet" if form == "parquet" else "feather")
+            for each in files_of_table(texts.file):
+                parts = ArrowFile(each, form)
                 read = text_columns(parts.schema().names, self.content, columns, each.name)
                 self._read_parts(parts.tables(_BATCH_ROWS, read.names), read, each.name)
             return
