@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import replace
 from typing import Any
 
@@ -204,6 +205,23 @@ def test_a_hundred_systems_can_be_drawn(systems: SystemScores) -> None:
     rows = records(many.plot("precision-recall"))
     assert len({row["system"] for row in rows}) == 100
     assert len({row["system"] for row in rows if row["emphasized"]}) == 7
+
+
+def test_a_notebook_shows_the_table_and_the_differences(comparison: Comparison) -> None:
+    html = comparison._repr_html_()
+    table, _, rest = html.partition('<img alt="How bm25-rm3 differs from bm25 on nDCG@10: a bar per query')
+    assert table == comparison.table().html()
+    data = rest.partition('src="data:image/svg+xml;base64,')[2].removesuffix('">')
+    assert b64decode(data, validate=True).startswith(b"<svg")
+
+
+def test_a_notebook_shows_only_the_table_of_many_pairs_and_without_the_extra(
+    systems: SystemScores, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = compare({f"s{n}": systems["bm25"] for n in range(5)}, measures="RR")
+    assert many._repr_html_() == many.table().html()
+    monkeypatch.setattr("karat.plots.notebook.find_spec", {}.get)
+    assert comparison._repr_html_() == comparison.table().html()
 
 
 def test_the_page_gets_checked_specifications_with_named_data(

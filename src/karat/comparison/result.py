@@ -254,6 +254,12 @@ class Comparison(ComparisonExports):
         digits = check_digits(digits)
         return write_text(latex(self, digits), path)
 
+    def _repr_html_(self) -> str:
+        """For a notebook: the table, and the differences of the first measure if the extra is installed."""
+        from karat.plots.notebook import differences_image
+
+        return self.table().html() + differences_image(self)
+
     def __repr__(self) -> str:
         queries = plural(len(self.queries), "query")
         return safe_line(f"<Comparison of {', '.join(self.systems)} on {', '.join(self.measures)}, {queries}>")

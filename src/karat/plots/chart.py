@@ -43,6 +43,7 @@ class Chart:
     panels: str | None = None
     headings: bool = False
     across: int = 1
+    is_square: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
     panel_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -70,18 +71,20 @@ class Chart:
         lines = zip(*(rows[name] for name in self.columns), strict=True)
         records = [dict(zip(self.columns, line, strict=True)) for line in lines]
         values = list(dict.fromkeys(record[self.panels] for record in records)) if self.panels else []
-        first = self._names(values[0] if values else "")
+        value = values[0] if values else ""
+        first = self._names(value)
         top = {"config": paper_config(), "description": filled(self.about, first)}
         if len(values) < 2:
             fit = {"width": round(COLUMN), "autosize": {"type": "fit-x", "contains": "padding"}}
-            return {**filled(self.view, first), "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}}
+            view = {**filled(self.view, first), **self._heading(value)}
+            return {**view, "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}}
         across = min(self.across, len(values))
         width = round((COLUMN - _GAP * (across - 1)) / across - self._axis_width(records))
+        size = {"width": width, **({"height": width} if self.is_square else {})}
         panels, datasets = [], {}
         for at, value in enumerate(values):
-            heading = {"title": label(value)} if self.headings else {}
-            view = filled(self.view, self._names(value))
-            panels.append({**view, **heading, "data": {"name": f"{DATA}{at}"}, "width": width})
+            view = {**filled(self.view, self._names(value)), **self._heading(value)}
+            panels.append({**view, "data": {"name": f"{DATA}{at}"}, **size})
             datasets[f"{DATA}{at}"] = [record for record in records if record[self.panels or ""] == value]
         shared = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
         concat = {"concat": panels, "columns": across, "spacing": _GAP, "resolve": {"scale": shared, "legend": shared}}
@@ -90,6 +93,10 @@ class Chart:
     def _names(self, panel: str) -> dict[str, str]:
         names = {**self.names, self.panels or "": panel, **self.panel_names.get(panel, {})}
         return {placeholder: label(name) for placeholder, name in names.items()}
+
+    def _heading(self, panel: str) -> Spec:
+        """The title of a panel, if the titles of its axes do not say what it shows."""
+        return {"title": printable(panel)} if self.headings and panel else {}
 
     def _axis_width(self, records: Sequence[Mapping[str, Any]]) -> float:
         """About the width of the labels of the vertical axis."""

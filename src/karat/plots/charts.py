@@ -26,7 +26,7 @@ _DOT = {**_FILLED, "size": 34}
 
 def intervals(rows: Columns, level: float) -> Chart:
     """A row per system: its mean, and a line for its confidence interval."""
-    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False}}
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
     same = {
         "y": _rows_of_systems(rows),
         "tooltip": _tooltip("system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER),
@@ -43,7 +43,7 @@ def intervals(rows: Columns, level: float) -> Chart:
 
 def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
     """A row per system: its score, and a band from the lowest to the highest value that is possible."""
-    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False}}
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
     tooltip = _tooltip("system", "measure", value=_NUMBER, low=_NUMBER, high=_NUMBER, unjudged=",d")
     same = {"y": _rows_of_systems(rows), "tooltip": tooltip}
     layers = [
@@ -65,9 +65,10 @@ def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Ma
     The bars of many queries are drawn as one area. On a page, a bar is selected anywhere above or below it.
     """
     axis = {"labels": False, "ticks": False, "grid": False, "domain": False}
-    scale = {"nice": False, "domainMin": 0}
+    # The bars of very few queries are not wider than those of a few; a page may show fewer queries than there are.
+    scale = {"nice": False, "domainMin": 0, **({} if rows is None else {"domainMax": max(queries, 8)})}
     x = {"type": "quantitative", "title": "queries, largest difference first", "scale": scale, "axis": axis}
-    y = {"field": "difference", "type": "quantitative", "title": "{measure}: {b} − {a}"}
+    y = {"field": "difference", "type": "quantitative", "title": "difference in {measure}"}
     tooltip = _tooltip("query", a=_NUMBER, b=_NUMBER, difference="+.3f")
     layers = []
     for change in ("better", "worse"):
@@ -79,8 +80,13 @@ def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Ma
     layers += [
         _layer("rule", "zero", y={"datum": 0}),
         _layer("rule", "guide", y={**y, "aggregate": "mean"}, strokeDash=_DASHED),
-        _count("datum.difference > 0", x="width", y=0, align="right", baseline="top", dx=-2, dy=3),
-        _count("datum.difference < 0", x=0, y="height", align="left", baseline="bottom", dx=4, dy=-3),
+        _count(
+            "datum.difference > 0", x={"value": "width"}, y={"value": 0}, align="right", baseline="top", dx=-2, dy=3
+        ),
+        _count(
+            "datum.difference < 0", x={"value": 0}, y={"value": "height"}, align="left", baseline="bottom", dx=4, dy=-3
+        ),
+        _count("datum.difference == 0", x={"field": "middle", **x}, y={"datum": 0}, baseline="top", dy=4),
     ]
     if rows is None:
         column = {"x": {"field": "left", **x}, "x2": {"field": "right"}, "y": {"value": 0}, "y2": {"value": "height"}}
@@ -89,13 +95,15 @@ def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Ma
     columns = PAIR_COLUMNS if rows is None else (*PAIR_COLUMNS, "pair")
     view = {"height": 150, "layer": layers}
     panels = None if rows is None else "pair"
-    return Chart("Difference of each query", about, view, columns, rows, panels=panels, panel_names=panel_names)
+    return Chart(
+        "Difference of each query", about, view, columns, rows, panels=panels, headings=True, panel_names=panel_names
+    )
 
 
 def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
     """A point per query: its value in one system against that in the other; on the diagonal, both are equal."""
-    x = {"field": "a", "type": "quantitative", "title": "{a} ({measure})"}
-    y = {"field": "b", "type": "quantitative", "title": "{b} ({measure})"}
+    x = {"field": "a", "type": "quantitative", "title": "{measure} of {a}"}
+    y = {"field": "b", "type": "quantitative", "title": "{measure} of {b}"}
     look = {"fillOpacity": 0.35, "size": 9} if queries > _MANY else {"fillOpacity": 0.75, "size": 24}
     ends = [{"op": op, "field": field, "as": f"{op}_{field}"} for op in ("min", "max") for field in ("a", "b")]
     diagonal = [
@@ -113,8 +121,8 @@ def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mappin
     about = "A point per query: {measure} of {a} and of {b}. On the dashed line, both are equal."
     columns = ("query", "a", "b", "change") if rows is None else (*PAIR_COLUMNS, "pair")
     view = {"height": 265, "layer": layers}
-    panels = None if rows is None else "pair"
-    return Chart("{b} against {a}", about, view, columns, rows, panels=panels, panel_names=panel_names, across=2)
+    layout: dict[str, Any] = {"panels": None if rows is None else "pair", "across": 2, "is_square": True}
+    return Chart("{b} against {a}", about, view, columns, rows, panel_names=panel_names, **layout)
 
 
 def cutoffs(rows: Columns) -> Chart:
@@ -140,7 +148,7 @@ def precision_recall(rows: Columns) -> Chart:
 
 def first(rows: Columns) -> Chart:
     """A bar per system: the share of queries whose first relevant document is at these ranks."""
-    legend = {"orient": "top", "symbolSize": 60}
+    legend = {"orient": "top", "symbolSize": 60, "columns": 6 if _longest(rows["system"]) < 10 else 3}
     colour = {"field": "rank", "type": "ordinal", "sort": None, "title": None, "legend": legend}
     x = {"field": "queries", "type": "quantitative", "stack": "normalize", "title": "queries", "axis": {"format": "%"}}
     order = {"field": "place", "type": "quantitative"}
@@ -153,21 +161,21 @@ def first(rows: Columns) -> Chart:
     return Chart("Rank of the first relevant document", about, view, ("system", "rank", "queries", "place"), rows)
 
 
-def slices(rows: Columns, level: float, names: Mapping[str, str]) -> Chart:
-    """A row per group and system: its mean, and a line for its confidence interval."""
-    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False}}
+def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str]) -> Chart:
+    """A row per group and system: its mean, and a line for its confidence interval; some systems may be left out."""
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
     y = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True, "tickBand": "extent"}}
     offset = {"field": "system", "type": "nominal", "sort": None}
     tooltip = _tooltip("group", "queries", "system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER)
-    color, _, shape = _looks(rows["system"])
+    color, _, shape = _looks(rows["system"], rows["group"])
     same = {"y": y, "yOffset": offset, "tooltip": tooltip, "color": color}
     layers = [
         _layer("rule", "line", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
         _layer("point", "dot", x={"field": "mean", **x}, shape=shape, **_DOT, **same),
     ]
-    about = (
-        f"{{measure}} of each group of queries, with its {100 * level:g}% confidence interval; in parentheses: queries."
-    )
+    about = f"{{measure}} of each group of queries (and their number), with its {100 * level:g}% confidence interval."
+    if left_out:
+        about += f" The best systems are shown, and {left_out:,} others are not."
     columns = ("slice", "measure", "group", "queries", "system", "mean", "low", "high")
     view = {"height": {"step": 9, "for": "offset"}, "layer": layers}
     return Chart("Scores by group", about, view, columns, rows, by="measure", panels="slice", names=names)
@@ -186,14 +194,20 @@ def _lines(x: Spec, y: Spec, rows: Columns, tooltip: list[Spec]) -> Spec:
     return {"height": 130, "layer": layers}
 
 
-def _looks(systems: Sequence[str]) -> tuple[Spec, Spec, Spec]:
+def _looks(systems: Sequence[str], axis: Sequence[str] = ()) -> tuple[Spec, Spec, Spec]:
     """The colour, the dashes and the shape of each system; the legend shows its colour and shape."""
     names = list(dict.fromkeys(systems))
-    columns = 2 if max(map(len, names), default=0) > 16 else 3
-    legend = {"legend": {"orient": "bottom", "columns": columns, "symbolSize": 40}}
+    # As many columns as fit into the width that the labels of the vertical axis leave.
+    columns = max(1, (50 - min(_longest(axis), 18)) // (4 + min(_longest(names), 22)))
+    symbol = {"symbolSize": 40, "symbolDash": [1, 0], "symbolStrokeWidth": 0}
+    legend = {"legend": {"orient": "bottom", "columns": columns, **symbol}}
     color = {**_SYSTEM, **legend, "scale": {"domain": names}}
     dash = {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(DASHES)}}
     return color, dash, {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(SHAPES)}}
+
+
+def _longest(texts: Sequence[str]) -> int:
+    return max(map(len, texts), default=0)
 
 
 def _rows_of_systems(rows: Columns) -> Spec:
@@ -212,12 +226,15 @@ def _change(change: str) -> Spec:
     return {"filter": f"datum.change == '{change}'"}
 
 
-def _count(test: str, *, x: object, y: object, **properties: object) -> Spec:
-    """How many queries are better, or worse, in a corner."""
-    counted = {"aggregate": [{"op": "count", "as": "queries"}], "groupby": ["change"]}
-    text = {"calculate": "format(datum.queries, ',d') + ' ' + datum.change", "as": "text"}
-    channels = {"x": {"value": x}, "y": {"value": y}, "text": {"field": "text", "type": "nominal"}}
-    return _layer("text", "count", [{"filter": test}, counted, text], **properties, **channels)
+def _count(test: str, **properties: object) -> Spec:
+    """How many queries are better, worse or the same, and the middle of their places."""
+    counted = [{"op": "count", "as": "queries"}, {"op": "mean", "field": "place", "as": "middle"}]
+    transform = [
+        {"filter": test},
+        {"aggregate": counted, "groupby": ["change"]},
+        {"calculate": "format(datum.queries, ',d') + ' ' + datum.change", "as": "text"},
+    ]
+    return _layer("text", "count", transform, text={"field": "text", "type": "nominal"}, **properties)
 
 
 def _on_others(rows: Columns) -> str:

@@ -140,9 +140,10 @@ def _bounds(subject: Subject) -> Chart:
 
 def _slices(subject: Subject) -> Chart:
     measure = subject.measure_name
-    systems = {name: scores.only([measure]) for name, scores in subject.systems.items()}
+    best = rows.emphasized(subject.systems)
+    systems = {name: scores.only([measure]) for name, scores in subject.systems.items() if name in best}
     found = rows.slice_rows(systems, "", level=subject.level, **subject.grouping)
-    return charts.slices(found, subject.level, {"measure": measure})
+    return charts.slices(found, subject.level, len(subject.systems) - len(best), {"measure": measure})
 
 
 KINDS: dict[PlotKind, Kind] = {

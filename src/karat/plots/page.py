@@ -43,8 +43,10 @@ def charts_for_page(
     if bounded:
         found["bounds"] = charts.bounds(rows.joined(bounded), {})
     if slices:
-        parts = [rows.slice_rows(systems, label, level=level, by=by) for label, by in slices.items()]
-        found["slices"] = charts.slices(rows.joined(parts), level, {})
+        best = rows.emphasized(systems)
+        shown = {name: scores for name, scores in systems.items() if name in best}
+        parts = [rows.slice_rows(shown, label, level=level, by=by) for label, by in slices.items()]
+        found["slices"] = charts.slices(rows.joined(parts), level, len(systems) - len(best), {})
     return {kind: chart.for_page() for kind, chart in found.items()}
 
 

@@ -52,9 +52,12 @@ def paper_config() -> dict[str, Any]:
         **page_config(),
         "background": "#ffffff",
         "font": FONT,
-        "axis": {**text, **lines, **dark, "tickSize": 3, "labelLimit": 110, "titlePadding": 4, "titleLimit": 300},
+        "axis": {**text, **lines, **dark, "tickSize": 3, "labelLimit": 110, "titlePadding": 4, "titleLimit": 260},
+        "axisY": {"titleLimit": 150},
         "legend": {**text, **dark, "labelLimit": 130, "columnPadding": 8, "rowPadding": 1, "offset": 6},
-        "title": {"fontSize": TEXT, "fontWeight": "bold", "anchor": "start", "frame": "group", "offset": 4},
+        "title": {
+            "fontSize": TEXT, "fontWeight": "normal", "anchor": "start", "frame": "group", "offset": 4, "limit": 265
+        },
         "text": {"fontSize": TEXT},
         "padding": 2,
-    }
+    }  # fmt: skip
