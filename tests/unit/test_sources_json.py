@@ -188,6 +188,12 @@ def test_queries_named_like_the_fields_of_elasticsearch_are_queries(write: Write
     assert scores["RR"] == pytest.approx(3 / 5)
 
 
+@pytest.mark.parametrize("content", ["", " \n"])
+def test_an_empty_file_is_not_called_invalid_json(content: str, write: Write) -> None:
+    assert error_of(evaluate, {"q1": ["d1"]}, write(content, "run.json")).what == "the run is empty"
+    assert error_of(evaluate, write(content, "truth.json"), {"q1": ["d1"]}).what == "the ground truth is empty"
+
+
 @pytest.mark.parametrize(
     "content",
     [

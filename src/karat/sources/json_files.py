@@ -24,7 +24,10 @@ _FROM_PANDAS = 'Rows need names: write objects, as pandas does with to_json(orie
 
 def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
     """The content of a JSON file: a mapping by query, a list of objects, a single object, or Elasticsearch's."""
-    value = decode_json(file.read_all(), file.name, HINT[number])
+    data = file.read_all()
+    if not data.strip():
+        raise empty_error(file.name, number)
+    value = decode_json(data, file.name, HINT[number])
     if isinstance(value, dict):
         if found := from_elasticsearch(value, number, file.name):
             return found
