@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Number
 from typing import Any
 
@@ -47,6 +47,15 @@ def is_list_like(value: Any) -> bool:
     return (
         isinstance(value, Iterable) and not isinstance(value, str | bytes) and not is_frame and _scalar(value) is value
     )
+
+
+def sorted_set(values: Set[Any]) -> list[Any]:
+    """The elements of a set in an order that depends on nothing but them; they may be of several types.
+
+    >>> sorted_set({"b", "a", 2})
+    [2, 'a', 'b']
+    """
+    return sorted(values, key=lambda value: value if isinstance(value, str) else shown(value, 1000))
 
 
 def check_text(name: str, value: object) -> str:

@@ -178,6 +178,11 @@ def test_predictions_may_be_in_another_order_than_the_questions() -> None:
     assert scores.per_query == SCORED
 
 
+def test_a_huge_number_in_a_set_of_gold_answers_is_an_error() -> None:
+    with pytest.raises(KaratError, match=r"a number with thousands of digits is not text"):
+        evaluate_answers({"q1": {"a", -(10**5000)}}, {"q1": "a"})
+
+
 def test_the_gold_answers_of_a_set_are_sorted_and_those_of_a_list_stay_in_order() -> None:
     assert read_gold_answers({"set": {"b", "c", "a"}, "frozen": frozenset({"b", "a"}), "list": ["b", "c", "a"]}) == {
         "set": ("a", "b", "c"),

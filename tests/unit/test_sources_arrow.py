@@ -315,6 +315,8 @@ def test_gold_documents_in_a_list_have_their_grades_and_guessed_columns_are_note
 def test_lists_that_cannot_be_read_are_errors_that_name_the_row(tmp_path: Path) -> None:
     with pytest.raises(KaratError, match="is not the name of a column"):
         karat.evaluate({"q": ["a"]}, pa.table({"query": ["q"]}), run_columns={"doc": np.zeros(3)})  # type: ignore[dict-item]
+    with pytest.raises(KaratError, match="cannot be read as a table: 'utf-8' codec can't decode"):
+        karat.evaluate({"q": ["a"]}, pa.table({"query": ["q"], b"\xff": ["a"]}))
     flat = pa.table({"query": ["q"], "doc": [["a"]], "points": [0.5]})
     with pytest.raises(KaratError, match="the column 'doc' contains lists, but there are no lists in 'points'"):
         karat.evaluate({"q": ["a"]}, flat, run_columns={"score": "points"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from karat.arguments import sorted_set
 from karat.errors import KaratError, list_hint, shown
 
 _HINT = "Answers are text: put the value in quotes, or convert it with str(...)."
@@ -24,7 +25,7 @@ def as_gold_answers(value: object, where: str) -> tuple[str, ...]:
     if isinstance(value, Mapping) and isinstance(texts := value.get("text"), str | list | tuple):
         return as_gold_answers(texts, where)
     if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
-        items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+        items = sorted_set(value) if isinstance(value, set | frozenset) else value
         found = [item["text"] if isinstance(item, Mapping) and "text" in item else item for item in items]
         for at, text in enumerate(found):
             if not isinstance(text, str):

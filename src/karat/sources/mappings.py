@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from karat.arguments import is_list_like
+from karat.arguments import is_list_like, sorted_set
 from karat.documents.fields import DocumentLike
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.key import Key, TextOfId
@@ -163,7 +163,7 @@ def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
     if isinstance(docs, set | frozenset):
         if hint == _RUN_HINT:
             raise KaratError("a set has no order", where=where, hint=hint)
-        return sorted(docs, key=lambda doc: doc if isinstance(doc, str) else shown(doc, 1000))
+        return sorted_set(docs)
     return docs
 
 
