@@ -136,7 +136,12 @@ def test_what_comes_after_the_end_is_an_error_unless_it_is_zeros(name: str, writ
 
 @each
 @pytest.mark.parametrize("outer", COMPRESS)
-def test_files_that_are_compressed_twice_are_an_error(name: str, outer: str, write: Write) -> None:
+def test_files_that_are_compressed_twice_are_an_error_except_for_those_of_ranx(
+    name: str, outer: str, write: Write
+) -> None:
+    if name == outer == "lz4":
+        assert content(write(COMPRESS[outer](COMPRESS[name](LINES)))) == LINES
+        return
     error = error_in(write(COMPRESS[outer](COMPRESS[name](LINES))))
     both = f" with {name}" if name == outer else f", with {name} and then with {outer}"
     assert error.what == f"this file is compressed twice{both}"

@@ -329,7 +329,3 @@ RANX = {
 def test_files_of_ranx_are_read_as_they_are(kind: str, write: Write) -> None:
     truth, run = (write(RANX[f"{name}.{kind}"], f"{name}.{kind}") for name in ("qrels", "run"))
     assert evaluate(truth, run, MEASURES).per_query == evaluate(TRUTH, RUN, MEASURES).per_query
-
-
-def test_a_run_that_ranx_saved_as_lz4_is_an_error_that_says_what_to_do(write: Write) -> None:
-    assert "save it as .json" in (error_of(evaluate, TRUTH, write(RANX["run.lz4"], "run.lz4"), "AP").hint or "")

@@ -42,11 +42,13 @@ def decompressed(file: BufferedReader, name: str) -> BufferedReader:
         return file
     stream: BufferedReader = BufferedReader(_Decompressed(file, compression, name), _SMALLEST_READ)
     try:
-        if inner := compression_of(stream.peek(_START)):
+        inner = compression_of(stream.peek(_START))
+        if inner == compression == "lz4":  # as ranx saves runs
+            stream = BufferedReader(_Decompressed(stream, inner, name), _SMALLEST_READ)
+            inner = compression_of(stream.peek(_START))
+        if inner:
             both = f" with {inner}" if inner == compression else f", with {inner} and then with {compression}"
-            from_ranx = " If ranx saved this run, save it as .json there." if inner == compression == "lz4" else ""
-            hint = f"Decompress it once.{from_ranx}"
-            raise KaratError(f"this file is compressed twice{both}", where=name, hint=hint)
+            raise KaratError(f"this file is compressed twice{both}", where=name, hint="Decompress it once.")
     except BaseException:
         stream.close()
         raise
@@ -69,7 +71,7 @@ class _Decompressed(RawIOBase):
     def __init__(self, file: BinaryIO, compression: str, name: str) -> None:
         self._pieces = _checked(file, compression, name)
         self._piece = memoryview(b"")
-        self._expanded = 0
+        self._expanded = self._position = 0
         self._is_ahead = False
 
     def readable(self) -> bool:
@@ -83,7 +85,11 @@ class _Decompressed(RawIOBase):
             target[size : size + len(part)] = part
             self._piece = self._piece[len(part) :]
             size += len(part)
+        self._position += size
         return size
+
+    def tell(self) -> int:
+        return self._position
 
     def close(self) -> None:
         self._pieces.close()

@@ -7,6 +7,7 @@ from karat.files.input_file import InputFile
 from karat.files.json_start import is_json, json_or_jsonl
 from karat.files.kinds import arrow_format
 from karat.files.names import IN_PROSE, Format, format_of_name, is_arrow
+from karat.sources.cbor import is_cbor
 from karat.sources.delimited import looks_delimited
 from karat.sources.part_files import part_files
 from karat.sources.tables import Number
@@ -68,6 +69,8 @@ def _format_of_content(file: InputFile, number: Number | None) -> Format | None:
     if of_arrow := arrow_format(start):
         return of_arrow
     file.check_is_text()
+    if is_cbor(start):
+        return "json"
     return json_or_jsonl(file) if is_json(start) else _of_lines(start, number)
 
 

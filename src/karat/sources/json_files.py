@@ -9,6 +9,7 @@ from typing import Any
 from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import decode_json
+from karat.sources.cbor import decode_cbor, is_cbor
 from karat.sources.columns import IfPresent, columns_to_read, lists_to_read
 from karat.sources.elasticsearch import from_elasticsearch
 from karat.sources.json_frames import JsonFrame, frame_in_json
@@ -23,10 +24,15 @@ _FROM_PANDAS = 'Rows need names: write objects, as pandas does with to_json(orie
 
 
 def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
-    """The content of a JSON file: a mapping by query, a list of objects, a single object, or Elasticsearch's."""
+    """The content of a JSON file: a mapping by query, a list of objects, a single object, or Elasticsearch's.
+
+    ranx saves mappings as CBOR, too.
+    """
     data = file.read_all()
     if not data.strip():
         raise empty_error(file.name, number)
+    if is_cbor(data):
+        return _mapping(decode_cbor(data, file.name), columns, file.name)
     value = decode_json(data, file.name, HINT[number])
     if isinstance(value, dict):
         if found := from_elasticsearch(value, number, file.name):

@@ -11,6 +11,7 @@ from typing import Any
 from karat.files.delimited_text import first_rows
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
+from karat.sources.cbor import decode_cbor, is_cbor
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
@@ -52,7 +53,7 @@ def sample(file: InputFile, given: str | None = None) -> Sample:
         values = [beginning_of_json(line) for line in lines[:_ROWS]]
         records = tuple(value for value in values if isinstance(value, dict))
         return Sample("jsonl", _names(records), records)
-    value = beginning_of_json(text)
+    value = decode_cbor(file.read_all(), file.name) if is_cbor(start) else beginning_of_json(text)
     if frame := frame_in_json(value):
         value = frame.records
     records = tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
