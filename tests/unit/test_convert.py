@@ -152,6 +152,7 @@ def test_what_a_source_contains_is_asked_for_unless_the_output_says_it(tmp_path:
         ("query answer", "answers"),
         ("query gold_answers answer", "results"),
         ("query truth retrieved", "results"),
+        ("question ground_truth contexts", "results"),
         ("_id text", "texts"),
         ("_id title text", "texts"),
         ("query text gold_answers", None),

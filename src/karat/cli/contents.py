@@ -24,6 +24,7 @@ from karat.scores.score_table import query_column
 from karat.sources.beir import is_data_set
 from karat.sources.data_sets import named_data_set
 from karat.sources.elasticsearch import elasticsearch_content
+from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import Sample, sample
 from karat.sources.spellings import ALIASES, is_spelling
 
@@ -78,25 +79,16 @@ def _of_records(found: Sample, fields: Mapping[str, str]) -> Content:
     names = set(found.names)
     if METADATA in found.metadata:
         return "scores"
-    with_parts = _with_parts(names, fields)
-    has = {
-        field: ({fields[field]} if fields.get(field) in with_parts else {field, *ALIASES[field]}) & with_parts
-        for field in ALIASES
-    }
-    if (has["truth"] and has["retrieved"] - has["truth"]) or (has["gold_answers"] and has["answer"]):
+    by_field = names_by_field(names, fields)
+    if are_results(by_field):
         return "results"
     if any(is_spelling(name, "doc") for name in names - {query_column(found.names)}) or found.format in ("csv", "tsv"):
         return "documents" if not _are_scores(found) else "scores"
-    if fields or names & _RETRIEVED_ONLY or has["answer"]:
+    if fields or names & _RETRIEVED_ONLY or by_field["answer"]:
         return "results"
-    if has["truth"] or has["retrieved"]:
+    if by_field["truth"] or by_field["retrieved"]:
         return "documents"
     return "scores" if _are_scores(found) else "records"
-
-
-def _with_parts(names: set[str], fields: Mapping[str, str]) -> set[str]:
-    """The names of fields, and the dotted names in `fields` whose first part is one."""
-    return names | {name for name in fields.values() if name.partition(".")[0] in names}
 
 
 def _are_scores(found: Sample) -> bool:

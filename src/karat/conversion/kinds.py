@@ -12,8 +12,9 @@ from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format, is_arrow
 from karat.sources.elasticsearch import elasticsearch_content
+from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import sample
-from karat.sources.spellings import ALIASES, find_column, is_spelling
+from karat.sources.spellings import find_column, is_spelling
 
 Kind = Literal["run", "truth", "answers", "results", "texts"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -76,8 +77,9 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
     has_grades = any(is_spelling(name, "grade") and not is_spelling(name, "score") for name in plain)
     has_scores = find_column(plain, "score") is not None or find_column(plain, "rank") is not None
     has_texts = any(name not in ("query", "question", "passage") and is_spelling(name, "text") for name in plain)
-    has_answers = _any_of(plain, "gold_answers") or _any_of(plain, "answer")
-    if {"truth", "retrieved"} & set(plain) or (_any_of(plain, "gold_answers") and _any_of(plain, "answer")):
+    by_field = names_by_field(plain)
+    has_answers = bool(by_field["gold_answers"] or by_field["answer"])
+    if {"truth", "retrieved"} & set(plain) or are_results(by_field):
         return "results"
     if query and doc and (has_grades or has_scores):
         # BEIR writes grades into a column named score, with these names of the other columns.
@@ -92,11 +94,9 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
 
 def other_fields(names: Iterable[str]) -> list[str]:
     """Fields of records that are not the question."""
-    return [name for name in names if not _any_of([name], "query")]
-
-
-def _any_of(names: Sequence[str], field: str) -> bool:
-    return field in names or any(name in names for name in ALIASES[field])
+    listed = list(names)
+    queries = names_by_field(listed)["query"]
+    return [name for name in listed if name not in queries]
 
 
 def names_in(file: InputFile, form: Format) -> Sequence[str]:

@@ -15,7 +15,7 @@ from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import Guess, IfPresent, absence_note, guesses_note
 from karat.sources.records import Record, field_names, field_value, rename_hint
-from karat.sources.spellings import ALIASES, with_plain_name
+from karat.sources.spellings import ALIASES, plain_fields, plain_name, with_plain_name
 
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
@@ -38,6 +38,23 @@ class ResultFields:
     names: dict[str, str]
     present: list[str]
     notes: tuple[str, ...] = ()
+
+
+def names_by_field(names: Collection[str], given: Mapping[str, str] | None = None) -> dict[str, set[str]]:
+    """The names that each field of results may have here: the given one if it is there, otherwise the usual ones.
+
+    >>> names_by_field(["qid", "Ground-Truth", "score"])["truth"]
+    {'Ground-Truth'}
+    """
+    given = given or {}
+    present = {*names, *(name for name in given.values() if name.partition(".")[0] in names)}
+    usual = {field: {name for name in present if plain_name(name) in plain_fields(field)} for field in ALIASES}
+    return usual | {field: {given[field]} for field in ALIASES if given.get(field) in present}
+
+
+def are_results(by_field: Mapping[str, set[str]]) -> bool:
+    """Whether records have both fields of a part: gold and retrieved documents, or gold answers and an answer."""
+    return any(by_field[gold] and by_field[found] - by_field[gold] for gold, found in PARTS.values())
 
 
 def fields_of_results(
