@@ -139,3 +139,17 @@ def test_converted_answers_and_results_are_evaluated_like_the_originals(folder: 
     ):
         done = run_here(folder, *command, "--format", "csv")
         assert (done.returncode, done.stdout.splitlines()[1].split(",")[1]) == (0, "0.5"), done.stderr
+
+
+@pytest.mark.parametrize("text", ['{"q1": {"d1": 1, "d2"', '[{"query": "q1", "doc"'])
+def test_json_that_is_cut_short_is_named_as_such(text: str, tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text(text)
+    done = run_here(tmp_path, "convert", "in.json", "out.trec")
+    assert done.returncode == 2
+    assert done.stderr.startswith("karat: in.json: not JSON: ")
+
+
+def test_the_help_of_convert_names_no_sides() -> None:
+    done = run_here(Path(), "convert", "--help")
+    assert "truth=" not in done.stdout
+    assert "truth.doc" not in done.stdout

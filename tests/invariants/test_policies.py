@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "dataclasses": "documents",
     "output": "arguments errors",
     "sources": "arguments documents errors files json_decoding judged spans threads",
-    "conversion": "arguments errors files judged output sources threads",
+    "conversion": "arguments errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
     "ranking": "documents errors judged matching options sources threads",

@@ -117,3 +117,19 @@ def test_a_number_far_down_in_json_pairs_is_noted(monkeypatch: pytest.MonkeyPatc
         scores = evaluate({"1": {"d3": 1, "3": 1}, "2": {"d4": 1, "4": 1}}, _json(run), "RR")
         kinds = "query" if run is pairs else "query and document"
         assert f"{kinds} ids are numbers, read as texts" in str(scores)
+
+
+def test_decimal_ids_in_json_and_python_are_an_error_that_says_what_to_write() -> None:
+    for truth in ({1.0: ["7"]}, {"1": {7.0: 1}}, [(1.0, "7", 1)], _json([{"query": 1.0, "doc": "7", "grade": 1}])):
+        with pytest.raises(KaratError, match=r"[17]\.0 is not an id\. Ids are text or whole numbers: write [17], and"):
+            evaluate(truth, {"1": ["7"]}, "RR")
+
+
+def test_ids_in_csv_that_all_end_with_0_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    pd.DataFrame({"query": [1, None], "doc": [7, 8], "score": 1}).dropna().to_csv(path, index=False)
+    scores = evaluate([("1.0", "7", 1)], path, "RR")
+    assert scores["RR"] == 1
+    assert f"{path}: ids in 'query' end with .0, so that 7.0 does not match an id 7" in str(scores)
+    path.write_text("query,doc,score\n1.0,7,1\n1.1,7,1\n")
+    assert "end with .0" not in str(evaluate([("1.0", "7", 1)], path, "RR"))

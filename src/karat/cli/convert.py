@@ -40,7 +40,7 @@ class FileOrOutput(FileToWrite):
     "as", ("run", "truth", "answers", "results", "texts"), None, "What IN contains, if that cannot be detected."
 )
 @opt.choice_option("output-format", FORMATS, None, "Format of OUT. By default, its suffix decides.")
-@opt.input_options
+@opt.options_of_one_input
 @opt.fields
 @click.option("--tag", default="karat", show_default=True, metavar="NAME", help="The name of the run in a TREC file.")
 def command(

@@ -147,6 +147,20 @@ fields = click.option(
 
 def input_options(function: Function) -> Function:
     """`--input-format`, `--column` and `--split`; the command gets them as `formats`, `columns` and `split`."""
+    return _input_options(
+        " of all files that have it, such as doc=docno; or of one side only: truth.doc=docno, run.doc=docno,"
+        " queries.text=title, corpus.text=body.",
+        "The format of the files",
+        "; or of one side only: truth=FORMAT, run=FORMAT, queries=FORMAT, corpus=FORMAT",
+    )(function)
+
+
+def options_of_one_input(function: Function) -> Function:
+    """The same options for a command that reads one file."""
+    return _input_options(", such as doc=docno.", "The format of IN", "")(function)
+
+
+def _input_options(of_files: str, the_format: str, of_sides: str) -> Callable[[Function], Function]:
     split = click.option(
         "--split", metavar="SPLIT", help="The split of a BEIR folder; test by default, or the only one."
     )
@@ -155,18 +169,16 @@ def input_options(function: Function) -> Function:
         "columns",
         multiple=True,
         metavar="ROLE=NAME",
-        help="Read query, doc, grade, score or rank from this column of all files that have it, such as doc=docno; or"
-        " of one side only: truth.doc=docno, run.doc=docno, queries.text=title, corpus.text=body. Repeatable.",
+        help=f"Read query, doc, grade, score or rank from this column{of_files} Repeatable.",
     )
     formats = click.option(
         "--input-format",
         "formats",
         multiple=True,
         metavar="FORMAT",
-        help="The format of the files, if it is not to be detected: trec, csv, tsv, json, jsonl, parquet or feather; or"
-        " of one side only: truth=FORMAT, run=FORMAT, queries=FORMAT, corpus=FORMAT.",
+        help=f"{the_format}, if it is not to be detected: trec, csv, tsv, json, jsonl, parquet or feather{of_sides}.",
     )
-    return formats(columns(split(function)))
+    return lambda function: formats(columns(split(function)))
 
 
 by = click.option(

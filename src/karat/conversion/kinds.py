@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format, is_arrow
+from karat.json_decoding import decode_json
 from karat.sources.elasticsearch import elasticsearch_content
 from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import sample
@@ -36,6 +37,8 @@ def kind_of_file(file: InputFile, form: Format, suffix: str) -> Kind:
     """What a file of this format contains. If its content leaves that open, the suffix of the output may say it."""
     found = _kind_of_content(file, form) or _BY_SUFFIX.get(suffix)
     if found is None:
+        if form == "json":
+            decode_json(file.read_all(), file.name, "Is the file complete?")  # invalid JSON is the better error
         raise _unknown_kind(file.name)
     return found
 

@@ -23,9 +23,11 @@ def identifier(value: object, where: str) -> str:
             raise KaratError(
                 "an id is a number with thousands of digits", where=where, hint="Write it as text."
             ) from None
-    raise KaratError(
-        f"{shown(value)} is not an id", where=where, hint="Ids are text or whole numbers; convert yours with str()."
-    )
+    hint = "Ids are text or whole numbers; convert yours with str()."
+    if isinstance(value, float) and value.is_integer():
+        # pandas makes whole numbers decimal if a value is missing; str() would keep the decimals.
+        hint = f"Ids are text or whole numbers: write {value:.0f}, and in pandas use astype('Int64')."
+    raise KaratError(f"{shown(value)} is not an id", where=where, hint=hint)
 
 
 def all_text(values: Iterable[object]) -> bool:

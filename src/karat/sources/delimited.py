@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,6 +20,7 @@ Delimited = Literal["csv", "tsv"]
 
 _PEEK = 1 << 16  # bytes
 _LARGEST_PEEK = 1 << 22
+_DECIMAL_ID = re.compile(r"\d+\.0")
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,23 @@ def layout_of(
         notes = (layout, *replace(columns, by_rank=False).note(file.name))
     if value == width:
         notes = (*notes, f"{file.name}: the file has no grades, so every document in it has grade 1")
+    notes += _decimal_ids_note(rows[has_header:], {columns.query: query, columns.doc: doc}, file.name)
     first_row = next(end for end, is_blank in row_ends(start, separator) if not is_blank) if has_header else 0
     return DelimitedLayout(
         separator, width, first_row, query, doc, None if value == width else value, columns.by_rank, notes
     )
+
+
+def _decimal_ids_note(rows: Sequence[Sequence[str]], columns: Mapping[str, int], name: str) -> tuple[str, ...]:
+    """A note on ids such as `7.0`, which pandas writes for whole numbers if one is missing: they do not match `7`."""
+    decimal = [
+        shown(column)
+        for column, at in columns.items()
+        if rows and all(len(row) > at and _DECIMAL_ID.fullmatch(row[at]) for row in rows)
+    ]
+    if not decimal:
+        return ()
+    return (f"{name}: ids in {enumeration(decimal, 'and')} end with .0, so that 7.0 does not match an id 7",)
 
 
 def _check_first_row(start: bytes, separator: str, name: str) -> None:
