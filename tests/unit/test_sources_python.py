@@ -604,6 +604,7 @@ def test_gold_documents_keep_their_scores_in_lists_sets_and_iterators() -> None:
     ("source", "message"),
     [
         ("q1 Q0 d1 1 1 x\nq1 Q0 d2 2 0.5 x\n", r"is a text, not the path of a file\. .* pass io\.StringIO\(text\)"),
+        ('{"q1": {"d1": 1}}', r"is a text, not the path of a file"),
         ("x" * 5000, r"x….* is a text, not the path of a file"),
         (b"q1 Q0 d1 1 1 x\n", r"is neither a path nor an open file\. .* pass io\.BytesIO\(content\)"),
         (["a.parquet", "b.parquet"], r"'a\.parquet' is not a list .* Several files are evaluated with evaluate_runs"),

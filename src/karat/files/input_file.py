@@ -311,7 +311,7 @@ def _may_have_long_lines(start: bytes) -> bool:
 def _cannot_read(path: str, error: OSError) -> KaratError:
     if not path:
         return KaratError("the name of a file is empty", hint="Name a file, or - for standard input.")
-    if "\n" in path or len(path) > _LONGEST_PATH:
+    if "\n" in path or len(path) > _LONGEST_PATH or path.startswith(('{"', "[{", "[[")):
         hint = "Pass the path of a file. To read a text, pass io.StringIO(text)."
         return KaratError(f"{shown(path)} is a text, not the path of a file", hint=hint)
     if isinstance(error, FileNotFoundError):
