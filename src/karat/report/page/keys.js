@@ -14,7 +14,7 @@ function makeKeys() {
   const help = byId("help");
   const rows = KEYS.map(([keys, text]) => element("div", {}, element("dt", {}, keys.flatMap((key) => [element("kbd", {}, key), " "])), element("dd", {}, text)));
   const close = element("button", { type: "button", "aria-label": "Close", onclick: () => help.close() }, "✕");
-  help.append(element("div.bar", {}, element("h2", { id: "help-heading" }, "Keys"), close), element("dl.keys", {}, ...rows));
+  help.append(element("div.toolbar", {}, element("h2", { id: "help-heading" }, "Keys"), close), element("dl.keys", {}, ...rows));
   help.addEventListener("click", (event) => event.target === help && help.close());
   byId("help-button").addEventListener("click", () => help.showModal());
   addEventListener("keydown", onKey);

@@ -56,7 +56,7 @@ function queryView(query) {
   const position = at < 0 ? "not among the selected queries" : `${(at + 1).toLocaleString("en")} of ${selected.length.toLocaleString("en")}`;
   const button = (name, label, isOff, action, text) => element("button", { type: "button", "data-focus": name, "aria-label": label, title: label, disabled: isOff, onclick: action }, text);
   const bar = element(
-    "div.bar", {},
+    "div.toolbar", {},
     button("previous", "Previous query (k)", at <= 0, () => step(-1), "←"),
     button("next", "Next query (j)", at < 0 || at + 1 >= selected.length, () => step(1), "→"),
     element("span.quiet", { role: "status" }, position),
