@@ -165,7 +165,7 @@ def test_a_file_that_is_not_scores_is_not_read_as_scores(karat: Karat, tmp_path:
         for files in ([name], ["t.qrels", name]):
             error = refused(karat("evaluate", *files))
             assert f"{name}: these are saved scores" in error
-            assert "Saved scores are read by karat compare, diff and gate." in error
+            assert "Saved scores are read by karat compare, diff, gate and report." in error
 
 
 # In Python

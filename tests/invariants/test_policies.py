@@ -64,7 +64,7 @@ MAY_IMPORT = {
     "integrations": "components",
     "demo": "",
     "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating matching measures"
-    " options output plots registry scores sources",
+    " options output plots registry report scores sources",
     "__init__": "",
     "__main__": "cli",
 }
@@ -230,7 +230,7 @@ def test_the_package_declares_that_it_is_typed() -> None:
 NOT_FILES = {
     "--input-format", "--column", "--split",
     "--baseline of compare", "--explain", "--field", "--lower-is-better", "--match", "--max", "--max-drop", "--measure",
-    "--min", "--query", "--sort", "--tag", "NAME",
+    "--baseline of report", "--min", "--query", "--sort", "--tag", "--title", "NAME",
 }  # fmt: skip
 
 

@@ -60,6 +60,7 @@ from karat.options import Correction, Family, PlotKind, Test
 @opt.sort
 @opt.plot_options("differences (intervals of more than 6 pairs of systems)")
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
+@opt.report
 @opt.fields
 @opt.input_options
 @opt.evaluation_options
@@ -87,6 +88,7 @@ def command(
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
+    report: str | None,
     fields: tuple[str, ...],
     formats: tuple[str, ...],
     columns: tuple[str, ...],
@@ -99,6 +101,7 @@ def command(
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, check_sort, print_report
     from karat.cli.plots import plot_file
+    from karat.cli.reports import TextSources, report_file
     from karat.cli.slices import print_comparison, read_grouping
     from karat.cli.systems import Evaluation, SystemFiles
     from karat.comparison import choose_method, compare_with
@@ -119,17 +122,25 @@ def command(
     )
     plotted = plot_file(plot, plot_kind, by)
     inputs = parse_inputs(formats, columns, split)
-    grouping = read_grouping(by, inputs.texts("queries", queries))
-    texts = inputs.texts("corpus", corpus)
+    texts = TextSources(inputs.texts("queries", queries), inputs.texts("corpus", corpus))
+    grouping = read_grouping(by, texts.queries_to_group(by, report))
+    page = report_file(report, texts, grouping)
     evaluation = Evaluation(
-        measures, options, fields, inputs, texts, accepts_saved=True, lower_is_better=lower_is_better, force=force
+        measures,
+        options,
+        fields,
+        inputs,
+        texts.corpus_to_match(options["match"], report),
+        accepts_saved=True,
+        lower_is_better=lower_is_better,
+        force=force,
     )
     files = SystemFiles(paths, evaluation)
     if baseline is not None:
         baseline = files.name(baseline)
     systems = files.load()
     # The number of relevant documents is part of the evidence.
-    if by != "relevant" and not (plotted and plotted.needs_run_data):
+    if by != "relevant" and page is None and not (plotted and plotted.needs_run_data):
         systems = {name: scores.without_evidence() for name, scores in systems.items()}
     if len(systems) < 2:
         raise KaratError(
@@ -139,6 +150,8 @@ def command(
     comparison = compare_with(method, systems, baseline, sort=sort)
     if plotted is not None:
         plotted.save("differences", comparison.systems, grouping, comparison)
+    if page is not None:
+        page.save(comparison, files)
     if grouping is not None:
         print_comparison(comparison, grouping, output)
     else:

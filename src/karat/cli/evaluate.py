@@ -37,6 +37,7 @@ from karat.options import Names, PlotKind
 @opt.corpus
 @opt.plot_options("intervals")
 @opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
+@opt.report
 @opt.fields
 @opt.input_options
 @opt.evaluation_options
@@ -59,6 +60,7 @@ def command(
     format: str | None,  # noqa: A002
     file: str | None,
     safe_csv: bool,
+    report: str | None,
     fields: tuple[str, ...],
     formats: tuple[str, ...],
     columns: tuple[str, ...],
@@ -70,8 +72,9 @@ def command(
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, check_output, check_sort, print_scores
     from karat.cli.plots import plot_file
+    from karat.cli.reports import TextSources, report_file
     from karat.cli.slices import print_slices, read_grouping
-    from karat.cli.systems import Evaluation, load_systems
+    from karat.cli.systems import Evaluation, SystemFiles
     from karat.errors import KaratError
     from karat.matching.matchers import matcher_of
     from karat.scores import SystemScores
@@ -90,13 +93,18 @@ def command(
     check_output(output)
     plotted = plot_file(plot, plot_kind, by)
     inputs = parse_inputs(formats, columns, split)
-    grouping = read_grouping(by, inputs.texts("queries", queries))
-    evaluation = Evaluation(measures, options, fields, inputs, inputs.texts("corpus", corpus))
-    systems = SystemScores(load_systems(paths, evaluation))
+    texts = TextSources(inputs.texts("queries", queries), inputs.texts("corpus", corpus))
+    grouping = read_grouping(by, texts.queries_to_group(by, report))
+    page = report_file(report, texts, grouping)
+    evaluation = Evaluation(measures, options, fields, inputs, texts.corpus_to_match(options["match"], report))
+    files = SystemFiles(paths, evaluation)
+    systems = SystemScores(files.load())
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
     if plotted is not None:
         plotted.save("bounds" if bounds else "intervals", scores, grouping)
+    if page is not None:
+        page.save(scores, files)
     if bounds:
         print_bounds(scores, output)
     elif grouping is not None:

@@ -18,6 +18,7 @@ from karat.options import EVALUATION_OPTIONS, GateOptions
 
 if TYPE_CHECKING:
     from karat.cli.output import Output
+    from karat.cli.reports import Report
     from karat.cli.systems import Evaluation
     from karat.gating.config import Config
     from karat.gating.outcomes import Gate
@@ -76,6 +77,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 )
 @opt.file_option("--junit", kind=FileToWrite(), help="Also write JUnit XML with a test case per rule.")
 @opt.output_options(_FORMATS, ".txt, .json or .md")
+@opt.report
 @opt.fields
 @opt.input_options
 @opt.evaluation_options
@@ -90,6 +92,7 @@ def command(
     junit: str | None,
     format: str | None,  # noqa: A002
     file: str | None,
+    report: str | None,
     fields: tuple[str, ...],
     formats: tuple[str, ...],
     columns: tuple[str, ...],
@@ -100,6 +103,7 @@ def command(
     """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output
+    from karat.cli.reports import TextSources, report_file
     from karat.cli.systems import Evaluation
     from karat.gating.config import find_config, read_config
     from karat.gating.outputs import step_summary
@@ -124,18 +128,21 @@ def command(
     _check_format(output)
     test_options = {name: options.pop(name) for name in GateOptions.__annotations__}
     inputs = parse_inputs(formats, columns, split)
+    texts = TextSources(corpus=inputs.texts("corpus", corpus))
     evaluation = Evaluation(
         (),
         options,
         fields,
         inputs,
-        inputs.texts("corpus", corpus),
+        texts.corpus_to_match(options["match"], report),
         accepts_saved=True,
         rejects_unused_options=strict,
         field_option=field_option,
         force=bool(test_options["force"]),
     )
-    gate = _checked([truth] if run is None else [truth, run], baseline, rules, in_file, evaluation, test_options)
+    page = report_file(report, texts)
+    paths = [truth] if run is None else [truth, run]
+    gate = _checked(paths, baseline, rules, in_file, evaluation, test_options, page)
     _print_gate(gate, output, junit)
     return 0 if gate.passed else 1
 
@@ -173,6 +180,7 @@ def _checked(
     in_file: Config | None,
     evaluation: Evaluation,
     test_options: Mapping[str, Any],
+    page: Report | None,
 ) -> Gate:
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
     from karat.cli.contents import is_saved_scores
@@ -221,7 +229,8 @@ def _checked(
     files = SystemFiles([*paths, *evaluated], evaluation, opened)
     files.require_one_per_file()
     systems = files.load()
-    run, *others = (scores.without_evidence() for scores in with_findings(systems, findings).values())
+    systems = with_findings(systems, findings)
+    run, *others = (scores.without_evidence() for scores in systems.values())
     _check_inputs(paths, len(others), len(evaluated))
     lower, parameter = test_options["lower_is_better"], "--lower-is-better"
     if in_file is not None and lower is in_file.options.get("lower_is_better"):
@@ -229,6 +238,9 @@ def _checked(
     run = with_lower_is_better({"": run}, lower, parameter)[""]
     before_scores = next(iter(others), None) if saved is None else saved
     outcome = gate(run, rules, before_scores, **{**test_options, "lower_is_better": ()})
+    if page is not None:
+        baselines = {} if saved is None or before is None else {before: saved}
+        page.save({**baselines, **dict(reversed(systems.items()))}, files, list(baselines))
     return replace(outcome, origin=_origin(in_file, given))
 
 

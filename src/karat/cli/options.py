@@ -204,6 +204,11 @@ corpus = click.option(
     help="The texts of documents that are known by id, such as corpus.jsonl, collection.tsv or corpus.csv:body; or a"
     " BEIR folder. Repeatable.",
 )
+report = file_option(
+    "--report",
+    kind=FileToWrite(),
+    help="Also write a report: one HTML page with charts and every query. `karat report` has more options.",
+)
 per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
 names = choice_option(
     "names", get_args(Names), "canonical", "Name measures as karat does (AP), or as they were asked for (map)."

@@ -121,7 +121,7 @@ class SystemFiles:
         for path, content in zip(paths, contents, strict=True):
             if content == "scores" or (content in _MAYBE_SCORES and self.without_truth):
                 what = "these are saved scores, not ground truth, a run or results"
-                hint = "Saved scores are read by karat compare, diff and gate."
+                hint = "Saved scores are read by karat compare, diff, gate and report."
                 require(self.evaluation.accepts_saved or content == "nothing", what, hint, where=path)
                 saved.append(path)
             elif self.without_truth and content == "documents":
@@ -264,11 +264,6 @@ class SystemFiles:
             notes = check_given_truth(name, each, digests, self.first.name, self.evaluation.force)
             checked |= with_findings({name: each}, [Finding("other-truth", note, 0) for note in notes])
         return checked
-
-
-def load_systems(paths: Sequence[str], evaluation: Evaluation) -> dict[str, Scores]:
-    """The scores of each system in these files."""
-    return SystemFiles(paths, evaluation).load()
 
 
 def _with_note(system: System) -> System:

@@ -23,7 +23,9 @@ from karat.report.subject import Reported, ReportSubject, subject_of
 from karat.report.table import missing_queries, table
 from karat.scores import Scores
 from karat.scores.summary import notes
-from karat.sources.texts import FoundTexts, read_texts
+from karat.sources.texts import FoundTexts, Text, read_texts
+
+_UNUSED_CORPUS = "the corpus was not read: the report has no documents that need a text"
 
 
 def report_content(
@@ -44,9 +46,11 @@ def report_content(
     documents = Documents()
     lists = read_lists(subject, documents)
     query_texts = None if queries is None else read_texts(queries, subject.queries, "queries")
+    _add_matched_texts(subject, documents)
     found = FoundTexts({})
-    if corpus is not None and (wanted := documents.without_text()):
-        found = read_texts(corpus, wanted, "corpus")
+    if corpus is not None:
+        wanted = documents.without_text()
+        found = read_texts(corpus, wanted, "corpus") if wanted else FoundTexts({}, notes=(_UNUSED_CORPUS,))
         documents.add_texts(found)
     properties = _properties(subject, by, query_texts)
     cut = _cut_lists(subject, lists)
@@ -83,6 +87,13 @@ def report_content(
         "made": (provenance or Provenance()).to_dict(subject),
         "cut": cut,
     }
+
+
+def _add_matched_texts(subject: ReportSubject, documents: Documents) -> None:
+    """Add the texts that documents, which are known by id, were matched by."""
+    for scores in subject.systems.values():
+        if scores.evidence is not None and scores.evidence.match.texts is not None:
+            documents.add_texts({name: Text(text) for name, text in scores.evidence.match.texts.items()})
 
 
 def _title(subject: ReportSubject) -> str:

@@ -40,7 +40,7 @@ class Provenance:
             "python": platform.python_version(),
             "packages": dict(_versions(_PACKAGES)),
             "files": [_file(name) for name in dict.fromkeys(self.files or _run_files(subject))],
-            "options": {**_evaluation_options(subject), **self.options},
+            "options": {**_evaluation_options(subject), **_method_options(subject), **self.options},
             "seed": SEED if method is None else method.seed,
         }
 
@@ -85,3 +85,12 @@ def _evaluation_options(subject: ReportSubject) -> dict[str, Any]:
         if len(values) == 1 and (value := values.pop()) is not None:
             found[option] = value
     return found
+
+
+def _method_options(subject: ReportSubject) -> dict[str, Any]:
+    """The options of the comparison."""
+    if subject.comparison is None:
+        return {}
+    method = subject.comparison.method
+    names = ("test", "correction", "family", "level", "permutations", "resamples", "common_queries", "force")
+    return {"baseline": subject.comparison.baseline, **{name: getattr(method, name) for name in names}}

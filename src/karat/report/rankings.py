@@ -86,7 +86,7 @@ def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
 
 def matches_content(match: Matcher) -> bool:
     """Whether a document that is only a text is its content, not its id."""
-    return match.key.field == "content" and not isinstance(match, FunctionMatcher)
+    return match.key.field == "content" and match.texts is None and not isinstance(match, FunctionMatcher)
 
 
 def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Ranking], documents: Documents) -> QueryGolds:

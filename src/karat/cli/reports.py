@@ -1,0 +1,102 @@
+"""The report that `karat report` writes, and `--report` of other commands."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from karat.cli.files import split_system
+from karat.cli.inputs import check_texts
+from karat.cli.terminal import print_error
+from karat.errors import KaratError, printable, size_text
+from karat.sources.files import DescribedFile
+
+if TYPE_CHECKING:
+    from karat.cli.slices import Grouping
+    from karat.cli.systems import SystemFiles
+    from karat.comparison import Comparison
+    from karat.scores import Scores
+
+
+@dataclass(frozen=True)
+class TextSources:
+    """The files of `--queries` and `--corpus`. A report shows them; without one, they group queries and match."""
+
+    queries: Sequence[DescribedFile] = ()
+    corpus: Sequence[DescribedFile] = ()
+
+    def queries_to_group(self, by: str | None, report: str | None) -> Sequence[DescribedFile]:
+        """The texts of queries, if they are to be grouped by length; without a report, they must be."""
+        return self.queries if by == "length" or report is None else ()
+
+    def corpus_to_match(self, match: str, report: str | None) -> Sequence[DescribedFile]:
+        """The texts of documents, if these are matched by their texts; without a report, they must be."""
+        from karat.matching.matchers import matcher_of
+
+        return self.corpus if report is None or matcher_of(match).field == "content" else ()
+
+    def files(self) -> list[str]:
+        return [each.file.name for each in (*self.queries, *self.corpus)]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report to write: its file, the files of texts, how queries are grouped, and the title."""
+
+    file: str
+    texts: TextSources = TextSources()
+    grouping: Grouping | None = None
+    title: str = ""
+
+    def check(self) -> None:
+        """Raise what prevents the report, before any work is done."""
+        from karat.report import check_report
+
+        check_report(self.file)
+        check_texts(self.texts.queries, "queries")
+        check_texts(self.texts.corpus, "corpus")
+
+    def save(
+        self, reported: Mapping[str, Scores] | Comparison, files: SystemFiles, also_read: Sequence[str] = ()
+    ) -> None:
+        """Write the report of the systems in some files, and say where it is."""
+        from karat.report import Provenance, write_report
+        from karat.report.subject import subject_of
+
+        subject = subject_of(reported)
+        read = [*(split_system(each)[0] for each in (*files.opened, *also_read)), *self.texts.files()]
+        write_report(
+            subject,
+            self.file,
+            queries=list(self.texts.queries) or _questions(files, subject.queries),
+            corpus=list(self.texts.corpus) or None,
+            by={} if self.grouping is None else {self.grouping.name: self.grouping.by},
+            title=self.title,
+            provenance=Provenance(shlex.join(["karat", *sys.argv[1:]]), tuple(read)),
+        )
+        print_error(f"report: {printable(self.file)} ({size_text(os.path.getsize(self.file))})\n")
+
+
+def report_file(file: str | None, texts: TextSources, grouping: Grouping | None = None) -> Report | None:
+    """The report of `--report FILE`, after checking that it can be written; None without one."""
+    if file is None:
+        return None
+    report = Report(file, texts, grouping)
+    report.check()
+    return report
+
+
+def _questions(files: SystemFiles, queries: Sequence[str]) -> Any:
+    """The texts of questions in results files, if they have any besides the query."""
+    results = [files.opened[system.path] for system in files.systems if system.saved is None]
+    if files.without_truth and results:
+        from karat.sources.texts import read_texts
+
+        with suppress(KaratError):
+            return dict(read_texts(results, queries, "queries"))
+    return None
