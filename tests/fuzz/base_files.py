@@ -133,7 +133,8 @@ _INPUTS = (
         "evaluate truth.qrels FILE", "evaluate truth.csv FILE other.trec", "diff truth.tsv other.trec FILE",
         "evaluate truth.qrels FILE --duplicates first --ties input", "gate truth.csv FILE --min AP=0.9",
     )) for kind in ("csv", "tsv")),
-    *(Input(f"run.{kind}", _RUN_COMMANDS) for kind in ("parquet", "feather", "arrows")),
+    *(Input(f"run.{kind}", _RUN_COMMANDS) for kind in ("parquet", "feather", "arrows", "cbor")),
+    Input("encoded.feather", _RUN_COMMANDS),
     Input("lists.parquet", _RUN_COMMANDS),
     Input("truth.parquet", ("evaluate FILE run.trec", "evaluate FILE run.parquet --per-query")),
     Input("truth.feather", ("evaluate FILE run.trec", "gate FILE run.trec --min AP=0.1")),
@@ -151,7 +152,7 @@ _INPUTS = (
     Input("answers.jsonl", _ANSWERS_COMMANDS), Input("predicted.tsv", _ANSWERS_COMMANDS),
     *(Input(f"scores.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
     *(Input(f"several.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
-    *(Input(f"tool.{kind}", _SCORES_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl", "parquet")),
+    *(Input(f"tool.{kind}", _SCORES_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl", "parquet", "feather")),
     *(Input(f"groups.{kind}", _GROUP_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl")),
     Input("scifact/qrels/test.tsv", (
         "evaluate FILE run.trec", "evaluate FILE run.trec --split test", "compare FILE run.trec other.trec",
@@ -210,12 +211,12 @@ def write_base_files(folder: Path) -> Mapping[str, bytes]:
         several.save(folder / f"several.{kind}")
     several["other"].save(folder / "other.json")
     import pyarrow as pa
+    import pyarrow.feather as feather
     import pyarrow.parquet as pq
 
-    pq.write_table(
-        pa.Table.from_pylist([{**row, "AP": float(str(row["AP"])), "latency": 1.0} for row in _TOOL_SCORES]),
-        folder / "tool.parquet",
-    )
+    scores = pa.Table.from_pylist([{**row, "AP": float(str(row["AP"])), "latency": 1.0} for row in _TOOL_SCORES])
+    pq.write_table(scores, folder / "tool.parquet")
+    feather.write_feather(scores, folder / "tool.feather", compression="uncompressed")
     _write_tables(folder)
     return {name: (folder / name).read_bytes() for name in files_in(folder)}
 
@@ -227,7 +228,9 @@ def files_in(folder: Path) -> set[str]:
 
 def _write_tables(folder: Path) -> None:
     """The ground truth and the run in Parquet and Arrow files."""
+    import cbor2
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.feather as feather
     import pyarrow.parquet as pq
 
@@ -241,6 +244,10 @@ def _write_tables(folder: Path) -> None:
     feather.write_feather(truth, folder / "truth.feather", compression="uncompressed")
     pq.write_table(run, folder / "run.parquet", row_group_size=3, compression="none")
     feather.write_feather(run, folder / "run.feather", compression="lz4")
+    encoded = {name: pc.run_end_encode(run[name].cast(pa.string()).combine_chunks()) for name in ("qid", "docno")}
+    feather.write_feather(pa.table({**encoded, "score": run["score"].dictionary_encode()}), folder / "encoded.feather")
+    scores = {"q1": {"d1": 3.5, "d9": 2.0}, "q2": {"d4": 0.1, "é": 1}}
+    (folder / "run.cbor").write_bytes(cbor2.dumps(scores))
     (folder / "parts").mkdir()
     for at, rows in enumerate((run.slice(0, 4), run.slice(4))):
         pq.write_table(rows, folder / f"parts/part-{at}.parquet")

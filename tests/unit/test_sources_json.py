@@ -325,7 +325,8 @@ RANX = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["json", "trec"])
+@pytest.mark.parametrize("kind", ["json", "trec", "lz4"])
 def test_files_of_ranx_are_read_as_they_are(kind: str, write: Write) -> None:
-    truth, run = (write(RANX[f"{name}.{kind}"], f"{name}.{kind}") for name in ("qrels", "run"))
+    names = ("qrels.json" if kind == "lz4" else f"qrels.{kind}", f"run.{kind}")
+    truth, run = (write(RANX[name], name) for name in names)
     assert evaluate(truth, run, MEASURES).per_query == evaluate(TRUTH, RUN, MEASURES).per_query
