@@ -178,6 +178,8 @@ def errors_of(file: ArrowFile) -> Iterator[None]:
 
 
 def _damaged(file: ArrowFile, kind: str, error: BaseException) -> KaratError:
+    if not file.file.start(1):
+        return KaratError("the file is empty", where=file.name, hint="Write or download it again.")
     what = f"the {kind} data is damaged or cut short ({_first_line(error)})"
     return KaratError(what, where=file.name, hint="Write or download the file again.")
 
