@@ -172,6 +172,17 @@ def test_data_frames_are_told_by_their_columns(tmp_path: Path) -> None:
 texts = st.text("ab ,;\"'\t\n\ré", min_size=1, max_size=4)
 
 
+@pytest.mark.parametrize("form", ["csv", "tsv", "json", "jsonl", "parquet", "feather"])
+def test_a_lone_surrogate_in_a_text_is_an_error_and_nothing_is_written(form: str, tmp_path: Path) -> None:
+    records = [{"query": "q1", "text": "a\ud800"}]
+    for kind, source in (("texts", records), ("answers", {"q1": "a\ud800"}), ("results", records)):
+        with pytest.raises(
+            KaratError, match=r"a text contains the lone surrogate '\\ud800', which is not valid Unicode"
+        ):
+            convert(source, tmp_path / f"out.{form}", kind=kind)
+    assert not list(tmp_path.iterdir())
+
+
 def test_predicted_answers_are_answers_and_what_is_not_written_is_noted(tmp_path: Path) -> None:
     (tmp_path / "predicted.csv").write_text("qid,prediction\nq1,soft\n")
     assert convert(tmp_path / "predicted.csv", tmp_path / "predicted.json").kind == "answers"

@@ -10,7 +10,7 @@ from typing import Any
 from karat.arguments import check_mapping, check_path, check_text
 from karat.conversion.kinds import Kind, check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
 from karat.conversion.targets import Target, target_of
-from karat.errors import first_few, plural, require, shown
+from karat.errors import KaratError, first_few, plural, require, shown
 from karat.files.input_file import InputFile, Progress, is_file
 from karat.files.names import check_format
 from karat.output.files import check_writable
@@ -123,12 +123,16 @@ class Conversion:
         from karat.conversion.records import write_answers, write_results, write_texts
 
         require(target.format != "trec", f"{kind} cannot be written as a TREC file", "Write JSON lines instead.")
-        if kind == "answers":
-            rows, notes = write_answers(source, form, target, self.fields)
-        elif kind == "texts":
-            rows, notes = write_texts(source, form, target)
-        else:
-            rows, notes = write_results(source, form, target), ()
+        try:
+            if kind == "answers":
+                rows, notes = write_answers(source, form, target, self.fields)
+            elif kind == "texts":
+                rows, notes = write_texts(source, form, target)
+            else:
+                rows, notes = write_results(source, form, target), ()
+        except UnicodeEncodeError as error:
+            what = f"a text contains the lone surrogate {error.object[error.start]!a}, which is not valid Unicode"
+            raise KaratError(what, where=target.path, hint="Remove it from the text.") from None
         return Converted(kind, target.path, rows, None, _size_of(target), notes)
 
     def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:
