@@ -100,6 +100,11 @@ def test_the_ids_in_a_mapping_may_be_numbers() -> None:
     assert sizes(slices(numbered, {301: "a", 302: "b"})) == {"a": 1, "b": 1}
 
 
+def test_an_id_with_thousands_of_digits_among_the_texts_is_ignored() -> None:
+    scores = evaluate({"q1": ["d1"]}, {"q1": ["d1"]}, "RR")
+    assert sizes(scores.slices("length", queries={10**5000: "x", "q1": "how soft"})) == {"2": 1}
+
+
 def test_the_length_is_the_number_of_words() -> None:
     texts = {"q0": "What's gold – soft?", "q1": "金は重い？", "q2": "–", "q3": "one two three"}
     found = slices(FOUR, "length", queries=texts)

@@ -208,7 +208,7 @@ class _Reader:
     def _read_mapping(self, source: Mapping[Any, Any]) -> None:
         """Texts, records or documents by id: only the wanted ones are looked up."""
         name = self.name
-        self._remember([str(each) for each in islice(source, _EXAMPLES)])
+        self._remember([each if isinstance(each, str) else shown(each) for each in islice(source, _EXAMPLES)])
         for each in sorted(self.wanted):
             key: Any = each
             if key not in source and each.isdecimal() and str(number := int(each[:30])) == each and number in source:
