@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.report import contents, examples
 from tests.report.conftest import OpenPage
+from tests.report.test_accessibility import violations
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,7 @@ def test_every_chart_is_drawn_when_it_is_scrolled_into_view(open_page: OpenPage,
         )
         assert page.locator(f"figure[data-kind={kind}] h3").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert violations(page) == []
 
 
 def test_a_point_names_its_query_and_a_click_opens_it(open_page: OpenPage, demo: dict[str, Any]) -> None:

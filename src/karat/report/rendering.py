@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from karat.comparison.sentences import p_text
 from karat.errors import KaratError, plural, printable, size_text
 from karat.scores.summary import cell_text, nonzero_text
 
@@ -105,7 +106,7 @@ def _table(content: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     scales = [_scale([row[at] for row in rows]) for at in range(len(content["measures"]))]
     return [
         [
-            _cell(cell, measure["name"], scale, content["systems"])
+            _cell(cell, measure["name"], scale, content)
             for cell, measure, scale in zip(row, content["measures"], scales, strict=True)
         ]
         for row in rows
@@ -113,7 +114,7 @@ def _table(content: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
 
 
 def _cell(
-    cell: Mapping[str, Any], measure: str, scale: tuple[float, float] | None, systems: Sequence[str]
+    cell: Mapping[str, Any], measure: str, scale: tuple[float, float] | None, content: Mapping[str, Any]
 ) -> dict[str, Any]:
     mean, low, high, difference = (_number(cell.get(key)) for key in ("mean", "low", "high", "difference"))
     drawn = None
@@ -128,9 +129,9 @@ def _cell(
         "drawn": drawn,
         "best": bool(cell.get("best")),
         "difference": None if difference is None else nonzero_text(difference, measure, "+").replace("-", "−"),
-        "p": None if cell.get("p") is None else _p_text(cell["p"]),
+        "p": None if cell.get("p") is None else p_text(cell["p"], 1 - content["table"]["level"], named=True),
         "significant": cell.get("significant"),
-        "against": None if against is None else systems[against],
+        "against": None if against is None else content["systems"][against],
     }
 
 
@@ -159,10 +160,6 @@ def _text(value: object, measure: str) -> str:
     if number is not None and abs(number) == float("inf"):
         return "∞" if number > 0 else "−∞"
     return cell_text(number, measure)
-
-
-def _p_text(p: float) -> str:
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -79,7 +79,8 @@ async function drawChart(kind) {
   const groups = new Map();
   for (const row of rows) {
     const group = chart.panels ? row[chart.panels] : null;
-    groups.set(group, [...(groups.get(group) ?? []), row]);
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push(row);
   }
   // All places are there before the first view measures its own.
   const targets = [...groups.keys()].map((group) => {

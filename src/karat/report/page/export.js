@@ -21,7 +21,7 @@ function exportSelected() {
 // As karat's safe CSV: an apostrophe stands before a text that a spreadsheet would run as a formula.
 function csvField(value) {
   if (value === null || value === undefined) return "";
-  if (isNumber(value)) return String(value);
+  if (isNumber(value) || value === "inf" || value === "-inf") return String(value);
   let text = String(value).toWellFormed();
   const isFormula = /^([\s']*[=+\-@＝＋－＠]|'*[\t\r\n])/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text);
   if (isFormula) text = `'${text}`;

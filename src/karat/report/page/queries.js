@@ -70,7 +70,7 @@ function drawQueries() {
     return;
   }
   const columns = Object.entries(SORTS).filter(([, column]) => isThere(column));
-  const largest = Math.max(...content.queries.id.map((_, query) => Math.abs(changeOf(query, state) ?? 0)));
+  const largest = content.queries.id.reduce((most, _, query) => Math.max(most, Math.abs(changeOf(query, state) ?? 0)), 0);
   const rows = selected.slice(0, rowsShown).map((query) => queryRow(query, columns, largest));
   const table = element(
     "table.queries", {},
