@@ -82,5 +82,6 @@ def printed(done: Done) -> str:
 def refused(done: Done) -> str:
     """The error of a command, which must be one line, and all that it printed."""
     assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("karat: ")
     assert done.stderr.count("\n") == 1
     return done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from karat import Scores, SystemScores, demo
-from tests.end_to_end.in_process import Done, printed, run_here
+from tests.end_to_end.in_process import Done, printed, refused, run_here
 
 Karat = Callable[..., Done]
 
@@ -36,13 +36,6 @@ def saved(karat: Karat) -> Callable[[str], str]:
         return name
 
     return save
-
-
-def refused(done: Done) -> str:
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("karat: ")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
 
 
 @pytest.mark.parametrize("suffix", ["json", "csv", "parquet", "tsv", "jsonl"])

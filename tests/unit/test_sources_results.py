@@ -26,7 +26,7 @@ from karat.files.input_file import InputFile
 from karat.files.line_ends import LONGEST_LINE
 from karat.sources.columns import IfPresent
 from karat.sources.records import FIELDS
-from karat.sources.results import Results, is_results, read_results
+from karat.sources.results import Results, read_results
 
 Write = Callable[..., str]
 Json = dict[str, Any]
@@ -120,7 +120,6 @@ FORMATTED: dict[str, Callable[[str], str | bytes]] = {
 def test_differently_formatted_files_give_the_same_results(name: str, write: Write) -> None:
     path = write(FORMATTED[name](lines(RECORDS)))
     assert both(read_results(path)) == EXPECTED
-    assert is_results(InputFile(path))
 
 
 def test_paths_input_files_and_lists_of_records_give_the_same_results(write: Write) -> None:
@@ -163,7 +162,6 @@ def test_any_bytes_are_read_as_results_or_raise_a_karat_error(
     for data in (junk, GOOD.encode() + junk, b'{"query": ' + junk + b"}"):
         path.write_bytes(data)
         with suppress(KaratError):
-            is_results(InputFile(str(path)))
             read_results(path)
 
 
@@ -544,7 +542,6 @@ def test_a_utf_16_file_is_an_error_that_says_so(encoding: str, write: Write) -> 
 def test_an_empty_file_is_an_error(data: bytes, write: Write) -> None:
     path = write(data)
     assert str(error_of(path)).startswith(f"{path}: no results found. Each line is one object: ")
-    assert not is_results(InputFile(path))
 
 
 def test_a_source_that_is_not_a_path_or_a_list_is_an_error() -> None:
@@ -577,7 +574,7 @@ def test_files_that_cannot_be_read_are_reported_as_for_every_format(write: Write
         assert (error.where, error.what.startswith(what)) == (path, True)
     write(RECORDS, "results.jsonl")
     with pytest.raises(KaratError, match=r"Did you mean results\.jsonl\?"):
-        is_results(InputFile(str(tmp_path / "result.jsonl")))
+        read_results(tmp_path / "result.jsonl")
 
 
 # Long lines, pipes, and detecting the format of a file.
@@ -598,7 +595,7 @@ def test_a_line_may_have_megabytes(packed: bool, write: Write) -> None:
 PRINT_SIZES = (
     "import sys; from karat.sources.results import *; from karat.files.input_file import InputFile\n"
     "source = InputFile(sys.argv[1])\n"
-    "print(is_results(source), [len(docs[0]) for docs in read_results(source).run.values()])"
+    "print(source.first_byte(), [len(docs[0]) for docs in read_results(source).run.values()])"
 )
 
 
@@ -608,7 +605,7 @@ def test_results_from_a_pipe_may_have_lines_longer_than_a_block(name: str, form:
     data = lines([long_record(12 << 20), {"query": "q", "truth": [], "retrieved": ["abc"]}]).encode()
     data = {"plain": data, "gzip": gzip.compress(data, 1), "BOM": b"\xef\xbb\xbf\n " + data}[form]
     done = subprocess.run([sys.executable, "-c", PRINT_SIZES, name], input=data, capture_output=True, check=False)
-    assert (done.stdout, done.stderr) == (b"True [12582912, 3]\n", b"")
+    assert (done.stdout, done.stderr) == (b"b'{' [12582912, 3]\n", b"")
 
 
 def test_a_list_of_any_length_in_a_pipe_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -633,7 +630,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     writer = threading.Thread(target=path.write_text, args=(lines(RECORDS), "utf-8"), daemon=True)
     writer.start()
     source = InputFile(str(path))
-    assert is_results(source)
+    assert source.first_byte() == b"{"
     assert both(read_results(source)) == EXPECTED
     writer.join()
 
@@ -653,15 +650,15 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
         (b"\0{", False),
     ],
 )
-def test_a_file_that_begins_with_a_brace_is_a_results_file(data: bytes, expected: bool, write: Write) -> None:
-    assert is_results(InputFile(write(data))) is expected
-    assert is_results(InputFile(write(gzip.compress(data)))) is expected
+def test_the_first_byte_of_a_file_is_no_blank_and_no_byte_order_mark(data: bytes, expected: bool, write: Write) -> None:
+    assert (InputFile(write(data)).first_byte() == b"{") is expected
+    assert (InputFile(write(gzip.compress(data))).first_byte() == b"{") is expected
 
 
 def test_only_the_beginning_of_a_file_is_read_to_detect_its_format(write: Write) -> None:
     # The end of the file is damaged, but is not read.
     path = write(gzip.compress(lines(INCOMPRESSIBLE).encode())[:50_000], "results.gz")
-    assert is_results(InputFile(path))
+    assert InputFile(path).first_byte() == b"{"
     assert "damaged or cut short" in error_of(path).what
 
 

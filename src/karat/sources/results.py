@@ -24,7 +24,7 @@ from karat.sources.records import (
 from karat.sources.result_fields import PARTS, Part, fields_of_results, missing_fields_error
 from karat.sources.spellings import ALIASES
 
-__all__ = ["Results", "is_results", "read_results"]
+__all__ = ["Results", "read_results"]
 
 _HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
@@ -91,11 +91,6 @@ def read_results(
         raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
     records = records_from_list(listed, "the results", (fields or {}).values())
     return _results("the results", records, fields, required, optional)
-
-
-def is_results(source: InputFile) -> bool:
-    """Whether this is a results file: its first line that is not blank begins with `{`."""
-    return source.first_byte() == b"{"
 
 
 def _results(
