@@ -50,7 +50,7 @@ def test_a_fault_in_a_public_function_is_found_and_the_call_is_shown(folder: Pat
 
 
 def test_a_fault_in_reading_a_file_is_found_and_the_smallest_file_is_saved(folder: Path) -> None:
-    with patch("karat.evaluation.read_truth", fail):
+    with patch("karat.evaluation.reading.read_truth", fail):
         failures = (fuzz_file(Random(seed), folder, str)[1] for seed in range(200))
         failure = next(failure for failure in failures if failure is not None and "a damaged truth" in failure.text)
     assert "IndexError at evaluation/" in failure.signature
@@ -64,7 +64,7 @@ def test_a_file_that_a_failed_command_wrote_is_found(folder: Path) -> None:
         Path("left.part").write_text("draft")
         raise KaratError("planted")
 
-    with patch("karat.evaluation.read_truth", write_and_fail):
+    with patch("karat.evaluation.reading.read_truth", write_and_fail):
         failure = next(
             failure for seed in range(100) if (failure := fuzz_file(Random(seed), folder, str)[1]) is not None
         )
