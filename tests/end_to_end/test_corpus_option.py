@@ -88,3 +88,14 @@ def test_an_output_cannot_be_the_corpus(folder: Path) -> None:
     assert "the output file is also an input" in refused(
         folder, "evaluate", *FILES, *BY_TEXT, "corpus.jsonl", "-o", "corpus.jsonl"
     )
+
+
+def test_explain_shows_texts_whatever_documents_are_matched_by(folder: Path) -> None:
+    words = ("--explain", "q1", "--queries", "queries.tsv", "--corpus", "corpus.jsonl", "-m", "RR")
+    for match in ("id", "chunk"):
+        out = good(folder, "evaluate", *FILES, *words, "--match", match)
+        assert "c1: It melts." in out
+        assert "query q1: how soft is gold" in out
+    document = json.loads(good(folder, "evaluate", *FILES, *words, "--format", "json"))
+    assert (document["text"], document["rows"][0]["text"]) == ("how soft is gold", "Zinc")
+    assert "no.tsv: no such file" in refused(folder, "evaluate", *FILES, "--explain", "q1", "--queries", "no.tsv")

@@ -44,6 +44,7 @@ _GROUPS = [
     {"query": f"q{at}", "text": "how soft is it" * at, "language": "de" if at % 2 else "en", "n": at}
     for at in (1, 2, 3)
 ]
+_CORPUS = [{"_id": f"d{at}", "title": f"metal {at % 3}", "text": "gold is soft " * (at % 4)} for at in range(1, 10)]
 _GATE = """# rules
 [gate]
 baseline = "other.trec"
@@ -109,6 +110,12 @@ _GROUP_COMMANDS = (
     "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --queries FILE:text",
     "compare truth.qrels run.trec other.trec --by FILE:n", "convert FILE out.tsv --as texts",
 )  # fmt: skip
+_CORPUS_COMMANDS = (
+    "evaluate truth.qrels run.trec --match chunk --corpus FILE",
+    "evaluate truth.qrels run.trec --explain q1 --corpus FILE",
+    "compare truth.qrels run.trec other.trec --match 'overlap(threshold=0.5)' --corpus FILE",
+    "gate truth.qrels run.trec --min AP=0.1 --match content --corpus FILE:text", "convert FILE out.tsv --as texts",
+)  # fmt: skip
 _CONVERSIONS = (
     "convert FILE out.parquet", "convert FILE - --output-format jsonl --as run", "convert FILE out.csv --as truth",
 )  # fmt: skip
@@ -154,6 +161,7 @@ _INPUTS = (
     *(Input(f"several.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
     *(Input(f"tool.{kind}", _SCORES_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl", "parquet", "feather")),
     *(Input(f"groups.{kind}", _GROUP_COMMANDS) for kind in ("csv", "tsv", "json", "jsonl")),
+    Input("corpus.jsonl", _CORPUS_COMMANDS), Input("collection.tsv", _CORPUS_COMMANDS),
     Input("scifact/qrels/test.tsv", (
         "evaluate FILE run.trec", "evaluate FILE run.trec --split test", "compare FILE run.trec other.trec",
         "gate FILE run.trec --min AP=0.1", "convert FILE out.qrels",
@@ -186,7 +194,8 @@ def base_files() -> Mapping[str, bytes]:
         "gold.json": json.dumps(_GOLD), "predicted.json": json.dumps(_PREDICTED), "squad.json": json.dumps(_SQUAD),
         "gold.csv": 'query,gold_answers,answer\nq1,soft,"very, soft"\nq2,heat,\nq3,"a ""b""",b\n',
         "predicted.tsv": "query\tanswer\nq1\tsoft\nq2\theat\nq3\tx\n", "answers.jsonl": _lines(_RESULTS),
-        "groups.json": json.dumps(_GROUPS), "groups.jsonl": _lines(_GROUPS),
+        "groups.json": json.dumps(_GROUPS), "groups.jsonl": _lines(_GROUPS), "corpus.jsonl": _lines(_CORPUS),
+        "collection.tsv": "".join(f"{row['_id']}\t{row['text']}\n" for row in _CORPUS),
         "tool.json": json.dumps(_TOOL_SCORES), "tool.jsonl": _lines(_TOOL_SCORES),
         "scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td3\t2\nq2\td4\t1\n",
         "scifact/qrels/dev.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\n",

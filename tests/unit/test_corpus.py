@@ -139,3 +139,21 @@ def test_texts_from_a_corpus_match_as_those_of_documents_do(
     for judged, measures in ((truth, ["nDCG", "DCG@2"]), (relevant, ["AP", "RR", "P@2", "R"])):
         of_ids = evaluate(judged, run, measures, match=match, corpus=corpus)
         assert of_ids.per_query == evaluate(graded, ranked, measures, match=match).per_query
+
+
+def test_an_explanation_shows_the_texts_of_a_corpus_and_of_the_query() -> None:
+    explained = evaluate(TRUTH, RUN, "R", match="chunk", corpus=CORPUS).explain("q1", queries={"q1": "how soft?"})
+    assert [(row.document, row.gold, row.text) for row in explained.rows] == [
+        ("c1: It melts at", "g1: Gold is soft. It melts at 1064 °C.", "It melts at"),
+        ("c2: Zinc", "", "Zinc"),
+        ("", "g2: Iron rusts.", "Iron rusts."),
+    ]
+    assert "query q1: how soft?" in str(explained)
+    assert explained.to_dict()["text"] == "how soft?"
+    by_id = evaluate(TRUTH, {"q1": ["g2", "x"]}, "R")
+    assert [row.document for row in by_id.explain("q1", corpus=CORPUS).rows] == ["g2: Iron rusts.", "x", ""]
+    assert by_id.explain("q1", corpus=CORPUS).notes == ("the corpus: no text for 1 of 3 documents (x)",)
+    assert "text" not in by_id.explain("q1").to_dict()
+    assert [row.text for row in by_id.explain("q1").rows] == [None, None, None]
+    with pytest.raises(KaratError, match="the queries: there is no text for any query"):
+        by_id.explain("q1", queries={"other": "x"})

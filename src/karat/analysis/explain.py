@@ -14,9 +14,10 @@ from karat.documents.fields import DocumentLike, document_key
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, for_log, require, shown
 from karat.measures import meanings
-from karat.output.tables import BEST, Cell, Table
+from karat.output.tables import BEST, Cell, Table, note_line
 from karat.registry.names import format_value
 from karat.scores.directions import registered_direction
+from karat.sources.texts import FoundTexts, read_texts
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 40
 _ANSWER_WIDTH = 50
+_QUESTION_WIDTH = 100
 _DERIVED_ID = 64  # length of the ids that Haystack and karat derive for documents without one
 
 
@@ -33,7 +35,7 @@ class ExplanationRow:
     """A rank, the document retrieved there and the gold it matched, if any; rank None is a gold that was not retrieved.
 
     `reason` says why the document matched. `repeated` says that the gold was already found at a higher rank: most
-    measures credit it once.
+    measures credit it once. `text` is the text of the document, or of the gold that was not retrieved, if it is known.
     """
 
     rank: int | None
@@ -42,6 +44,7 @@ class ExplanationRow:
     grade: float | None = None
     reason: str = ""
     repeated: bool = False
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,19 @@ class Explanation:
     match: str
     """what counted as a hit; empty if no documents were evaluated"""
     answer: Answer | None = None
+    text: str | None = None
+    """the text of the query, if it is known"""
+    notes: tuple[str, ...] = ()
+    """on texts"""
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"query", "scores", "match", "retrieved", "rows": [{"rank", "document", ...}], "predicted", "golds"}`.
+        """`{"query", "text", "scores", "match", "retrieved", "rows": [{"rank", ...}], "predicted", "golds"}`.
 
-        Documents or answers that were not evaluated are left out.
+        Documents or answers that were not evaluated, and the text of the query if it is not known, are left out.
         """
-        found: dict[str, Any] = {"query": self.query, "scores": dict(self.scores)}
+        found: dict[str, Any] = {"query": self.query, "text": self.text, "scores": dict(self.scores)}
+        if self.text is None:
+            del found["text"]
         if self.match:
             rows = [asdict(row) for row in self.rows]
             found |= {"match": self.match, "retrieved": self.retrieved, "rows": rows}
@@ -103,12 +112,16 @@ class Explanation:
                 for measure in measures
             )
             rows.append((Cell("gold"), Cell(shorten(gold)), *values))
-        notes = (self._scores_note(),) if with_scores else ()
+        notes = (*self._text_notes(), self._scores_note()) if with_scores else ()
         return Table(("", "answer", *measures), tuple(rows), notes, labels=2)
 
     def _scores_note(self) -> str:
         values = (f"{name} {'null' if value is None else f'{value:.4f}'}" for name, value in self.scores.items())
         return f"query {self.query}: {', '.join(values)}"
+
+    def _text_notes(self) -> list[str]:
+        question = [] if self.text is None else [f"query {self.query}: {shorten(self.text, _QUESTION_WIDTH)}"]
+        return [*question, *(note_line(f"{note}.") for note in self.notes)]
 
     def _documents_table(self) -> Table:
         """A row per rank and gold."""
@@ -123,7 +136,8 @@ class Explanation:
             last = row.rank
         hidden = self.retrieved - len({row.rank for row in self.rows if row.rank is not None})
         left_out = f"; {hidden:,} more without a match are not shown" if hidden else ""
-        notes = (self._scores_note(), f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}")
+        retrieved = f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}"
+        notes = (*self._text_notes(), self._scores_note(), retrieved)
         return Table(("rank", "retrieved", "gold", "grade", "reason"), tuple(rows), notes, labels=5)
 
     def __str__(self) -> str:
@@ -138,8 +152,11 @@ class Explanation:
         return "".join(table.html() for table in self.tables())
 
 
-def explain(scores: Scores, query: str, k: int) -> Explanation:
-    """Explain the scores of a query by its answer, the first k ranks, and every hit below them."""
+def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any = None) -> Explanation:
+    """Explain the scores of a query by its answer, the first k ranks, and every hit below them.
+
+    `queries` and `corpus` are sources of the texts of the query and of documents that are known by id only.
+    """
     require(
         scores.evidence is not None or scores.answers is not None,
         "these scores contain no run data to explain them",
@@ -157,9 +174,12 @@ def explain(scores: Scores, query: str, k: int) -> Explanation:
     values = scores.per_query.get(query, {})
     found = Explanation(query, (), 0, values, "")
     if scores.evidence is not None and query in scores.evidence.truth.positions:
-        found = _explain_documents(scores.evidence, query, values, k)
+        found = _explain_documents(scores.evidence, query, values, k, corpus)
     if scores.answers is not None and query in answers:
         found = replace(found, answer=_explain_answer(scores.answers, query, list(scores.values)))
+    if queries is not None:
+        text = read_texts(queries, [query], "queries")
+        found = replace(found, text=text[query].text, notes=(*text.notes, *found.notes))
     return found
 
 
@@ -176,31 +196,55 @@ def _explain_answer(answers: Answers, query: str, columns: Iterable[str]) -> Ans
     )
 
 
-def _explain_documents(evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int) -> Explanation:
+def _explain_documents(
+    evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int, corpus: Any
+) -> Explanation:
     """Explain the scores of a query by the first k ranks and every hit below them."""
     ranking = read_ranking(evidence, query, k)
     golds = evidence.truth.golds(evidence.truth.positions[query])
-    names = {gold: label(given) for gold, given in zip(golds, evidence.truth.original_documents(golds), strict=True)}
+    given = dict(zip(golds, evidence.truth.original_documents(golds), strict=True))
+    texts, notes = _texts(evidence, [*ranking.documents.values(), *given.values()], corpus)
+    by_gold = {gold: _with_text(document, texts) for gold, document in given.items()}
+    names = {gold: label(document) for gold, document in by_gold.items()}
     at_rank: dict[int, list[Hit]] = {}
     for hit in ranking.hits:
         at_rank.setdefault(hit.rank, []).append(hit)
     found: set[int] = set()
     rows: list[ExplanationRow] = []
     for rank, document in ranking.documents.items():
-        text = label(document)
+        shown_document = _with_text(document, texts)
+        name, text = label(shown_document), id_and_text(shown_document)[1]
         if rank not in at_rank:
-            rows.append(ExplanationRow(rank, text))
+            rows.append(ExplanationRow(rank, name, text=text))
         for hit in at_rank.get(rank, ()):
             grade = float(evidence.judged.gold_grade[hit.gold])
-            rows.append(ExplanationRow(rank, text, names[hit.gold], grade, hit.reason, hit.gold in found))
+            rows.append(ExplanationRow(rank, name, names[hit.gold], grade, hit.reason, hit.gold in found, text))
             found.add(hit.gold)
     grades = evidence.judged.gold_grade
     rows += [
-        ExplanationRow(None, "", names[gold], float(grades[gold]), "not retrieved")
+        ExplanationRow(None, "", names[gold], float(grades[gold]), "not retrieved", text=id_and_text(by_gold[gold])[1])
         for gold in golds
         if gold not in found
     ]
-    return Explanation(query, tuple(rows), ranking.retrieved, dict(scores), str(evidence.match))
+    return Explanation(query, tuple(rows), ranking.retrieved, dict(scores), str(evidence.match), notes=notes)
+
+
+def _texts(
+    evidence: Evidence, documents: Iterable[DocumentLike], corpus: Any
+) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """The texts of documents that are known by id only: those that they were matched by, or those of the corpus."""
+    by_content = evidence.match.key.field == "content"
+    if corpus is None or (by_content and evidence.match.texts is None):
+        return evidence.match.texts or {}, ()
+    ids = {document for document in documents if isinstance(document, str)}
+    found = read_texts(corpus, ids) if ids else FoundTexts({})
+    return {each: text.text for each, text in found.items()}, found.notes
+
+
+def _with_text(document: DocumentLike, texts: Mapping[str, str]) -> DocumentLike:
+    """A document that is known by its id only, with its text, if that is known."""
+    is_known = isinstance(document, str) and document in texts
+    return {"id": document, "content": texts[document]} if is_known else document
 
 
 def label(document: DocumentLike, width: int = _WIDTH) -> str:

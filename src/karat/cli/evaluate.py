@@ -69,7 +69,7 @@ def command(
 ) -> None:
     """Evaluate runs against ground truth. Several runs are shown in one table."""
     from karat.cli.bounds import print_bounds
-    from karat.cli.inputs import parse_inputs
+    from karat.cli.inputs import check_texts, parse_inputs
     from karat.cli.output import Output, check_output, check_sort, print_scores
     from karat.cli.plots import plot_file
     from karat.cli.reports import TextSources, report_file
@@ -94,9 +94,13 @@ def command(
     plotted = plot_file(plot, plot_kind, by)
     inputs = parse_inputs(formats, columns, split)
     texts = TextSources(inputs.texts("queries", queries), inputs.texts("corpus", corpus))
-    grouping = read_grouping(by, texts.queries_to_group(by, report))
+    shown = report if explain is None else explain  # what shows texts, whatever documents are matched by
+    grouping = read_grouping(by, texts.queries_to_group(by, shown))
     page = report_file(report, texts, grouping)
-    evaluation = Evaluation(measures, options, fields, inputs, texts.corpus_to_match(options["match"], report))
+    if explain is not None:
+        check_texts(texts.queries, "queries")
+        check_texts(texts.corpus, "corpus")
+    evaluation = Evaluation(measures, options, fields, inputs, texts.corpus_to_match(options["match"], shown))
     files = SystemFiles(paths, evaluation)
     systems = SystemScores(files.load())
     check_sort(sort, systems)
@@ -110,4 +114,4 @@ def command(
     elif grouping is not None:
         print_slices(scores, grouping, output)
     else:
-        print_scores(scores, output)
+        print_scores(scores, output, texts.queries or None, texts.corpus or None)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.cli.terminal import print_data, print_error, print_table, print_text
 from karat.errors import KaratError, printable, require, shown
@@ -18,6 +18,9 @@ from karat.scores import Scores, SystemScores
 from karat.scores.exports import mean_rows, query_rows
 from karat.scores.names import with_names
 from karat.scores.summary import DIGITS, by_query, check_digits, layouts, notes, summary
+
+if TYPE_CHECKING:
+    from karat.analysis.explain import Explanation
 
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -98,10 +101,13 @@ def check_sort(sort: str | None, systems: Mapping[str, Scores]) -> None:
         raise KaratError(f"--sort {shown(sort)} is not a measure of the scores", hint=hint)
 
 
-def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
-    """Print the scores of each run, or write them to the output file."""
+def print_scores(scores: Mapping[str, Scores], output: Output, queries: Any = None, corpus: Any = None) -> None:
+    """Print the scores of each run, or write them to the output file; or explain those of a query, with texts."""
     if output.explain is not None:
-        _print_explanation(scores, output.explain, output)
+        explained = {
+            name: each.explain(output.explain, queries=queries, corpus=corpus) for name, each in scores.items()
+        }
+        _print_explanations(explained, scores, output)
         return
     scores = {name: with_names(of_run, output.names) for name, of_run in scores.items()}
     if output.file is None and output.format == "table":
@@ -117,9 +123,8 @@ def print_scores(scores: Mapping[str, Scores], output: Output) -> None:
         _print_notes(notes(scores))
 
 
-def _print_explanation(scores: Mapping[str, Scores], query: str, output: Output) -> None:
+def _print_explanations(explanations: Mapping[str, Explanation], scores: Mapping[str, Scores], output: Output) -> None:
     """The evidence for the scores of one query, run by run."""
-    explanations = {name: of_run.explain(query) for name, of_run in scores.items()}
     chosen = {str(finding) for of_run in scores.values() for finding in of_run.findings if finding.code in _CHOICES}
     _print_notes(f"note: {text}" for text in sorted(chosen))
     tables = {name: explanation.tables() for name, explanation in explanations.items()}

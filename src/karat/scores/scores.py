@@ -203,10 +203,10 @@ class Scores(Exports):
         ]
         return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 
-    def explain(self, query: str, k: int = 20) -> Explanation:
+    def explain(self, query: str, k: int = 20, *, queries: Any = None, corpus: Any = None) -> Explanation:
         """Explain the scores of a query: the documents at the first k ranks, all hits, and the golds they matched.
 
-        For answers: the scores of the predicted answer for each gold answer.
+        For answers: their scores for each gold answer. `queries` and `corpus` are texts, as in `evaluate`, to show.
 
         >>> from karat import evaluate
         >>> scores = evaluate({"q": ["Gold is soft.", "Iron rusts."]}, {"q": ["is soft", "blue"]}, "R", match="chunk")
@@ -224,7 +224,7 @@ class Scores(Exports):
         ranks = as_count(k)
         if ranks is None:
             raise KaratError(f"k={shown(k)} is not a number of ranks", hint="Pass a whole number, for example k=20.")
-        return explain(self, query, ranks)
+        return explain(self, query, ranks, queries, corpus)
 
     def bounds(self, measure: str | Measure, max_grade: float | None = None) -> Bounds:
         """The lowest and the highest value that a measure could have if the unjudged documents were judged.
