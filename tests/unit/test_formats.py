@@ -243,7 +243,7 @@ def test_the_only_split_of_a_data_set_is_the_default(data_set: Path) -> None:
 
 def test_a_split_that_cannot_be_found_is_an_error_that_lists_the_splits(data_set: Path, tmp_path: Path) -> None:
     run = {"q1": ["d0"]}
-    with pytest.raises(KaratError, match=r"there is no split 'tset'. Did you mean test\?.*dev, test and train"):
+    with pytest.raises(KaratError, match=r"the data set has no split 'tset'. Did you mean test\?.*dev, test and train"):
         evaluate(data_set, run, split="tset")
     (data_set / "qrels" / "test.tsv").unlink()
     with pytest.raises(KaratError, match=r"the data set has the splits dev and train. Choose one with --split dev"):

@@ -41,7 +41,7 @@ def qrels_of_split(path: str | os.PathLike[str], split: str | None = None) -> st
         hint = f"Choose one with --split {wanted} (in Python split={wanted!r})."
         raise KaratError(f"the data set has the splits {names}", where=folder, hint=hint)
     hint = f"{did_you_mean(split, splits)} The splits are {names}.".strip()
-    raise KaratError(f"there is no split {shown(split)}", where=folder, hint=hint)
+    raise KaratError(f"the data set has no split {shown(split)}", where=folder, hint=hint)
 
 
 def texts_file(path: str | os.PathLike[str], content: Literal["queries", "corpus"]) -> str | None:

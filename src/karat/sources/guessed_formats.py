@@ -9,7 +9,7 @@ from functools import partial
 
 from karat.errors import KaratError
 from karat.files.input_file import InputFile, Progress
-from karat.files.names import IN_PROSE, Format
+from karat.files.names import IN_PROSE, Format, is_arrow
 from karat.json_decoding import InvalidJsonError
 from karat.sources.formats import is_certain
 from karat.sources.tables import Columns, Number, PairTable
@@ -31,7 +31,7 @@ class FormatGuess:
         except KaratError as error:
             # Other errors are about the file as a whole, such as one that is damaged.
             is_about_content = error.where != self.file.name or isinstance(error, InvalidJsonError)
-            if is_about_content and not is_certain(self.file, self.format, self.number):
+            if is_about_content and not is_arrow(self.format) and not is_certain(self.file, self.format, self.number):
                 error.hint = f"{error.hint or ''} {self._hint()}".lstrip()
                 error.args = (error.what, error.where, error.hint)
             raise
