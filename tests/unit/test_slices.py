@@ -103,6 +103,8 @@ def test_the_ids_in_a_mapping_may_be_numbers() -> None:
 def test_an_id_with_thousands_of_digits_among_the_texts_is_ignored() -> None:
     scores = evaluate({"q1": ["d1"]}, {"q1": ["d1"]}, "RR")
     assert sizes(scores.slices("length", queries={10**5000: "x", "q1": "how soft"})) == {"2": 1}
+    with pytest.raises(KaratError):
+        scores.slices("length", queries={"q1": {("a",): 1}})
 
 
 def test_the_length_is_the_number_of_words() -> None:

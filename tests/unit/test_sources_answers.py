@@ -178,6 +178,12 @@ def test_predictions_may_be_in_another_order_than_the_questions() -> None:
     assert scores.per_query == SCORED
 
 
+@pytest.mark.parametrize("content", ["0", "null", '"text"'])
+def test_json_that_is_neither_an_object_nor_a_list_is_an_error(content: str, write: Write) -> None:
+    with pytest.raises(KaratError, match="this file contains"):
+        read_predicted_answers(write(content, "answers.json"), {"q1": ("a",)})
+
+
 def test_a_huge_number_in_a_set_of_gold_answers_is_an_error() -> None:
     with pytest.raises(KaratError, match=r"a number with thousands of digits is not text"):
         evaluate_answers({"q1": {"a", -(10**5000)}}, {"q1": "a"})

@@ -259,6 +259,8 @@ def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) 
     name = fields.source
     if isinstance(value, list):
         return _from_list(value, fields, queries)
+    if not isinstance(value, dict):
+        raise KaratError(f"this file contains {shown(value)}", where=name, hint=HINT[fields.field])
     if frame := frame_in_json(value):
         fields.notes[:] = [frame.note(name)]
         return _from_records(((f"{name}, row {at}", each) for at, each in enumerate(frame.records)), fields)

@@ -114,7 +114,8 @@ def find_column(names: Iterable[str], role: Role | TextRole, used: Container[str
 
 def fitting_columns(names: Iterable[str], role: Role | TextRole, used: Container[str | None] = ()) -> list[str]:
     """The columns that fit a role best."""
-    by_plain = {plain_name(name): name for name in reversed([*names]) if name not in used}
+    texts = [name for name in names if isinstance(name, str) and name not in used]
+    by_plain = {plain_name(name): name for name in reversed(texts)}
     for group in _plain_spellings(role):
         if fitting := [by_plain[plain] for plain in group if plain in by_plain]:
             return fitting
