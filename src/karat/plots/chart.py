@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,9 @@ DATA = "rows"
 _GAP = 12
 _LABEL_LIMIT = 110
 _LONGEST_LABEL = 60
+# Characters that XML does not allow, for which vl-convert ends the process, and those of two UTF-16 units: Vega may
+# shorten a text between the two, which is an error.
+_NOT_DRAWN = re.compile("[\ufffe\uffff\U00010000-\U0010ffff]")
 _PLACEHOLDER = re.compile(r"\{(a|b|measure)\}")
 
 
@@ -77,7 +80,7 @@ class Chart:
         if len(values) < 2:
             fit = {"width": round(COLUMN), "autosize": {"type": "fit-x", "contains": "padding"}}
             view = {**filled(self.view, first), **self._heading(value)}
-            return {**view, "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}}
+            return _drawable({**view, "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}})
         across = min(self.across, len(values))
         width = round((COLUMN - _GAP * (across - 1)) / across - self._axis_width(records))
         size = {"width": width, **({"height": width} if self.is_square else {})}
@@ -88,7 +91,7 @@ class Chart:
             datasets[f"{DATA}{at}"] = [record for record in records if record[self.panels or ""] == value]
         shared = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
         concat = {"concat": panels, "columns": across, "spacing": _GAP, "resolve": {"scale": shared, "legend": shared}}
-        return {**concat, **top, "datasets": datasets}
+        return _drawable({**concat, **top, "datasets": datasets})
 
     def _names(self, panel: str) -> dict[str, str]:
         names = {**self.names, self.panels or "": panel, **self.panel_names.get(panel, {})}
@@ -96,7 +99,7 @@ class Chart:
 
     def _heading(self, panel: str) -> Spec:
         """The title of a panel, if the titles of its axes do not say what it shows."""
-        return {"title": printable(panel)} if self.headings and panel else {}
+        return {"title": panel} if self.headings and panel else {}
 
     def _axis_width(self, records: Sequence[Mapping[str, Any]]) -> float:
         """About the width of the labels of the vertical axis."""
@@ -122,11 +125,22 @@ def labels(names: Iterable[str]) -> dict[str, str]:
 
 def filled(value: Any, names: Mapping[str, str]) -> Any:
     """A specification in which names replace `{a}`, `{b}` and `{measure}`."""
+    return _with_texts(value, lambda text: _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), text))
+
+
+def _drawable(value: Spec) -> Spec:
+    """A specification whose texts can be drawn: other characters become escapes or replacement characters."""
+    found: Spec = _with_texts(value, lambda text: _NOT_DRAWN.sub("\ufffd", printable(text)))
+    return found
+
+
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A specification with other texts."""
     if isinstance(value, str):
-        return _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), value)
+        return change(value)
     if isinstance(value, list):
-        return [filled(each, names) for each in value]
-    return {key: filled(each, names) for key, each in value.items()} if isinstance(value, dict) else value
+        return [_with_texts(each, change) for each in value]
+    return {key: _with_texts(each, change) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def load_altair() -> Any:
