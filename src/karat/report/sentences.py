@@ -89,7 +89,8 @@ def _compared(subject: ReportSubject, comparison: Comparison, best: str) -> str:
 def _uncertain(comparison: Comparison, row: ComparisonRow, best: str) -> str:
     """That a difference is not significant, and its size."""
     other = _other(row, best)
-    if row.p_corrected is None:
+    power = comparison.powers[row.measure, row.system, row.baseline or ""]
+    if row.p_corrected is None or power.queries < 2:
         return f"Whether its advantage over {other} is due to chance cannot be tested."
     size = difference_text(abs(row.difference or 0.0))
     p = p_text(row.p_corrected, comparison.method.alpha, named=True)

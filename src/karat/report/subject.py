@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from karat.comparison import Comparison, compare
+from karat.comparison.alignment import check_finite
 from karat.errors import KaratError
 from karat.judged import Floats, Ints
 from karat.measures import meanings
@@ -116,6 +117,8 @@ def subject_of(reported: Reported) -> ReportSubject:
 
 def compared(systems: Mapping[str, Scores], baseline: str | None = None) -> ReportSubject:
     """Several systems with their comparison, or with the reason why they cannot be compared."""
+    for name, scores in systems.items():
+        check_finite(name or _UNNAMED, scores)
     if len(systems) < 2:
         return ReportSubject({name or _UNNAMED: scores for name, scores in systems.items()})
     try:

@@ -1,0 +1,206 @@
+"""The content of reports: what it says, what it contains, and that any scores have one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from karat import KaratError, Scores, compare, demo, evaluate, evaluate_results, evaluate_runs
+from karat.report import Provenance, report_content
+
+MADE = Provenance("karat report", created="2026-01-01T00:00:00+00:00")
+
+
+def content_of(reported: Any, **arguments: Any) -> dict[str, Any]:
+    content = report_content(reported, provenance=MADE, **arguments)
+    found: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
+    return found
+
+
+def test_the_same_input_has_the_same_content() -> None:
+    contents = [report_content(evaluate_runs(str(demo.TRUTH), demo_runs(), ["RR"]), provenance=MADE) for _ in "12"]
+    assert json.dumps(contents[0]) == json.dumps(contents[1])
+
+
+def scores_of(**systems: list[float]) -> dict[str, Scores]:
+    """Scores of a measure that karat computes, without run data."""
+    queries = tuple(f"q{at}" for at in range(len(next(iter(systems.values())))))
+    return {name: Scores(queries, {"RR": np.array(values)}) for name, values in systems.items()}
+
+
+def demo_runs() -> dict[str, str]:
+    return {name: str(path) for name, path in demo.runs().items()}
+
+
+def test_the_answer_names_the_best_system_and_whether_that_is_certain() -> None:
+    better = [0.1 * (at % 5) for at in range(30)]
+    best = [value + 0.3 + 0.01 * (at % 3) for at, value in enumerate(better)]
+    first, limits = content_of(scores_of(one=better, two=best))["answer"]
+    assert first.startswith("two is significantly better than one on RR, by 0.310")
+    assert limits.startswith("With 30 queries, differences of 0.00")
+    first, _ = content_of(scores_of(one=better, two=best, three=best[1:] + best[:1]))["answer"]
+    assert first.startswith("two and three have the same and best mean RR, 0.510")
+
+
+def test_the_answer_says_that_a_difference_may_be_due_to_chance() -> None:
+    first, limits = content_of(scores_of(one=[0.1, 0.9, 0.5, 0.5], two=[0.9, 0.2, 0.6, 0.5]))["answer"]
+    assert first.startswith("two has the best mean RR, 0.550")
+    assert "Its advantage over one, 0.050, may be due to chance (p = " in first
+    assert limits.startswith("4 queries are too few to tell such systems apart.")
+
+
+@pytest.mark.parametrize(
+    ("systems", "first", "limits"),
+    [
+        ({"one": [0.5, 0.25], "two": [0.5, 0.25]}, "Both systems have the same mean RR, 0.375, over 2 queries.", ""),
+        (
+            {"one": [0.5], "two": [1.0]},
+            "Whether its advantage over one is due to chance cannot be tested.",
+            "one query",
+        ),
+        ({"one": [0.5]}, "one has a mean RR of 0.500, over 1 query.", "There is only one query"),
+        ({"one": [math.nan] * 3, "two": [math.nan] * 3}, "No query has a value for RR.", ""),
+    ],
+)
+def test_the_answer_says_what_cannot_be_said(systems: dict[str, list[float]], first: str, limits: str) -> None:
+    content = content_of(scores_of(**systems))
+    assert first in content["answer"][0]
+    assert limits in content["answer"][1]
+    assert "These are saved scores, so the report has no documents and no answers." in content["answer"][1]
+    assert (content["lists"], content["golds"], content["answers"], content["moves"]) == (None, None, None, {})
+
+
+def test_systems_that_cannot_be_compared_have_a_report_that_says_so() -> None:
+    systems = {**scores_of(one=[0.1, 0.2]), "two": Scores(("q1", "q2", "q3"), {"RR": np.array([0.5, 0.5, 0.6])})}
+    content = content_of(systems)
+    assert content["queries"]["id"] == ["q0", "q1", "q2", "q3"]
+    assert content["queries"]["values"] == [[[0.1, 0.2, None, None]], [[None, 0.5, 0.5, 0.6]]]
+    assert content["table"]["missing"] == [2, 1]
+    assert "The systems were not compared: the systems have different queries" in content["answer"][0]
+
+
+def test_a_hundred_systems_are_compared_with_the_first_one() -> None:
+    systems = scores_of(**{f"s{at}": [at / 100, 0.5, at / 200] for at in range(100)})
+    content = content_of(systems)
+    assert (len(content["table"]["rows"]), content["baseline"]) == (100, 0)
+    assert content["answer"][0].startswith("s99 has the best mean RR")
+    assert content["answer"][0].endswith("Other differences were not tested.")
+
+
+def test_lists_have_the_first_documents_the_hits_and_the_ranks_of_relevant_ones_below() -> None:
+    run = {f"d{at:03}": float(-at) for at in range(50)}
+    scores = evaluate({"q": {"d001": 2, "d030": 1, "d003": 0, "absent": 1}}, {"q": run}, ["nDCG@10"], name="bm25")
+    content = content_of(scores)
+    ids = content["documents"]["id"]
+    (shown,) = content["lists"][0]
+    assert [ids[doc] for doc in shown["docs"]] == [f"d{at:03}" for at in range(20)]
+    golds = [ids[doc] for doc in content["golds"][0]["docs"]]
+    assert golds == ["d001", "d030", "absent", "d003"]
+    assert content["golds"][0]["grades"] == [2, 1, 1, 0]
+    assert (shown["total"], shown["below"]) == (50, [[31, 1]])
+    assert shown["hits"] == [[1, 0, "same id", None], [3, 3, "same id", None]]
+    assert content["queries"]["first"] == [[2]]
+    assert (content["queries"]["unjudged"], content["table"]["unjudged"]) == ([[8]], [0.8])
+    assert "Lists show the first 20 documents" in content["cut"][0]
+
+
+def test_moves_are_those_of_diff() -> None:
+    comparison = compare(evaluate_runs(str(demo.TRUTH), demo_runs(), ["nDCG@10", "RR"]), "bm25")
+    content = content_of(comparison)
+    of_pair = content["moves"]["1>2"]["nDCG@10"]
+    before, after = comparison.systems["bm25"], comparison.systems["bm25-rm3"]
+    from karat.analysis.diff import diff
+
+    expected = diff(before, after, "nDCG@10", None)
+    assert {content["queries"]["id"][int(place)] for place in of_pair} == {each.query for each in expected.queries}
+    for place, moves in of_pair.items():
+        golds = content["golds"][int(place)]["docs"]
+        of_query = expected[content["queries"]["id"][int(place)]].moves
+        assert [content["documents"]["id"][golds[move[0]]] for move in moves] == [move.gold for move in of_query]
+        assert [move[3] for move in moves] == pytest.approx([move.contribution for move in of_query], rel=1e-5)
+
+
+def test_texts_come_from_files_and_the_report_says_which_are_missing(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"_id": "a", "title": "A", "text": "text of a"}\n')
+    scores = evaluate({"q": {"a": 1}}, {"q": ["a", "b"]}, "RR", name="one")
+    content = content_of(scores, queries={"q": "how?"}, corpus=corpus)
+    assert content["documents"] == {"id": ["a", "b"], "title": ["A", None], "text": ["text of a", None]}
+    assert content["queries"]["text"] == ["how?"]
+    assert any("no text for 1 of 2 documents (b)" in finding for finding in content["findings"])
+
+
+def test_texts_beyond_the_budget_are_those_of_the_smallest_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.report.budget._LEAST", 250)
+    monkeypatch.setattr("karat.report.budget._PER_QUERY", 0)
+    truth = {"calm": ["c" * 100], "moved": ["m" * 100]}
+    runs = {"one": truth, "two": {"calm": truth["calm"], "moved": ["x" * 100, "m" * 100]}}
+    content = content_of(evaluate_runs(truth, runs, "RR", match="content"))
+    texts = [text for text in content["documents"]["text"] if text]
+    assert sorted(text[0] for text in texts) == ["m", "x"]
+    assert any("The texts of 1 document are left out" in sentence for sentence in content["cut"])
+
+
+def test_chunks_and_answers_are_located_in_the_texts_as_given() -> None:
+    record = {"query": "q", "truth": ["Gold, they say,  is  soft!"], "retrieved": ["iron", "is SOFT"]}
+    answered = {**record, "gold_answers": ["very hard", "quite soft"], "answer": "It is soft."}
+    content = content_of(evaluate_results([answered], ["RR", "TokenF1"], match="chunk(normalize=all)", name="rag"))
+    assert content["lists"][0][0]["hits"] == [[1, 0, "contained", [17, 25]]]
+    assert content["documents"]["text"][0][17:25] == "is  soft"
+    assert content["answers"] == {
+        "gold": [["very hard", "quite soft"]],
+        "predicted": [["It is soft."]],
+        "shared": [[[[1, [[6, 11]], [[6, 10]]]]]],
+    }
+
+
+def test_ids_of_any_length_are_kept_and_infinite_values_are_an_error() -> None:
+    long = "q" * 10_000
+    content = content_of(Scores((long, "r"), {"latency": np.array([2.5, 1.0])}, name="one"))
+    assert content["queries"]["id"][0] == long
+    with pytest.raises(KaratError, match="one, query r: latency is inf, which is too large"):
+        report_content(Scores(("q", "r"), {"latency": np.array([1.0, np.inf])}, name="one"))
+
+
+def test_the_report_says_how_it_was_made(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text('{"q": ["a"]}')
+    made = content_of(evaluate({"q": ["a"]}, path, "RR", name="one"))["made"]
+    assert made["files"][0]["bytes"] == 12
+    assert made["files"][0]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert made["options"]["match"] == "id"
+    assert (made["command"], made["created"]) == ("karat report", "2026-01-01T00:00:00+00:00")
+
+
+def test_a_report_that_cannot_be_written_is_an_error_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = evaluate({"q": ["a"]}, {"q": ["a"]}, "RR")
+    with pytest.raises(KaratError, match="cannot be written"):
+        scores.report(tmp_path / "absent" / "report.html")
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    monkeypatch.setattr("karat.report.writing.find_spec", lambda name: None if name == "jinja2" else True)
+    with pytest.raises(
+        KaratError, match=r"a report needs jinja2, which is not installed. Run pip install 'karat\[report"
+    ):
+        scores.report(path)
+    assert path.read_text() == "old"
+    monkeypatch.undo()
+    monkeypatch.setattr("karat.report.writing.render_page", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        scores.report(path)
+    assert path.read_text() == "old"
+
+
+def test_one_system_and_a_comparison_write_the_same_page_again(tmp_path: Path) -> None:
+    systems = evaluate_runs({"q": ["a"], "r": ["b"]}, {"one": {"q": ["a"]}, "two": {"r": ["b"]}}, "RR")
+    for reported in (systems, systems["one"], compare(systems)):
+        path = reported.report(tmp_path / "report.html", title="A title", by={"q": "x", "r": "y"})
+        assert "<title>A title" in path.read_text("utf-8")

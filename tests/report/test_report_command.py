@@ -1,0 +1,79 @@
+"""`karat report`, and `--report` of other commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from karat import demo
+from karat.cli import program
+from karat.errors import KaratError
+
+TRUTH = str(demo.TRUTH)
+BM25, OVERLAP = (str(demo.runs()[name]) for name in ("bm25", "overlap"))
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["karat", "report"])
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(program, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", TRUTH, OVERLAP, BM25, "--baseline", "overlap", "--corpus", str(demo.HERE / "corpus.jsonl")),
+        ("report", str(demo.RESULTS), "--match", "chunk"),
+        ("evaluate", TRUTH, BM25),
+        ("compare", TRUTH, OVERLAP, BM25, "-m", "RR"),
+        ("gate", TRUTH, BM25, "--min", "RR=0.1", "--max-drop", "AP=0.1", "--baseline", OVERLAP),
+    ],
+    ids=lambda arguments: " ".join(Path(each).name for each in arguments[:3]),
+)
+def test_commands_write_a_report_and_name_it(arguments: tuple[str, ...]) -> None:
+    output = run(*arguments, "-o" if arguments[0] == "report" else "--report", "report.html")
+    assert "report: report.html (1." in output
+    page = Path("report.html").read_text("utf-8")
+    assert page.lower().startswith("<!doctype html>")
+
+
+def test_saved_scores_have_a_report() -> None:
+    run("evaluate", TRUTH, BM25, "-o", "bm25.json")
+    run("evaluate", TRUTH, OVERLAP, "-o", "overlap.parquet")
+    run("report", "bm25.json", "overlap.parquet", "-o", "report.html")
+    assert "These are saved scores" in Path("report.html").read_text("utf-8")
+
+
+def test_questions_of_results_are_shown() -> None:
+    run("report", str(demo.RESULTS), "--match", "chunk", "-o", "report.html")
+    question = json.loads(demo.RESULTS.read_text("utf-8").splitlines()[0])["question"]
+    assert question in Path("report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("report", "run.json"), "the report needs a file. Add -o report.html"),
+        (("report", "run.json", "-o", "run.json"), "the output file is also an input"),
+        (("report", "run.json", "-o", "absent/report.html"), "cannot be written"),
+        (("evaluate", "truth.json", "run.json", "--report", "truth.json"), "the output file is also an input"),
+    ],
+)
+def test_bad_input_is_an_error_and_no_file_is_written(arguments: tuple[str, ...], message: str) -> None:
+    for name in ("truth.json", "run.json"):
+        Path(name).write_text('{"q": {"a": 1}}')
+    with pytest.raises(KaratError) as error:
+        run(*arguments)
+    assert message in str(error.value)
+    assert sorted(path.name for path in Path().iterdir()) == ["run.json", "truth.json"]
