@@ -42,6 +42,7 @@ def test_ids_are_matched_by_the_texts_of_a_corpus(folder: Path) -> None:
     scores = json.loads(good(folder, "evaluate", *FILES, *BY_TEXT, "corpus.jsonl", "--format", "json"))
     assert scores["means"] == {"RR": 0.75}
     assert "0.7500" in good(folder, "compare", *FILES, "other.trec", *BY_TEXT, "corpus.jsonl")
+    assert "1 query better" in good(folder, "diff", *FILES, "other.trec", *BY_TEXT, "corpus.jsonl")
     assert "passed" in good(folder, "gate", *FILES, "--min", "RR=0.7", *BY_TEXT[2:], "corpus.jsonl")
 
 

@@ -28,6 +28,7 @@ from karat.options import PlotKind
 )
 @click.option("--losses", is_flag=True, help="Show only queries that got worse.")
 @opt.common_queries
+@opt.corpus
 @opt.force
 @opt.digits
 @opt.lower_is_better
@@ -44,6 +45,7 @@ def command(
     n: int,
     losses: bool,
     common_queries: bool,
+    corpus: tuple[str, ...],
     force: bool,
     digits: int | None,
     lower_is_better: tuple[str, ...],
@@ -77,11 +79,13 @@ def command(
     output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
     check_output(output)
     plotted = plot_file(plot, plot_kind)
+    inputs = parse_inputs(formats, columns, split)
     evaluation = Evaluation(
         measures or ("nDCG@10",),
         options,
         fields,
-        parse_inputs(formats, columns, split),
+        inputs,
+        inputs.texts("corpus", corpus),
         accepts_saved=True,
         lower_is_better=lower_is_better,
         force=force,
