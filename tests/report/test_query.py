@@ -62,6 +62,34 @@ def test_a_list_that_is_missing_says_so(open_page: OpenPage) -> None:
     expect(page.locator("#query .list").last).to_contain_text("This system returned nothing for this query.")
 
 
+def test_of_many_systems_the_chosen_ones_are_shown_and_a_few_others(open_page: OpenPage) -> None:
+    content = contents.small()
+    table, queries = content["table"], content["queries"]
+    columns = [table[key] for key in ("rows", "unjudged", "missing")]
+    columns += [queries[key] for key in ("values", "first", "unjudged", "missing")]
+    for column in columns:
+        column.extend(column[0] for _ in range(97))
+    content["systems"] += [f"system {at}" for at in range(97)]
+    content["lists"] += [content["lists"][0]] * 97
+    content["answers"]["predicted"] += [content["answers"]["predicted"][0]] * 97
+    page = open_page(content, "#query=q1&b=system 50")
+    assert page.locator("#query .list h4").all_inner_texts() == [
+        "A bm25",
+        "B system 50",
+        "overlap",
+        "dense",
+        "system 0",
+        "system 1",
+    ]
+    assert page.locator("#query .card:not(.gold) h4").count() == 6
+    expect(page.locator("#query")).to_contain_text("94 other systems not shown: choose them as A or B.")
+
+
+def test_one_system_has_no_sides(open_page: OpenPage) -> None:
+    page = open_page(contents.alone(), "#query=q1")
+    assert page.locator(".side:visible, #choose-a, #choose-b").count() == 0
+
+
 def test_lines_connect_the_same_document_in_neighbouring_lists(open_page: OpenPage) -> None:
     content = contents.small()
     page = open_page(content, "#query=q1")

@@ -3,7 +3,7 @@
 function answersSection(query) {
   const { gold = [], predicted = [], shared = [] } = content.answers ?? {};
   const golds = gold[query] ?? [];
-  const systems = systemsInOrder().filter((system) => predicted[system]);
+  const systems = systemsInOrder().filter((system) => predicted[system]).slice(0, MOST_LISTS);
   if (!systems.length) return null;
   const cards = systems.map((system) => answerCard(system, predicted[system][query], shared?.[system]?.[query], golds));
   const goldCard = element(

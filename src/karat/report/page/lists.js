@@ -15,13 +15,11 @@ function listsSection(query) {
   new ResizeObserver(() => drawLines(board, lines)).observe(board);
   board.addEventListener("pointerover", (event) => highlight(board, event.target.closest("[data-key]")?.dataset.key));
   board.addEventListener("pointerleave", () => highlight(board, null));
-  const rest = systems.length - shown.length;
   return element(
     "section", {},
     element("h3", {}, "Ranked lists"),
     element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Ranked lists, side by side" }, board),
     legend(golds),
-    rest > 0 && element("p.quiet", {}, `${plural(rest, "other system")} not shown: choose them as A or B.`),
   );
 }
 
@@ -32,7 +30,7 @@ function systemsInOrder() {
 }
 
 function sideBadge(system) {
-  const side = system === state.a ? "a" : system === state.b ? "b" : null;
+  const side = state.b === null ? null : system === state.a ? "a" : system === state.b ? "b" : null;
   return side && element(`span.side.${side}`, {}, side.toUpperCase());
 }
 

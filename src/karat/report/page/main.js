@@ -10,7 +10,7 @@ function fillChoices() {
   }
   const show = () => Object.entries(selects).forEach(([name, select]) => (select.value = state[name] ?? ""));
   byId("swap").addEventListener("click", () => choose({ a: state.b, b: state.a }));
-  if (content.systems.length < 2) [byId("swap"), selects.b.parentElement].forEach((control) => control.remove());
+  if (content.systems.length < 2) [byId("swap"), selects.a.parentElement, selects.b.parentElement].forEach((control) => control.remove());
   listeners.push(show);
   show();
 }

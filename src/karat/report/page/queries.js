@@ -100,7 +100,7 @@ function columnHeading(name, column) {
   const current = currentSort();
   const isCurrent = current.key === name;
   const sort = () => choose({ sort: name, descending: isCurrent ? !current.descending : false });
-  const side = column.side && element(`span.side.${column.side}`, {}, column.side.toUpperCase());
+  const side = column.side && state.b !== null && element(`span.side.${column.side}`, {}, column.side.toUpperCase());
   const button = element("button.sort", { type: "button", "data-focus": `sort-${name}`, onclick: sort }, side, side ? " " : "", column.label());
   return element("th", { scope: "col", "aria-sort": isCurrent && (current.descending ? "descending" : "ascending"), class: name }, button);
 }

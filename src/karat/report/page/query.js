@@ -84,6 +84,7 @@ function valuesSection(query) {
     const button = element("button.choose", { type: "button", "data-focus": `measure-${at}`, "aria-pressed": String(isChosen), onclick: () => choose({ measure: at }) }, printable(measure.name));
     return element("th", { scope: "col", class: isChosen && "chosen" }, button);
   });
+  const rest = content.systems.length - MOST_LISTS;
   const rows = systemsInOrder().slice(0, MOST_LISTS).map((system) =>
     element("tr", {}, element("th", { scope: "row" }, sideBadge(system), " ", element("bdi", {}, systemName(system))), content.measures.map((_, at) => valueCell(system, at, query))),
   );
@@ -91,6 +92,7 @@ function valuesSection(query) {
     "section", {},
     element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Values of this query" },
       element("table.values", {}, element("caption.hidden", {}, "Values of this query"), element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "System"), headings)), element("tbody", {}, rows))),
+    rest > 0 && element("p.quiet", {}, `${plural(rest, "other system")} not shown: choose them as A or B.`),
   );
 }
 
