@@ -136,7 +136,11 @@ def test_the_only_measure_of_a_pipe_is_shown_by_a_diff(tmp_path: Path) -> None:
         (b"query,RR\nq1,\xff\n", "saved:2: b'.xff' is not UTF-8"),
         (b"q1 Q0 a 1 2.5 x\n", "no column contains query ids"),
     ],
-)
+    ids=[
+        "empty", "blank", "empty gzip", "cut gzip", "gzip in gzip", "cut JSON", "cut JSON lines", "cut CSV",
+        "cut Parquet", "cut Feather", "cut stream", "ZIP", "not UTF-8", "TREC",
+    ],
+)  # fmt: skip
 def test_scores_that_cannot_be_read_are_one_clear_error(content: bytes, problem: str, tmp_path: Path) -> None:
     (tmp_path / "saved").write_bytes(content)
     with pytest.raises(KaratError, match=problem) as raised:
