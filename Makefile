@@ -43,11 +43,12 @@ lint: .venv/linted
 	@$(BIN)/python scripts/draw_differences.py --check
 
 # Pictures come last: draw_answers.py reads the numbers that paste_outputs.py writes.
-docs: .venv/tested
+docs: .venv/tested-report
 	@$(BIN)/python scripts/paste_outputs.py
 	@$(BIN)/python scripts/draw_hits.py
 	@$(BIN)/python scripts/draw_answers.py
 	@$(BIN)/python scripts/draw_differences.py
+	@$(BIN)/python scripts/draw_plots.py
 
 fuzz: .venv/tested
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(REPEAT),--repeat $(REPEAT))
