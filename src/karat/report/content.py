@@ -17,7 +17,7 @@ from karat.report.documents import Documents
 from karat.report.moves import moves
 from karat.report.numbers import numbers
 from karat.report.provenance import Provenance
-from karat.report.rankings import RANKS, Lists, read_lists
+from karat.report.rankings import MOST_GOLDS, RANKS, Lists, read_lists
 from karat.report.sentences import answer
 from karat.report.subject import Reported, ReportSubject, subject_of
 from karat.report.table import missing_queries, table
@@ -55,6 +55,7 @@ def report_content(
     properties = _properties(subject, by, query_texts)
     cut = _cut_lists(subject, lists)
     cut += keep_texts(subject, documents, lists)
+    moved, cut_moves = moves(subject, lists)
     unjudged = _unjudged(subject)
     shares = None if unjudged is None else [share for share, _ in unjudged]
     findings = [note.removeprefix("note: ") for note in notes(subject.systems)]
@@ -81,11 +82,11 @@ def report_content(
         "documents": documents.to_dict(),
         "lists": None if lists is None else lists.lists,
         "golds": None if lists is None else lists.golds_dict(),
-        "moves": moves(subject, lists),
+        "moves": moved,
         "answers": answers_part(subject),
         "charts": charts_for_page(subject.systems, subject.comparison, properties),
         "made": (provenance or Provenance()).to_dict(subject),
-        "cut": cut,
+        "cut": [*cut, *cut_moves],
     }
 
 
@@ -193,6 +194,8 @@ def _cut_lists(subject: ReportSubject, lists: Lists | None) -> list[str]:
             f"Lists show the first {RANKS} documents of each query, and the ranks of relevant documents below them;"
             " `karat evaluate --explain QUERY` shows more."
         )
+    if any(golds.left_out > 0 for golds in lists.golds if golds is not None):
+        cut.append(f"Of more than {MOST_GOLDS} relevant documents of a query, those with the highest grades are shown.")
     if len(lists.listed) < len(subject.queries):
         cut.append(
             f"Lists are shown for the {len(lists.listed):,} queries that changed most, of {len(subject.queries):,};"

@@ -13,24 +13,27 @@ from karat.report.rankings import Lists
 from karat.report.subject import ReportSubject
 from karat.scores.combining import differences
 
+_MOST_IN_PAIRS = 4
 MOST_MOVES = 6_000
 """queries whose moves are computed, over all pairs of systems and measures"""
 
 
-def moves(subject: ReportSubject, lists: Lists | None) -> dict[str, dict[str, dict[int, list[list[Any]]]]]:
+Moves = dict[str, dict[str, dict[int, list[list[Any]]]]]
+
+
+def moves(subject: ReportSubject, lists: Lists | None) -> tuple[Moves, list[str]]:
     """For each pair of systems and each measure: the moves of queries that changed, as far as the budget allows.
 
-    A pair is named by the indices of its systems, `0>1`. The largest changes come first.
+    A pair is named by the indices of its systems, `0>1`. The largest changes come first. If any are left out, the
+    second value is a sentence about them.
     """
     if lists is None:
-        return {}
+        return {}, []
     names = subject.names
-    if len(names) <= 4:
-        pairs = list(combinations(range(len(names)), 2))
-    else:
-        pairs = [(subject.baseline or 0, other) for other in range(len(names)) if other != subject.baseline]
+    pairs = _pairs(subject)
     listed = set(lists.listed)
-    found: dict[str, dict[str, dict[int, list[list[Any]]]]] = {}
+    found: Moves = {}
+    left_out = 0
     wanted = [(measure, pair) for measure in subject.measures for pair in pairs]
     for at, (measure, (one, other)) in enumerate(wanted):
         # What earlier pairs did not need is left for later ones.
@@ -44,6 +47,7 @@ def moves(subject: ReportSubject, lists: Lists | None) -> dict[str, dict[str, di
             continue
         changes = np.nan_to_num(differences(after.values[measure], before.values[measure]))
         largest = np.argsort(-np.abs(changes), kind="stable")[: max(most, 0)]
+        left_out += max(0, int((changes != 0).sum()) - len(largest))
         of_measure: dict[int, list[list[Any]]] = {}
         for row in largest.tolist():
             query = before.queries[row]
@@ -60,4 +64,17 @@ def moves(subject: ReportSubject, lists: Lists | None) -> dict[str, dict[str, di
                 of_measure[place] = moved
         if of_measure:
             found.setdefault(f"{one}>{other}", {})[measure] = of_measure
-    return found
+    if not left_out:
+        return found, []
+    return found, [
+        "What documents contributed to a difference is shown for the queries that changed most;"
+        " `karat diff --query QUERY` shows it for any query."
+    ]
+
+
+def _pairs(subject: ReportSubject) -> list[tuple[int, int]]:
+    """All pairs of a few systems; of many, each with the baseline."""
+    systems = len(subject.names)
+    if systems <= _MOST_IN_PAIRS:
+        return list(combinations(range(systems), 2))
+    return [(subject.baseline or 0, other) for other in range(systems) if other != subject.baseline]

@@ -19,7 +19,7 @@ from karat.report.subject import ReportSubject
 RANKS = 20
 """the documents of a list that are shown"""
 MOST_LISTS = 25_000
-_MOST_GOLDS = 200
+MOST_GOLDS = 200
 
 
 @dataclass
@@ -99,7 +99,7 @@ def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Rankin
         hits = {hit.gold - rows.start for hit in ranking.hits if hit.rank <= RANKS}
         best_first = np.argsort(-grades, kind="stable").tolist()
         relevant = [row for row in best_first if grades[row] > 0]
-        shown = dict.fromkeys([*relevant[:_MOST_GOLDS], *(row for row in best_first if row in hits)])
+        shown = dict.fromkeys([*relevant[:MOST_GOLDS], *(row for row in best_first if row in hits)])
         originals = truth.original_documents(rows)
         by_content = matches_content(evidence[name].match)
         for row in shown:
@@ -107,7 +107,7 @@ def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Rankin
             key = truth.docs[rows.start + row]
             if key not in golds.places:
                 golds.add(key, documents.add(document, by_content), float(grades[row]))
-        golds.left_out = max(golds.left_out, len(relevant) - _MOST_GOLDS)
+        golds.left_out = max(golds.left_out, len(relevant) - MOST_GOLDS)
     return golds
 
 

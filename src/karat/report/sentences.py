@@ -9,7 +9,7 @@ from karat.comparison.power import POWER, Power
 from karat.comparison.sentences import difference_text, p_text, sentence_for
 from karat.errors import enumeration, plural, printable
 from karat.report.subject import ReportSubject
-from karat.scores.combining import known_range
+from karat.scores.combining import combination, known_range
 from karat.scores.summary import cell_text, interval_text
 
 _DIGITS = 3
@@ -42,16 +42,16 @@ def _result(subject: ReportSubject, best: Sequence[str]) -> str:
     if not best:
         return f"No query has a value for {measure}."
     if len(subject.systems) == 1:
-        return f"{best[0]} has a mean {measure} of {_value(subject, best[0])}, over {_queries(subject)}."
+        return f"{best[0]} has a {_mean(subject)} {measure} of {_value(subject, best[0])}, over {_queries(subject)}."
     if len(best) == len(subject.systems):
         value = cell_text(subject.systems[best[0]].combined(measure), measure, _DIGITS)
         all_systems = "Both systems" if len(best) == 2 else f"All {len(best)} systems"
-        return f"{all_systems} have the same mean {measure}, {value}, over {_queries(subject)}."
+        return f"{all_systems} have the same {_mean(subject)} {measure}, {value}, over {_queries(subject)}."
     if len(best) > 1:
-        return f"{_listed(best)} have the same and best mean {measure}, {_value(subject, best[0])}."
+        return f"{_listed(best)} have the same and best {_mean(subject)} {measure}, {_value(subject, best[0])}."
     if subject.comparison is None:
         why = f" The systems were not compared: {subject.obstacle}" if subject.obstacle else ""
-        return f"{best[0]} has the best mean {measure}, {_value(subject, best[0])}.{why}"
+        return f"{best[0]} has the best {_mean(subject)} {measure}, {_value(subject, best[0])}.{why}"
     return _compared(subject, subject.comparison, best[0])
 
 
@@ -62,7 +62,7 @@ def _compared(subject: ReportSubject, comparison: Comparison, best: str) -> str:
     rows = [row for row in rows if row.baseline is not None]
     if len(subject.systems) == 2 and rows and comparison.significant(rows[0]):
         return f"{sentence_for(comparison, rows[0]).partition('. ')[0]}."
-    lead = f"{best} has the best mean {measure}, {_value(subject, best)}"
+    lead = f"{best} has the best {_mean(subject)} {measure}, {_value(subject, best)}"
     if not rows:
         return f"{lead}."
     certain = [_other(row, best) for row in rows if comparison.significant(row)]
@@ -161,6 +161,10 @@ def _value(subject: ReportSubject, name: str) -> str:
         else:
             interval = scores.intervals(measures=[measure])[measure]
     return interval_text(scores.combined(measure), interval, measure, _DIGITS)
+
+
+def _mean(subject: ReportSubject) -> str:
+    return {"mean": "mean", "sum": "total", "geometric": "geometric mean"}[combination(subject.primary)]
 
 
 def _queries(subject: ReportSubject) -> str:
