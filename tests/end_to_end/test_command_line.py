@@ -514,7 +514,7 @@ RUN = ["evaluate", "truth.qrels", "good.trec"]
         ([*RUN, "--ci=yes"], "option '--ci' does not take a value"),
         (["gate", "a", "b", "c"], "unexpected extra argument (c). Usage: karat gate [OPTIONS] TRUTH [RUN]"),
         (["evalute"], "no such command: evalute. Did you mean evaluate?"),
-        (["xyz"], "no such command: xyz. The commands are evaluate, answers, compare, diff, gate, convert, measures,"),
+        (["xyz"], "no such command: xyz. The commands are evaluate, answers, compare, diff, gate, report,"),
         (["--zzz"], "no such option: --zzz. See karat --help."),
         (["measures", "nDCGG"], "Did you mean nDCG"),
     ],
