@@ -26,7 +26,7 @@ def shared_words(gold: str, predicted: str, normalize: str = "true") -> tuple[Sp
     """The parts of the predicted and of the gold answer that have the words they share, repeated ones as often.
 
     >>> shared_words("the Eiffel Tower", "Eiffel-Tower? The tower, Paris")
-    ([(14, 24)], [(11, 16)])
+    ([(18, 24)], [(11, 16)])
     """
     normalizer = NORMALIZERS[normalize]
     pieces, gold_pieces = _pieces(predicted, normalizer), _pieces(gold, normalizer)
