@@ -20,7 +20,10 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("karat", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+# `make fuzz` tries more examples, with other seeds.
+settings.register_profile(
+    "karat", max_examples=60, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("ci", settings.get_profile("karat"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "karat")
 
