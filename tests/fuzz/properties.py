@@ -48,7 +48,9 @@ class Properties:
 
         self.session = session
         skipped = list(HealthCheck)
-        settings.register_profile("fuzz", database=None, deadline=None, print_blob=True, suppress_health_check=skipped)
+        settings.register_profile(
+            "fuzz", max_examples=100, database=None, deadline=None, print_blob=True, suppress_health_check=skipped
+        )
         settings.load_profile("fuzz")
 
     def _counted(self, test: Any) -> Any:

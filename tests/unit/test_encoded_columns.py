@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError, Scores
 from karat.files import arrow_file, arrow_values, compression, input_file
+from karat.files.arrow_messages import expanded_size
 from karat.files.input_file import InputFile
 from karat.sources import arrow_blocks, arrow_columns
 from karat.sources.arrow_columns import numbers, text_ids
@@ -212,6 +214,40 @@ def test_parquet_that_expands_suspiciously_is_an_error(tmp_path: Path) -> None:
         karat.evaluate(TRUTH, path)
     with pytest.raises(KaratError, match="the Parquet data expands to more than 200 times its size"):
         Scores.load(path)
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd", None])
+@pytest.mark.parametrize("open_file", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_the_size_of_an_arrow_file_is_known_before_it_is_decompressed(open_file: Any, codec: str | None) -> None:
+    ids = pa.array([f"d{at}" for at in range(9000)])
+    queries = pa.array(["q1"] * 9000).dictionary_encode()
+    table = pa.table({"query": queries, "doc": ids, "score": pa.array([1.0] * 9000)})
+    sink = pa.BufferOutputStream()
+    with open_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
+        writer.write_table(table, max_chunksize=4000)
+    size = expanded_size(pa.BufferReader(sink.getvalue()))
+    least = ids.nbytes if codec else 0
+    assert least <= size <= 2 * table.nbytes * bool(codec)
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_an_arrow_file_that_expands_suspiciously_is_an_error(tmp_path: Path) -> None:
+    table = pa.table({"query": ["q1"] * 3, "doc": ["0" * 1_000_000] * 3, "score": [1.0] * 3})
+    path = tmp_path / "run.feather"
+    feather.write_feather(table, path, compression="zstd")
+    for read in (partial(karat.evaluate, TRUTH), Scores.load):
+        with pytest.raises(KaratError, match="the Arrow data expands to more than 200 times its size"):
+            read(path)
+
+
+@given(st.binary(max_size=200), st.integers(0, 3000))
+def test_the_size_of_a_damaged_arrow_file_is_no_error(data: bytes, at: int) -> None:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, RUN.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(RUN)
+    whole = sink.getvalue().to_pybytes()
+    at %= len(whole)
+    assert expanded_size(pa.BufferReader(whole[:at] + data + whole[at + len(data) :])) >= 0
 
 
 def test_large_rows_of_parquet_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

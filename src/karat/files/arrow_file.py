@@ -14,6 +14,7 @@ import pyarrow.ipc as ipc
 
 from karat.arguments import is_remote
 from karat.errors import KaratError
+from karat.files.arrow_messages import expanded_size
 from karat.files.compression import MB, check_expansion
 from karat.files.input_file import LARGEST_DOCUMENT, InputFile, too_large
 from karat.files.kinds import arrow_format
@@ -21,6 +22,9 @@ from karat.files.names import ArrowFormat
 from karat.files.remote import RemotePath, is_failure
 
 _BYTES_AT_ONCE = 64 * MB
+_LARGEST_REMOTE = 64 * MB
+"""Of a larger remote file, it would take long to read a few bytes of every buffer."""
+_UNCOMPRESSED = "If it is neither, write it uncompressed."
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -79,7 +83,7 @@ class ArrowFile:
         with self.opened() as opened, opened() as native:
             if self.format == "feather":
                 self._check_size(native.size())
-                table = pa.Table.from_batches([batch for _, batch in batches_of(native)], _reader(native).schema)
+                table = pa.Table.from_batches([batch for _, batch in self.batches(native)], _reader(native).schema)
             else:
                 from pyarrow.parquet import ParquetFile
 
@@ -94,7 +98,7 @@ class ArrowFile:
         """The table, or some columns, in parts of at most so many rows, or as the file itself is divided."""
         with self.opened() as opened, opened() as native:
             if self.format == "feather":
-                batches: Iterator[pa.RecordBatch] = (batch for _, batch in batches_of(native, columns))
+                batches: Iterator[pa.RecordBatch] = (batch for _, batch in self.batches(native, columns))
             else:
                 batches = self._parquet_batches(native, rows, columns)
             for batch in batches:
@@ -103,11 +107,35 @@ class ArrowFile:
                 _ = table.column_names  # an error if one is not UTF-8
                 yield table
 
+    def batches(
+        self, native: pa.NativeFile, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[float, pa.RecordBatch]]:
+        """The batches of an Arrow file or stream, with these columns or all, and the share of it that was read."""
+        size = native.size()
+        if not self.is_remote or size <= _LARGEST_REMOTE:
+            whole = pa.BufferReader(native.read_at(size, 0)) if self.is_remote else native
+            check_expansion(expanded_size(whole), size, "Arrow", self.name, _UNCOMPRESSED)
+        reader = _reader(native)
+        if columns is not None:
+            names = reader.schema.names
+            fields = [names.index(name) for name in columns]
+            reader = _reader(native, ipc.IpcReadOptions(included_fields=fields))
+        if isinstance(reader, ipc.RecordBatchFileReader):
+            for at in range(reader.num_record_batches):
+                yield (at + 1) / reader.num_record_batches, reader.get_batch(at)
+        else:
+            for batch in reader:
+                yield native.tell() / size, batch
+            # Arrow reads a stream that is cut between two batches as a shorter one.
+            native.seek(native.tell() - len(_END_OF_STREAM))
+            if native.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
+                raise pa.ArrowInvalid("the mark at its end is missing")
+
     def expanded_sizes(self, native: pa.NativeFile, metadata: Any) -> list[int]:
         """The size of each row group of a Parquet file, with all columns and decompressed, in bytes."""
         # Not column by column: `row_group.column` ends the process if the statistics of a column are damaged.
         sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
-        check_expansion(sum(sizes), native.size(), "Parquet", self.name, "If it is neither, write it uncompressed.")
+        check_expansion(sum(sizes), native.size(), "Parquet", self.name, _UNCOMPRESSED)
         return sizes
 
     def _parquet_batches(
@@ -128,25 +156,6 @@ class ArrowFile:
 def rows_at_once(rows: int, size: int, most: int) -> int:
     """How many rows of a row group of so many rows and bytes are read at once: few if they are large."""
     return max(1, min(most, rows * _BYTES_AT_ONCE // max(size, 1)))
-
-
-def batches_of(native: pa.NativeFile, columns: Sequence[str] | None = None) -> Iterator[tuple[float, pa.RecordBatch]]:
-    """The batches of an Arrow file or stream, with these columns or all, and the share of it that was read."""
-    reader, size = _reader(native), native.size()
-    if columns is not None:
-        names = reader.schema.names
-        fields = [names.index(name) for name in columns]
-        reader = _reader(native, ipc.IpcReadOptions(included_fields=fields))
-    if isinstance(reader, ipc.RecordBatchFileReader):
-        for at in range(reader.num_record_batches):
-            yield (at + 1) / reader.num_record_batches, reader.get_batch(at)
-    else:
-        for batch in reader:
-            yield native.tell() / size, batch
-        # Arrow reads a stream that is cut between two batches as a shorter one.
-        native.seek(native.tell() - len(_END_OF_STREAM))
-        if native.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
-            raise pa.ArrowInvalid("the mark at its end is missing")
 
 
 def _reader(native: pa.NativeFile, options: ipc.IpcReadOptions | None = None) -> Any:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.errors import KaratError
-from karat.files.arrow_file import ArrowFile, batches_of, errors_of, rows_at_once
+from karat.files.arrow_file import ArrowFile, errors_of, rows_at_once
 from karat.files.arrow_values import LARGEST_COLUMN, decoded
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, to_numpy
@@ -57,7 +57,9 @@ class _Rows(NamedTuple):
 def blocks_of(file: ArrowFile, columns: ReadColumns, finite: bool) -> Iterator[RowBlock]:
     """The rows of a file in blocks, none of which is empty; with `finite`, numbers must be finite."""
     with file.opened() as opened, opened() as native:
-        rows = _row_groups(file, opened, native, columns) if file.format == "parquet" else _slices(native, columns)
+        rows = (
+            _row_groups(file, opened, native, columns) if file.format == "parquet" else _slices(file, native, columns)
+        )
         calls = (partial(_block, file, columns, finite, each) for each in rows)
         yield from in_threads(calls, _MOST_READERS)
 
@@ -124,10 +126,10 @@ def _wanted(columns: ReadColumns) -> list[str]:
     return list({columns.query, columns.doc, columns.number})
 
 
-def _slices(native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
+def _slices(file: ArrowFile, native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
     """The rows of an Arrow file: one record batch, or a part of a large one, at a time."""
     first_row = 0
-    for done, batch in batches_of(native, [columns.query, columns.doc, columns.number]):
+    for done, batch in file.batches(native, [columns.query, columns.doc, columns.number]):
         for start in range(0, len(batch), _ROWS_PER_PART):
             rows = batch.slice(start, _ROWS_PER_PART)
             yield _Rows(first_row, done, partial(pa.Table.from_batches, [rows]))
