@@ -132,7 +132,7 @@ def test_files_of_a_folder_may_differ_in_types_but_not_in_columns(tmp_path: Path
     assert karat.evaluate(truth, tmp_path, "RR")["RR"] == 0.5
     assert karat.evaluate(truth, str(tmp_path / "part-*.parquet"), "RR")["RR"] == 0.5
     write(numbers.rename_columns(["qid", "doc", "score"]), tmp_path / "part-2.parquet")
-    with pytest.raises(KaratError, match=r"part-2\.parquet: the columns are 'qid', 'doc', 'score', others than in"):
+    with pytest.raises(KaratError, match=r"part-2\.parquet: the columns \('qid', 'doc', 'score'\) differ from"):
         karat.evaluate(truth, tmp_path)
 
 

@@ -37,7 +37,7 @@ def open_arrow(
     ]
     if len({(each.query, each.doc, each.number) for each in columns}) > 1:
         other = next(at for at, each in enumerate(columns) if each != columns[0])
-        what = f"the columns are {', '.join(map(shown, schemas[other].names))}, others than in {files[0].name}"
+        what = f"the columns ({', '.join(map(shown, schemas[other].names))}) differ from those of {files[0].name}"
         raise KaratError(what, where=files[other].name, hint="The files of one table have the same columns.")
     notes = (*columns[0].note(name), *id_notes(schemas[0], columns[0], name))
     return ArrowTable(name, tuple(opened), columns[0], number, notes)

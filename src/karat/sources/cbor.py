@@ -38,7 +38,7 @@ def decode_cbor(data: bytes, where: str) -> dict[str, dict[str, Any]]:
         what = f"the CBOR data is damaged or cut short ({error})"
         raise KaratError(what, where=where, hint="Save or download the file again.") from None
     if file.read(1):
-        raise KaratError("there is more after the end of the CBOR data", where=where, hint="Save the file again.")
+        raise KaratError("the CBOR data is followed by other data", where=where, hint="Save the file again.")
     if type(value) is not dict or not all(type(each) is dict for each in value.values()):
         raise KaratError("the CBOR data is not an object of queries", where=where, hint=_HINT)
     for query, documents in value.items():
