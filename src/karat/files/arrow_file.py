@@ -22,8 +22,8 @@ from karat.files.names import ArrowFormat
 from karat.files.remote import RemotePath, is_failure
 
 _BYTES_AT_ONCE = 64 * MB
-_LARGEST_REMOTE = 64 * MB
-"""Of a larger remote file, it would take long to read a few bytes of every buffer."""
+_SMALL_REMOTE = MB
+"""Of a larger remote file, reading a few bytes of every buffer would take long."""
 _UNCOMPRESSED = "If it is neither, write it uncompressed."
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
@@ -112,7 +112,7 @@ class ArrowFile:
     ) -> Iterator[tuple[float, pa.RecordBatch]]:
         """The batches of an Arrow file or stream, with these columns or all, and the share of it that was read."""
         size = native.size()
-        if not self.is_remote or size <= _LARGEST_REMOTE:
+        if not self.is_remote or size <= _SMALL_REMOTE:
             whole = pa.BufferReader(native.read_at(size, 0)) if self.is_remote else native
             check_expansion(expanded_size(whole), size, "Arrow", self.name, _UNCOMPRESSED)
         reader = _reader(native)
