@@ -78,6 +78,7 @@ def test_the_same_rows_have_the_same_scores_and_findings_in_every_format(
                     for kind in ("judged twice", "listed twice", "in both the ground truth and the run")
                     if kind in str(error)
                 )
-            return scores.per_query, [finding.message for finding in scores.findings]
+            # Notes on reading are about the format: only in CSV do they say that ids end with .0.
+            return scores.per_query, [finding.message for finding in scores.findings if finding.code != "reading"]
 
     assert outcome(name) == outcome("trec")
