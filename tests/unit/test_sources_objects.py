@@ -132,6 +132,8 @@ def test_qrels_and_run_of_ranx_are_mappings_in_an_attribute() -> None:
         (np.zeros((2, 2), [("query", "U2"), ("doc", "U2"), ("grade", "f8")]), "an array with 2 dimensions is not"),
         (np.array([("q", "d")], [("query", "U2"), ("doc", "U2")]), "no column 'grade'; the columns are 'query', 'doc'"),
         (np.array([(b"\xff", "d", 1)], [("query", "S1"), ("doc", "U2"), ("grade", "f8")]), "is not UTF-8"),
+        (np.array([("q", "\udcff", 1)], [("query", "U1"), ("doc", "U2"), ("grade", "f8")]), "is not UTF-8"),
+        (np.array([("q", "d", 1)], [("query", "U1"), ("\udcff", "U2"), ("grade", "f8")]), "is not UTF-8"),
         (datasets.Dataset.from_dict({"id": ["a"]}), "no columns 'query' and 'grade'; the columns are 'id'"),
         ({("q", "a", 1)}, "A set has no order."),
         (object(), "is not ground truth"),

@@ -194,11 +194,12 @@ def _table_of_structured_array(array: Any, name: str) -> Any:
 
     if array.ndim != 1:
         raise KaratError(f"an array with {array.ndim} dimensions is not a list of rows", where=name)
-    columns = {field: pa.array(array[field]) for field in array.dtype.names}
     try:
+        columns = {field: pa.array(array[field]) for field in array.dtype.names}
         texts = {
             field: values.cast(pa.string()) for field, values in columns.items() if pa.types.is_binary(values.type)
         }
-    except pa.ArrowInvalid:
-        raise KaratError("a text is not UTF-8", where=name, hint="Convert the array to Unicode texts.") from None
-    return pa.table(columns | texts)
+        return pa.table(columns | texts)
+    except (pa.ArrowInvalid, UnicodeError):
+        what = "a text, or the name of a field, is not UTF-8"
+        raise KaratError(what, where=name, hint="Convert the array to Unicode texts.") from None
