@@ -124,10 +124,10 @@ def test_long_texts_without_a_header_are_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "a,b,c\n1,2,3\n", "a.csv: there is no column of ids and of texts. The columns are 'a', 'b', 'c'."),
-        ("a.csv", "qid,n\n1,2\n", "a.csv: there is no column of texts. The columns are 'qid', 'n'. If"),
+        ("a.csv", "a,b,c\n1,2,3\n", "a.csv: no column of ids and of texts. The columns are 'a', 'b', 'c'."),
+        ("a.csv", "qid,n\n1,2\n", "a.csv: no column of texts. The columns are 'qid', 'n'. If"),
         ("a.tsv", "q1\tone\nq2\n", "a.tsv:2: the line has 1 column instead of 2: the id and the text"),
-        ("a.csv:txet", "qid,text\n1,2\n", "a.csv: there is no column 'txet'. Did you mean text?"),
+        ("a.csv:txet", "qid,text\n1,2\n", "a.csv: no column 'txet'. Did you mean text?"),
         ("a.jsonl", '{"_id": "q1", "text": "a"}\n{"text": "b"}\n', "a.jsonl:2: the id is missing"),
         ("a.csv", "qid,text\nq1,a\nq1,b\n", "a.csv:3: query 'q1' has another text here than in a.csv:2"),
         ("a.json", "[]", "a.json: the file contains no records"),

@@ -62,9 +62,9 @@ def test_the_answer_says_that_a_difference_may_be_due_to_chance() -> None:
         (
             {"one": [0.5], "two": [1.0]},
             "Whether its advantage over one is due to chance cannot be tested.",
-            "one query",
+            "One query",
         ),
-        ({"one": [0.5]}, "one has a mean RR of 0.500, over 1 query.", "There is only one query"),
+        ({"one": [0.5]}, "one has a mean RR of 0.500, over 1 query.", "One query says nothing"),
         ({"one": [math.nan] * 3, "two": [math.nan] * 3}, "No query has a value for RR.", ""),
     ],
 )

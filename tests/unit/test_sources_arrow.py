@@ -318,7 +318,7 @@ def test_lists_that_cannot_be_read_are_errors_that_name_the_row(tmp_path: Path) 
     with pytest.raises(KaratError, match="cannot be read as a table: 'utf-8' codec can't decode"):
         karat.evaluate({"q": ["a"]}, pa.table({"query": ["q"], b"\xff": ["a"]}))
     flat = pa.table({"query": ["q"], "doc": [["a"]], "points": [0.5]})
-    with pytest.raises(KaratError, match="the column 'doc' contains lists, but there are no lists in 'points'"):
+    with pytest.raises(KaratError, match="the column 'doc' contains lists, but 'points' does not"):
         karat.evaluate({"q": ["a"]}, flat, run_columns={"score": "points"})
     for columns, message in (
         ({"query": ["q", "q"], "documents": [["a"], ["b"]]}, "row 1: query 'q' was already in .*, row 0"),

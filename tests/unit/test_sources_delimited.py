@@ -312,7 +312,7 @@ def test_a_header_without_rows_is_an_empty_file(write: Write) -> None:
 
 
 def test_a_name_of_a_column_needs_a_header() -> None:
-    with pytest.raises(KaratError, match=r"the file has no header, so there is no column 'docno'. Give columns by"):
+    with pytest.raises(KaratError, match=r"the file has no header, and so no column 'docno'. Give columns by"):
         table_of("q1,d1,0.5\n", columns={"doc": "docno"})
 
 

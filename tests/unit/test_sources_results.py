@@ -338,7 +338,9 @@ def test_a_field_that_is_null_on_every_line_is_an_error(write: Write) -> None:
 
 
 def test_objects_without_any_field_are_an_error(write: Write) -> None:
-    expected = "no line has the fields 'query', 'truth' and 'retrieved'. There are no fields. If they have other names,"
+    expected = (
+        "no line has the fields 'query', 'truth' and 'retrieved'. The lines have no fields. If they have other names,"
+    )
     assert expected in str(error_of(write("{}\n{}\n")))
 
 

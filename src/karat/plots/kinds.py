@@ -62,7 +62,7 @@ def draw(kind: str, subject: Subject) -> Chart:
         near = did_you_mean(kind, KINDS)
         raise KaratError(f"{shown(kind)} is not a kind of plot", hint=f"{near} The kinds are {listed}.".strip())
     check_level(subject.level)
-    require(any(scores.queries for scores in subject.systems.values()), "there are no queries to plot")
+    require(any(scores.queries for scores in subject.systems.values()), "these scores have no queries to plot")
     needs = KINDS[kind].needs
     if needs == "run data":
         for name, scores in subject.systems.items():

@@ -101,7 +101,7 @@ def _number_of_queries(subject: ReportSubject, best: Sequence[str]) -> str:
     """What the number of queries allows to find."""
     queries = len(subject.queries)
     if queries == 1:
-        return "There is only one query, which says nothing about others."
+        return "One query says nothing about others."
     if subject.comparison is None or not best:
         return "" if len(subject.systems) == 1 else f"There are {_queries(subject)}."
     powers = [

@@ -45,7 +45,7 @@ def list_columns(schema: pa.Schema, number: Number, given: Mapping[str, str] | N
         return None
     of_number = chosen.get(number) or find_column([name for name in lists if name != doc], number)
     if of_number is not None and of_number not in lists:
-        what = f"the column {shown(doc)} contains lists, but there are no lists in {shown(of_number)}"
+        what = f"the column {shown(doc)} contains lists, but {shown(of_number)} does not"
         raise KaratError(what, where=where, hint="Each document of a list needs a number in a list of the same length.")
     roles = (("query", query, "query"), ("doc", doc, "doc", "documents", own), (number, of_number or number, number))
     guessed = [Guess(role, name, ()) for role, name, *usual in roles if name not in usual and role not in chosen]

@@ -48,7 +48,7 @@ def decode_cbor(data: bytes, where: str) -> dict[str, dict[str, Any]]:
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int]:
-    """The major type of a value, its number or length, and where it goes on; -1 if there is no such value."""
+    """The major type of a value, its number or length, and where it goes on; -1 at the end of the data."""
     if at >= len(data):
         return -1, 0, at
     kind, size = data[at] >> 5, data[at] & 31

@@ -25,7 +25,7 @@ def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, w
     numbers = column_numbers(len(rows[0]))
     for name in (given or {}).values():
         if name not in numbers and not isinstance(name, IfPresent):
-            what = f"the file has no header, so there is no column {shown(name)}"
+            what = f"the file has no header, and so no column {shown(name)}"
             raise KaratError(what, where=where, hint=_by_number_hint(number))
     chosen = {role for role, name in (given or {}).items() if name in numbers}
     number_is_given = bool(chosen & {number, "rank"})

@@ -71,7 +71,7 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Reco
                     what, where=where, hint="Quote values that contain a comma, a tab or a quotation mark."
                 )
             if row:
-                # An empty cell means that there is no answer.
+                # An empty cell means no answer.
                 yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
         raise row_error(error, delimiter, f"{source.name}:{before + 1}", AS_JSON_LINES) from None

@@ -165,7 +165,7 @@ def missing_fields_error(missing: Sequence[str], fields: ResultFields, example: 
         what = f"no line has a field {quoted[0]}"
     shortened = [each if len(each) <= 60 else f"{each[:59]}…" for each in texts[:_MAX_LISTED]]
     more = f" and {len(texts) - _MAX_LISTED} more" if len(texts) > _MAX_LISTED else ""
-    listed = f"The fields are {', '.join(shortened)}{more}." if texts else "There are no fields."
+    listed = f"The fields are {', '.join(shortened)}{more}." if texts else "The lines have no fields."
     free = [*texts, *(f"{each}.{key}" for each in texts for key in field_names_of(example.get(each)))]
     free = [each for each in free if each not in {names[field] for field in ALIASES}][:_MAX_COMPARED]
     renamed: dict[str, str] = {}

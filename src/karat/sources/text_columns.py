@@ -53,7 +53,7 @@ def text_columns(
         near = " ".join(filter(None, (did_you_mean(chosen[role], names) for role in missing if role in chosen)))
         options = " ".join(f"--column {content}.{role}=NAME" for role in missing)
         hint = f"{near} The columns are {listed}. If yours have other names, use {options} (in Python, rename them)."
-        raise KaratError(f"there is no column {of}", where=where, hint=hint.strip())
+        raise KaratError(f"no column {of}", where=where, hint=hint.strip())
     title = chosen.get("title")
     if title is None and content == "corpus":
         title = find_column(names, "title", [id_name, text])

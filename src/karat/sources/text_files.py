@@ -101,7 +101,7 @@ def read_values(source: str | InputFile, column: str) -> Values:
         hint = (
             f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}. Ids are in one such as query, qid or _id."
         )
-        raise KaratError("there is no column of ids", where=file.file.name, hint=hint)
+        raise KaratError("no column of ids", where=file.file.name, hint=hint)
     is_guessed = id_name not in ("query", "_id") and file.has_header
     notes = (f"{file.file.name}: ids are read from the column {shown(id_name)}",) if is_guessed else ()
     return Values(_values(chain(first, records), id_name, column, names), (*file.notes, *notes))

@@ -9,7 +9,7 @@ function answersSection(query) {
   const goldCard = element(
     "div.card.gold", {},
     element("h4", {}, golds.length === 1 ? "Gold answer" : "Gold answers"),
-    golds.length ? element("ul", {}, golds.map((text) => element("li", { dir: "auto" }, printableLines(text)))) : element("p.nothing", {}, "There is no gold answer."),
+    golds.length ? element("ul", {}, golds.map((text) => element("li", { dir: "auto" }, printableLines(text)))) : element("p.nothing", {}, "No gold answer."),
   );
   const isMarked = cards.some((card) => card.querySelector("mark"));
   const key = isMarked && element("p.legend", {}, element("span", {}, element("mark", {}, "marked"), " what an answer shares with its closest gold answer"));

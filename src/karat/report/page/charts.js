@@ -73,7 +73,7 @@ async function drawChart(kind) {
   panels.classList.toggle("several", Boolean(chart.panels));
   figure.classList.toggle("empty", rows.length === 0);
   if (!rows.length) {
-    panels.append(element("p.quiet", {}, `There is no such chart of ${printable(content.measures[state.measure].name)}.`));
+    panels.append(element("p.quiet", {}, `This chart does not exist for ${printable(content.measures[state.measure].name)}.`));
     return;
   }
   const groups = new Map();
