@@ -22,7 +22,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 # `make fuzz` tries more examples, with other seeds.
 settings.register_profile(
-    "karat", max_examples=60, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "karat",
+    max_examples=60,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.register_profile("ci", settings.get_profile("karat"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "karat")

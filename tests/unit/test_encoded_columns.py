@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import karat
@@ -241,6 +241,7 @@ def test_an_arrow_file_that_expands_suspiciously_is_an_error(tmp_path: Path) -> 
 
 
 @given(st.binary(max_size=200), st.integers(0, 3000))
+@example(b"\x80", 795)
 def test_the_size_of_a_damaged_arrow_file_is_no_error(data: bytes, at: int) -> None:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, RUN.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:

@@ -73,15 +73,12 @@ def _messages(native: pa.NativeFile) -> Iterator[tuple[int, _Table]]:
         yield from _messages_of_stream(native)
         return
     end = native.size() - 10
-    native.seek(end)
-    size = _number("<i", native.read(4), 0)
-    native.seek(end - size)
-    footer = _Table.root(native.read(size))
+    size = _number("<i", _bytes(native, end, 4), 0)
+    footer = _Table.root(_bytes(native, end - size, size))
     for blocks in (2, 3):  # dictionaries, and record batches
         for place in footer.structs(blocks, _BLOCK):
             offset, length = _number("<q", footer.data, place), _number("<i", footer.data, place + 8)
-            native.seek(offset)
-            metadata = native.read(length)
+            metadata = _bytes(native, offset, length)
             skipped = 8 if _number("<i", metadata, 0) == _CONTINUES else 4
             yield offset + length, _Table.root(metadata[skipped:])
 
@@ -89,14 +86,12 @@ def _messages(native: pa.NativeFile) -> Iterator[tuple[int, _Table]]:
 def _messages_of_stream(native: pa.NativeFile) -> Iterator[tuple[int, _Table]]:
     end, at = native.size(), 0
     while at + 8 <= end:
-        native.seek(at)
-        start = native.read(8)
+        start = _bytes(native, at, 8)
         before = 4 if _number("<i", start, 0) == _CONTINUES else 0  # files of early versions have no such mark
         size, at = _number("<i", start, before), at + before + 4
         if size <= 0:
             return
-        native.seek(at)
-        message = _Table.root(native.read(size))
+        message = _Table.root(_bytes(native, at, size))
         yield at + size, message
         at += size + max(message.number(3, "<q"), 0)
 
@@ -111,8 +106,15 @@ def _expanded_sizes(native: pa.NativeFile, start: int, message: _Table) -> Itera
     for place in header.structs(2, _BUFFER):
         offset, length = _number("<q", header.data, place), _number("<q", header.data, place + 8)
         if length >= 8:
-            native.seek(start + offset)
-            yield max(_number("<q", native.read(8), 0), 0)  # -1 if it is not compressed
+            yield max(_number("<q", _bytes(native, start + offset, 8), 0), 0)  # -1 if it is not compressed
+
+
+def _bytes(native: pa.NativeFile, at: int, size: int) -> bytes:
+    """Some bytes of a file, if it has them."""
+    if at < 0 or not 0 <= size <= native.size() - at:
+        raise IndexError(at)
+    native.seek(at)
+    return bytes(native.read(size))
 
 
 def _number(form: str, data: bytes, at: int) -> int:
