@@ -48,6 +48,32 @@ def test_the_answer_names_the_best_system_and_whether_that_is_certain() -> None:
     assert first.startswith("two and three have the same and best mean RR, 0.510")
 
 
+def test_the_answer_is_a_whole_sentence_whatever_the_systems_are_called() -> None:
+    one = [0.1 * (at % 5) for at in range(30)]
+    systems = scores_of(**{"v1. 0": one, "Dr. No. 2": [value + 0.3 + 0.01 * (at % 3) for at, value in enumerate(one)]})
+    first = content_of(systems)["answer"][0]
+    assert first.startswith("Dr. No. 2 is significantly better than v1. 0 on RR, by 0.310")
+    assert first.endswith("(p < 0.0001, 30 queries).")
+
+
+def test_the_answer_is_about_a_measure_that_was_compared() -> None:
+    values = np.array([0.5, 0.25, 0.75])
+    systems = {
+        "one": Scores(("q", "r", "s"), {"RR": values, "AP": values}),
+        "two": Scores(("q", "r", "s"), {"AP": values / 2}),
+    }
+    content = content_of(systems)
+    assert [measure["name"] for measure in content["measures"]] == ["AP", "RR"]
+    assert content["answer"][0].startswith("one has the best mean AP, 0.500")
+
+
+def test_intervals_have_the_level_of_the_comparison_and_say_so() -> None:
+    comparison = compare(scores_of(one=[0.1, 0.9, 0.5, 0.4], two=[0.9, 0.2, 0.6, 0.5]), level=0.8)
+    content = content_of(comparison)
+    assert content["table"]["level"] == 0.8
+    assert "80% confidence interval" in content["charts"]["intervals"]["about"]
+
+
 def test_the_answer_says_that_a_difference_may_be_due_to_chance() -> None:
     first, limits = content_of(scores_of(one=[0.1, 0.9, 0.5, 0.5], two=[0.9, 0.2, 0.6, 0.5]))["answer"]
     assert first.startswith("two has the best mean RR, 0.550")

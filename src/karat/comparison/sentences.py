@@ -24,7 +24,7 @@ def sentence_for(comparison: Comparison, row: ComparisonRow, scope: str = "") ->
     given, the last one gives the number of queries that it needs.
     """
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
-    parts = [_result(comparison, row, power, scope)]
+    parts = [result_text(comparison, row, scope)]
     if not comparison.significant(row) and power.nonzero:
         parts += _detectable(comparison, row.measure, power)
     if comparison.method.detect is not None:
@@ -39,7 +39,9 @@ def correction_text(method: Method, comparisons: int) -> str:
     return CORRECTED.get(method.correction, "") if comparisons > 1 else ""
 
 
-def _result(comparison: Comparison, row: ComparisonRow, power: Power, scope: str) -> str:
+def result_text(comparison: Comparison, row: ComparisonRow, scope: str = "") -> str:
+    """The first sentence of `sentence_for`: the difference, and whether it is significant."""
+    power = comparison.powers[row.measure, row.system, row.baseline or ""]
     system, baseline, measure = row.system, row.baseline, f"{row.measure}{scope}"
     if row.difference is None:
         where = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"

@@ -84,7 +84,7 @@ def report_content(
         "golds": None if lists is None else lists.golds_dict(),
         "moves": moved,
         "answers": answers_part(subject),
-        "charts": charts_for_page(subject.systems, subject.comparison, properties),
+        "charts": charts_for_page(subject.systems, subject.comparison, properties, level=subject.level),
         "made": (provenance or Provenance()).to_dict(subject),
         "cut": [*cut, *cut_moves],
     }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from karat.comparison import Comparison, ComparisonRow
 from karat.comparison.power import POWER, Power
-from karat.comparison.sentences import difference_text, p_text, sentence_for
+from karat.comparison.sentences import difference_text, p_text, result_text
 from karat.errors import enumeration, plural, printable
 from karat.report.subject import ReportSubject
 from karat.scores.combining import combination, known_range
@@ -61,7 +61,7 @@ def _compared(subject: ReportSubject, comparison: Comparison, best: str) -> str:
     rows = [row for row in comparison.rows if row.measure == measure and best in (row.system, row.baseline)]
     rows = [row for row in rows if row.baseline is not None]
     if len(subject.systems) == 2 and rows and comparison.significant(rows[0]):
-        return f"{sentence_for(comparison, rows[0]).partition('. ')[0]}."
+        return f"{result_text(comparison, rows[0])}."
     lead = f"{best} has the best {_mean(subject)} {measure}, {_value(subject, best)}"
     if not rows:
         return f"{lead}."
@@ -159,7 +159,7 @@ def _value(subject: ReportSubject, name: str) -> str:
             row = next(row for row in subject.comparison.rows if (row.measure, row.system) == (measure, name))
             interval = (row.low, row.high)
         else:
-            interval = scores.intervals(measures=[measure])[measure]
+            interval = scores.intervals(subject.level, measures=[measure])[measure]
     return interval_text(scores.combined(measure), interval, measure, _DIGITS)
 
 

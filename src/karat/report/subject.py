@@ -20,6 +20,7 @@ from karat.scores.names import all_measures
 # With more systems, each is compared with the first one only: a test of each pair would take minutes.
 _MOST_IN_PAIRS = 10
 _DEFAULT_CUTOFF = 10
+_DEFAULT_LEVEL = 0.95
 _UNNAMED = "The system"
 
 
@@ -37,8 +38,9 @@ class ReportSubject:
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """The measures of any system; the first one is the primary measure."""
-        return all_measures(self.systems)
+        """The measures of any system, those that were compared first; the first one is the primary measure."""
+        compared = () if self.comparison is None else self.comparison.measures
+        return tuple(dict.fromkeys([*compared, *all_measures(self.systems)]))
 
     @property
     def primary(self) -> str:
@@ -53,6 +55,11 @@ class ReportSubject:
     def cutoff(self) -> int:
         """The rank down to which unjudged documents are counted."""
         return (self.primary_measure.cutoff if self.primary_measure else None) or _DEFAULT_CUTOFF
+
+    @property
+    def level(self) -> float:
+        """The confidence level of the intervals."""
+        return _DEFAULT_LEVEL if self.comparison is None else self.comparison.method.level
 
     @cached_property
     def queries(self) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from karat.report.numbers import number
 from karat.report.subject import ReportSubject
 from karat.scores.summary import best_value
 
-LEVEL = 0.95
 MISSING = ("missing-queries", "missing-answers")
 
 
@@ -19,8 +18,7 @@ def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[s
     """The means with their intervals, which of them are best, and the differences from the baseline."""
     comparison = subject.comparison
     method = None if comparison is None else comparison.method
-    level = LEVEL if method is None else method.level
-    cells = [_cells(subject, name, level) for name in subject.names]
+    cells = [_cells(subject, name) for name in subject.names]
     for at, measure in enumerate(subject.measures):
         values = {
             name: scores.combined(measure) if measure in scores.values else None
@@ -36,7 +34,7 @@ def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[s
         correction = correction_text(method, max(power.comparisons for power in powers)) or None
     return {
         "rows": cells,
-        "level": level,
+        "level": subject.level,
         "test": test,
         "correction": correction,
         "unjudged": None if unjudged is None else [number(share) for share in unjudged],
@@ -54,13 +52,13 @@ def missing_queries(subject: ReportSubject, name: str) -> set[str]:
     return lacking
 
 
-def _cells(subject: ReportSubject, name: str, level: float) -> list[dict[str, Any]]:
+def _cells(subject: ReportSubject, name: str) -> list[dict[str, Any]]:
     """The cells of a system, without the mark of the best."""
     scores = subject.systems[name]
     comparison = subject.comparison
     cells: list[dict[str, Any]] = []
     # A comparison has intervals already, which take long to compute.
-    alone = {} if comparison is not None else scores.intervals(level)
+    alone = {} if comparison is not None else scores.intervals(subject.level)
     for measure in subject.measures:
         rows = _rows(subject, measure, name)
         if rows:
