@@ -38,6 +38,7 @@ lint: .venv/linted
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python scripts/build_demo.py --check
+	@$(BIN)/python scripts/build_generated.py --check
 	@$(BIN)/python scripts/draw_hits.py --check
 	@$(BIN)/python scripts/draw_answers.py --check
 	@$(BIN)/python scripts/draw_differences.py --check

@@ -1,4 +1,4 @@
-"""The demo data set: 50 questions about gold with their ground truth, the runs of three systems, and ten answers."""
+"""The demo data set: 50 questions about gold with their ground truth, the runs of three systems, and answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 HERE = Path(__file__).parent
 TRUTH = HERE / "truth.qrels"
 RESULTS = HERE / "results.jsonl"
+GENERATED = HERE / "generated.jsonl"
 PAIRS = HERE / "pairs.jsonl"
 SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 
