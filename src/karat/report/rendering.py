@@ -7,12 +7,12 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from karat.comparison.sentences import p_text
 from karat.errors import KaratError, plural, printable, size_text
+from karat.report.chart_library import chart_library
 from karat.scores.summary import cell_text, nonzero_text
 
 _PAGE = Path(__file__).parent / "page"
@@ -28,7 +28,7 @@ def render_page(content: Mapping[str, Any]) -> str:
     """The report as one HTML file; the same content gives the same text."""
     styles = (_PAGE / "page.css").read_text("utf-8")
     script = "\n".join((_PAGE / name).read_text("utf-8") for name in _SCRIPTS)
-    library = _chart_library() if content.get("charts") else ""
+    library = chart_library() if content.get("charts") else ""
     data, encoding = _embedded(content)
     scripts = " ".join(_hash(text) for text in (script, library) if text)
     policy = (
@@ -68,15 +68,6 @@ def _environment() -> Any:
     environment.filters["lines"] = str.splitlines
     environment.filters["paragraphs"] = _paragraphs
     return environment
-
-
-@cache
-def _chart_library() -> str:
-    try:
-        import vl_convert
-    except ImportError:
-        raise KaratError("a report with charts needs vl-convert-python", hint="pip install 'karat[report]'") from None
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub says so
 
 
 def _embedded(content: Mapping[str, Any]) -> tuple[str, str]:
