@@ -73,7 +73,7 @@ WHEN_CALLED = {
     "options": "matching",
     "sources": "output",
     "scores": "analysis answers comparison plots report",
-    "comparison": "analysis plots report",
+    "comparison": "analysis plots",
     "__init__": "comparison components conversion documents errors evaluation measures scores",
 }
 

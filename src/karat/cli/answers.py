@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
 from karat.cli import options as opt
 from karat.cli.completion import complete_measure
 from karat.cli.parser import Command
-from karat.options import Missing, Names
+from karat.options import Missing
 
 
 @click.command("answers", cls=Command)
@@ -56,22 +56,15 @@ def command(
     truth: str,
     predictions: tuple[str, ...],
     measures: tuple[str, ...],
-    per_query: bool,
-    names: Names,
-    ci: bool,
-    digits: int | None,
     sort: str | None,
-    explain: str | None,
-    format: str | None,  # noqa: A002
-    file: str | None,
-    safe_csv: bool,
     fields: tuple[str, ...],
     missing: Missing,
+    **given: Any,
 ) -> None:
     """Evaluate predicted answers against gold answers. Several files of predictions are shown in one table."""
     from karat.cli.inputs import parse_fields
     from karat.cli.models import with_findings, with_static_model
-    from karat.cli.output import Output, check_output, check_sort, print_scores
+    from karat.cli.output import Output, check_sort, print_scores
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
     from karat.registry.selection import listed_measures
@@ -84,8 +77,7 @@ def command(
         raise KaratError("gold answers without predicted answers cannot be evaluated", where=truth, hint=hint)
     chosen, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
     select_measures(chosen, subjects=("answers",))
-    output = Output(format, file, per_query, 0.95 if ci else None, explain, digits, names=names, safe_csv=safe_csv)
-    check_output(output)
+    output = Output.of(given)
     field_names = parse_fields(fields)
     golds = read_gold_answers(truth, field_names)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))

@@ -8,7 +8,6 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.parser import Command
-from karat.options import PlotKind
 
 
 @click.command("diff", cls=Command)
@@ -38,59 +37,28 @@ from karat.options import PlotKind
 @opt.input_options
 @opt.evaluation_options
 def command(
-    truth: str,
-    runs: tuple[str, ...],
-    measures: tuple[str, ...],
-    query: str | None,
-    n: int,
-    losses: bool,
-    common_queries: bool,
-    corpus: tuple[str, ...],
-    force: bool,
-    digits: int | None,
-    lower_is_better: tuple[str, ...],
-    plot: str | None,
-    plot_kind: PlotKind | None,
-    format: str | None,  # noqa: A002
-    file: str | None,
-    safe_csv: bool,
-    fields: tuple[str, ...],
-    formats: tuple[str, ...],
-    columns: tuple[str, ...],
-    split: str | None,
-    **options: Any,
+    truth: str, runs: tuple[str, ...], query: str | None, n: int, losses: bool, common_queries: bool, **given: Any
 ) -> None:
     """Show the queries that changed most from one run to another, largest losses first, and which documents moved."""
-    from dataclasses import fields as fields_of
+    from dataclasses import fields
 
     from karat.analysis.diff import Move, diff
-    from karat.cli.inputs import parse_inputs
-    from karat.cli.output import Output, check_output, print_report
+    from karat.cli.output import Output, print_report
     from karat.cli.plots import plot_file
-    from karat.cli.systems import Evaluation, SystemFiles
+    from karat.cli.requests import Request
+    from karat.cli.systems import SystemFiles
     from karat.comparison.alignment import align_systems
     from karat.errors import KaratError, require
 
-    paths = [truth, *runs]
+    measures = given["measures"]
     if n < 0:
         raise KaratError(f"-n {n} is negative", hint="Use a number of queries; 0 shows all that changed.")
     if query is not None and losses:
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
-    output = Output(format, file, digits=digits, is_scores=False, safe_csv=safe_csv)
-    check_output(output)
-    plotted = plot_file(plot, plot_kind)
-    inputs = parse_inputs(formats, columns, split)
-    evaluation = Evaluation(
-        measures or ("nDCG@10",),
-        options,
-        fields,
-        inputs,
-        inputs.texts("corpus", corpus),
-        accepts_saved=True,
-        lower_is_better=lower_is_better,
-        force=force,
-    )
-    files = SystemFiles(paths, evaluation)
+    output = Output.of(given, is_scores=False)
+    plotted = plot_file(given)
+    request = Request.of({**given, "measures": measures or ("nDCG@10",)}, accepts_saved=True)
+    files = SystemFiles([truth, *runs], request.evaluation)
     if not measures and (common := files.saved_measures()) and "nDCG@10" not in common:
         require(len(common) == 1, "a diff shows one measure at a time", f"Use -m {' or -m '.join(common)}.")
         files = files.with_measures(common)
@@ -101,7 +69,7 @@ def command(
     if len(systems) != 2:
         hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10, or karat diff runs.json:A runs.json:B."
         raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)
-    aligned = align_systems(systems, None, common_queries, force)
+    aligned = align_systems(systems, None, common_queries, given["force"])
     (first, before), (second, after) = aligned.systems.items()
     found = diff(before, after, before.measures[0], n or None, (first, second), losses, aligned.notes)
     if plotted is not None:
@@ -119,6 +87,6 @@ def command(
     change = {**about, **found[query].to_dict(), "notes": found.all_notes}
     # What moved cannot be shown for saved scores.
     rows = change["moves"] if found.limitation is None else [found[query].values()]
-    header = [field.name for field in fields_of(Move)] if found.limitation is None else []
+    header = [field.name for field in fields(Move)] if found.limitation is None else []
     tables = found.query_tables(query, output.decimals)
     print_report(output, tables, document=lambda: change, rows=lambda: rows, columns=header)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from karat.cli import options as opt
 from karat.cli.parser import Command
-from karat.options import Names, PlotKind
 
 
 @click.command("evaluate", cls=Command)
@@ -41,77 +41,46 @@ from karat.options import Names, PlotKind
 @opt.fields
 @opt.input_options
 @opt.evaluation_options
-def command(
-    truth: str,
-    runs: tuple[str, ...],
-    measures: tuple[str, ...],
-    per_query: bool,
-    names: Names,
-    ci: bool,
-    digits: int | None,
-    sort: str | None,
-    explain: str | None,
-    bounds: bool,
-    by: str | None,
-    queries: tuple[str, ...],
-    corpus: tuple[str, ...],
-    plot: str | None,
-    plot_kind: PlotKind | None,
-    format: str | None,  # noqa: A002
-    file: str | None,
-    safe_csv: bool,
-    report: str | None,
-    fields: tuple[str, ...],
-    formats: tuple[str, ...],
-    columns: tuple[str, ...],
-    split: str | None,
-    **options: Any,
-) -> None:
+def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, **given: Any) -> None:
     """Evaluate runs against ground truth. Several runs are shown in one table."""
     from karat.cli.bounds import print_bounds
-    from karat.cli.inputs import check_texts, parse_inputs
-    from karat.cli.output import Output, check_output, check_sort, print_scores
+    from karat.cli.output import Output, check_sort, print_scores
     from karat.cli.plots import plot_file
-    from karat.cli.reports import TextSources, report_file
-    from karat.cli.slices import print_slices, read_grouping
-    from karat.cli.systems import Evaluation, SystemFiles
-    from karat.errors import KaratError
+    from karat.cli.requests import Request
+    from karat.cli.slices import print_slices
+    from karat.cli.systems import SystemFiles
     from karat.matching.matchers import matcher_of
     from karat.scores import SystemScores
 
-    paths = [truth, *runs]
-    matcher_of(options["match"])
-    views = {"--bounds": bounds, "--by": by is not None, "--explain": explain is not None, "--ci": ci and not by}
-    chosen = [option for option, is_given in views.items() if is_given]
-    if (bounds or by is not None) and (len(chosen) > 1 or (by is not None and per_query)):
-        both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
-        raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
-    if names == "asked" and (bounds or by is not None or explain is not None):
-        raise KaratError(f"--names and {chosen[0]} cannot be combined", hint="Leave one of them out.")
-    level, is_scores = 0.95 if ci else None, not (bounds or by)
-    output = Output(format, file, per_query, level, explain, digits, is_scores, names=names, safe_csv=safe_csv)
-    check_output(output)
-    plotted = plot_file(plot, plot_kind, by)
-    inputs = parse_inputs(formats, columns, split)
-    texts = TextSources(inputs.texts("queries", queries), inputs.texts("corpus", corpus))
-    shown = report if explain is None else explain  # what shows texts, whatever documents are matched by
-    grouping = read_grouping(by, texts.queries_to_group(by, shown))
-    page = report_file(report, texts, grouping)
-    if explain is not None:
-        check_texts(texts.queries, "queries")
-        check_texts(texts.corpus, "corpus")
-    evaluation = Evaluation(measures, options, fields, inputs, texts.corpus_to_match(options["match"], shown))
-    files = SystemFiles(paths, evaluation)
+    matcher_of(given["match"])
+    _check_views(bounds, given)
+    output = Output.of(given, is_scores=not (bounds or given["by"]))
+    plotted = plot_file(given)
+    request = Request.of(given)
+    files = SystemFiles([truth, *runs], request.evaluation)
     systems = SystemScores(files.load())
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
     if plotted is not None:
-        plotted.save("bounds" if bounds else "intervals", scores, grouping)
-    if page is not None:
-        page.save(scores, files)
+        plotted.save("bounds" if bounds else "intervals", scores, request.grouping)
+    request.save_report(scores, files)
     if bounds:
         print_bounds(scores, output)
-    elif grouping is not None:
-        print_slices(scores, grouping, output)
+    elif request.grouping is not None:
+        print_slices(scores, request.grouping, output)
     else:
-        print_scores(scores, output, texts.queries or None, texts.corpus or None)
+        print_scores(scores, output, request.texts.queries or None, request.texts.corpus or None)
+
+
+def _check_views(bounds: bool, given: Mapping[str, Any]) -> None:
+    """Reject options that each show something else."""
+    from karat.errors import KaratError
+
+    by, per_query = given["by"] is not None, given["per_query"]
+    views = {"--bounds": bounds, "--by": by, "--explain": given["explain"] is not None, "--ci": given["ci"] and not by}
+    chosen = [option for option, is_given in views.items() if is_given]
+    if (bounds or by) and (len(chosen) > 1 or (by and per_query)):
+        both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
+        raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
+    if given["names"] == "asked" and (bounds or by or given["explain"] is not None):
+        raise KaratError(f"--names and {chosen[0]} cannot be combined", hint="Leave one of them out.")

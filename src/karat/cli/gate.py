@@ -18,9 +18,8 @@ from karat.options import EVALUATION_OPTIONS, GateOptions
 
 if TYPE_CHECKING:
     from karat.cli.output import Output
-    from karat.cli.reports import Report
-    from karat.cli.systems import Evaluation
-    from karat.gating.config import Config
+    from karat.cli.requests import Request
+    from karat.gating.config import Config, Options
     from karat.gating.outcomes import Gate
     from karat.gating.rules import Rule
     from karat.scores import Finding
@@ -90,68 +89,49 @@ def command(
     baseline: str | None,
     config: str | None,
     junit: str | None,
-    format: str | None,  # noqa: A002
-    file: str | None,
-    report: str | None,
-    fields: tuple[str, ...],
-    formats: tuple[str, ...],
-    columns: tuple[str, ...],
-    corpus: tuple[str, ...],
-    split: str | None,
-    **options: Any,
+    **given: Any,
 ) -> int:
     """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
-    from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output
-    from karat.cli.reports import TextSources, report_file
-    from karat.cli.systems import Evaluation
+    from karat.cli.requests import Request
     from karat.gating.config import find_config, read_config
     from karat.gating.outputs import step_summary
     from karat.gating.rules import KINDS, parse_rules
 
     in_file = read_config(config) if config is not None else find_config()
-    rules = [rule for kind in KINDS for text in options.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
+    rules = [rule for kind in KINDS for text in given.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
     strict = any(_is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
     field_option = "--field"
     if in_file is not None:
-        options |= {name: value for name, value in in_file.options.items() if not _is_given(context, name)}
-    in_config = options.pop("field", {})
-    of_config = {name: options.pop(name, None) for name in ("input_format", "column", "split")}
-    formats, columns = formats or _listed(of_config["input_format"]), columns or _listed(of_config["column"])
-    split = split or of_config["split"]
-    if in_file is not None and not fields:
-        fields = tuple(f"{name}={theirs}" for name, theirs in in_config.items())
-        field_option = f"{in_file.file}: {in_file.table}.field"
-    output = Output(format, file)
+        in_config = _as_given(in_file.options)
+        if "fields" in in_config and not given["fields"]:
+            field_option = f"{in_file.file}: {in_file.table}.field"
+        given |= {name: value for name, value in in_config.items() if not _is_given(context, name)}
     configured = [path for path in (in_file.file, in_file.baseline) if path is not None] if in_file else []
     check_files(context, configured, step_summary(os.environ))
+    output = Output(given["format"], given["file"])
     _check_format(output)
-    test_options = {name: options.pop(name) for name in GateOptions.__annotations__}
-    inputs = parse_inputs(formats, columns, split)
-    texts = TextSources(corpus=inputs.texts("corpus", corpus))
-    evaluation = Evaluation(
-        (),
-        options,
-        fields,
-        inputs,
-        texts.corpus_to_match(options["match"], report),
+    test_options = {name: given[name] for name in GateOptions.__annotations__}
+    request = Request.of(
+        {**given, "lower_is_better": ()},  # it applies to the scores of the run only, after they are loaded
         accepts_saved=True,
         rejects_unused_options=strict,
         field_option=field_option,
-        force=bool(test_options["force"]),
     )
-    page = report_file(report, texts)
     paths = [truth] if run is None else [truth, run]
-    gate = _checked(paths, baseline, rules, in_file, evaluation, test_options, page)
+    gate = _checked(paths, baseline, rules, in_file, request, test_options)
     _print_gate(gate, output, junit)
     return 0 if gate.passed else 1
 
 
-def _listed(value: str | Mapping[str, str] | None) -> tuple[str, ...]:
-    """The values of an option in a configuration file, as they are written on the command line."""
-    if value is None or isinstance(value, str):
-        return () if value is None else (value,)
-    return tuple(f"{name}={each}" for name, each in value.items())
+def _as_given(options: Options) -> dict[str, Any]:
+    """The options of a configuration file as they are given on a command line."""
+    given: dict[str, Any] = dict(options)
+    for key, name in {"field": "fields", "input_format": "formats", "column": "columns"}.items():
+        if key in given:
+            value = given.pop(key)
+            given[name] = (value,) if isinstance(value, str) else tuple(f"{of}={each}" for of, each in value.items())
+    return given
 
 
 def _is_given(context: click.Context, name: str) -> bool:
@@ -178,9 +158,8 @@ def _checked(
     baseline: str | None,
     given: Sequence[Rule],
     in_file: Config | None,
-    evaluation: Evaluation,
+    request: Request,
     test_options: Mapping[str, Any],
-    page: Report | None,
 ) -> Gate:
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
     from karat.cli.contents import is_saved_scores
@@ -199,6 +178,7 @@ def _checked(
     from karat.matching.matchers import matcher_of
     from karat.scores.directions import with_lower_is_better
 
+    evaluation = request.evaluation
     rel = evaluation.options["rel"]
     rules = merge_rules(
         with_relevance_threshold(in_file.rules if in_file else (), rel), with_relevance_threshold(given, rel)
@@ -238,9 +218,9 @@ def _checked(
     run = with_lower_is_better({"": run}, lower, parameter)[""]
     before_scores = next(iter(others), None) if saved is None else saved
     outcome = gate(run, rules, before_scores, **{**test_options, "lower_is_better": ()})
-    if page is not None:
+    if request.page is not None:
         baselines = {} if saved is None or before is None else {before: saved}
-        page.save({**baselines, **dict(reversed(systems.items()))}, files, list(baselines))
+        request.page.save({**baselines, **dict(reversed(systems.items()))}, files, list(baselines))
     return replace(outcome, origin=_origin(in_file, given))
 
 

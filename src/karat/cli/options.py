@@ -7,10 +7,10 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
+from karat.cli.completion import complete_file, complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
 from karat.cli.parser import Argument
-from karat.options import EVALUATION_OPTIONS, Correction, Format, Names, Option, PlotKind, Test, check_choice
+from karat.options import EVALUATION_OPTIONS, Correction, Family, Format, Names, Option, PlotKind, Test, check_choice
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
@@ -121,11 +121,34 @@ def plot_options(default: str) -> Callable[[Function], Function]:
     return decorate
 
 
+def baseline(by_default: str) -> Callable[[Function], Function]:
+    """The option that names one of the systems of a comparison."""
+    return click.option(
+        "--baseline",
+        metavar="RUN",
+        help=f"The run that the others are compared with. By default, {by_default}.",
+        shell_complete=complete_file,
+    )
+
+
+def comparison_options(function: Function) -> Function:
+    """How systems are compared; the command gets them by the names in `COMPARISON_OPTIONS`."""
+    for option in reversed(COMPARISON_OPTIONS.values()):
+        function = option(function)
+    return function
+
+
 truth_or_system = file_argument(
     "truth",
     "TRUTH",
     "Ground truth, in any format. Leave it out if the systems are results or saved scores.",
     required=True,
+)
+systems = file_argument(
+    "runs",
+    "RUN...",
+    "The systems: runs, results, or saved scores, of one or several systems; runs.json:bm25 is one of several.",
+    several=True,
 )
 measures = click.option(
     "-m",
@@ -239,3 +262,33 @@ common_queries = click.option(
     is_flag=True,
     help="Compare only the queries that all systems have; without it, other queries are an error.",
 )
+COMPARISON_OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "test": test,
+    "correction": correction,
+    "family": choice_option(
+        "family",
+        get_args(Family),
+        None,
+        "Correct p over the comparisons of each measure (the default), or over all comparisons.",
+    ),
+    "level": click.option(
+        "--level",
+        default=0.95,
+        metavar="LEVEL",
+        show_default=True,
+        help="Confidence level of the intervals. A difference is significant if p is below 1 - LEVEL.",
+    ),
+    "detect": click.option(
+        "--detect", type=float, metavar="D", help="Estimate how many queries it takes to detect a difference D."
+    ),
+    "permutations": click.option(
+        "--permutations",
+        type=int,
+        metavar="N",
+        help="Number of random permutations of the tests randomization, if an exact test would take too long, and"
+        " tukey.  [default: 100000]",
+    ),
+    "common_queries": common_queries,
+    "force": force,
+}
+"""the options of a comparison by the names that `choose_method` gives them"""

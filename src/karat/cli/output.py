@@ -54,6 +54,23 @@ class Output:
     safe_csv: bool = False
     """whether spreadsheets must not run the cells of CSV and TSV as formulas"""
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any], *, is_scores: bool = True) -> Output:
+        """What the options of a command ask for; a format that cannot be written is an error before any work."""
+        output = cls(
+            given["format"],
+            given["file"],
+            given.get("per_query", False),
+            0.95 if given.get("ci") else None,
+            given.get("explain"),
+            given.get("digits"),
+            is_scores,
+            given.get("names", "canonical"),
+            given.get("safe_csv", False),
+        )
+        check_output(output)
+        return output
+
     @property
     def decimals(self) -> int:
         """The number of decimals in tables."""

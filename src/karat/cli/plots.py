@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from karat.errors import require
 from karat.options import PlotKind
@@ -56,8 +56,9 @@ class PlotFile:
         write_plot(chart, self.file)
 
 
-def plot_file(file: str | None, kind: PlotKind | None, by: str | None = None) -> PlotFile | None:
+def plot_file(given: Mapping[str, Any]) -> PlotFile | None:
     """What `--plot` and `--plot-kind` ask for; what cannot be written is an error before any work is done."""
+    file, kind = given["plot"], given["plot_kind"]
     if file is None:
         require(kind is None, "--plot-kind is only used with --plot", "Add --plot FILE, or leave --plot-kind out.")
         return None
@@ -66,5 +67,5 @@ def plot_file(file: str | None, kind: PlotKind | None, by: str | None = None) ->
     check_suffix(file)
     check_installed()
     hint = "Add --by, such as --by queries.csv:language."
-    require(kind != "slices" or by is not None, "--plot-kind slices needs groups of queries", hint)
+    require(kind != "slices" or given.get("by") is not None, "--plot-kind slices needs groups of queries", hint)
     return PlotFile(file, kind)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.files import split_system
-from karat.cli.inputs import check_texts
 from karat.cli.terminal import print_error
 from karat.errors import KaratError, printable, size_text
 from karat.sources.files import DescribedFile
@@ -25,20 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextSources:
-    """The files of `--queries` and `--corpus`. A report shows them; without one, they group queries and match."""
+    """The files of `--queries` and `--corpus`: texts to show, or to group queries by and to match documents by."""
 
     queries: Sequence[DescribedFile] = ()
     corpus: Sequence[DescribedFile] = ()
 
-    def queries_to_group(self, by: str | None, report: str | None) -> Sequence[DescribedFile]:
-        """The texts of queries, if they are to be grouped by length; without a report, they must be."""
-        return self.queries if by == "length" or report is None else ()
+    def queries_to_group(self, by: str | None, are_shown: bool) -> Sequence[DescribedFile]:
+        """The texts of queries, if they are to be grouped by length; texts that are not shown must be."""
+        return self.queries if by == "length" or not are_shown else ()
 
-    def corpus_to_match(self, match: str, report: str | None) -> Sequence[DescribedFile]:
-        """The texts of documents, if these are matched by their texts; without a report, they must be."""
+    def corpus_to_match(self, match: str, are_shown: bool) -> Sequence[DescribedFile]:
+        """The texts of documents, if these are matched by their texts; texts that are not shown must be."""
         from karat.matching.matchers import matcher_of
 
-        return self.corpus if report is None or matcher_of(match).field == "content" else ()
+        return self.corpus if not are_shown or matcher_of(match).field == "content" else ()
 
     def files(self) -> list[str]:
         return [each.file.name for each in (*self.queries, *self.corpus)]
@@ -58,8 +57,6 @@ class Report:
         from karat.report import check_report
 
         check_report(self.file)
-        check_texts(self.texts.queries, "queries")
-        check_texts(self.texts.corpus, "corpus")
 
     def save(
         self, reported: Mapping[str, Scores] | Comparison, files: SystemFiles, also_read: Sequence[str] = ()
@@ -80,15 +77,6 @@ class Report:
             provenance=Provenance(shlex.join(["karat", *sys.argv[1:]]), tuple(read)),
         )
         print_error(f"report: {printable(self.file)} ({size_text(os.path.getsize(self.file))})\n")
-
-
-def report_file(file: str | None, texts: TextSources, grouping: Grouping | None = None) -> Report | None:
-    """The report of `--report FILE`, after checking that it can be written; None without one."""
-    if file is None:
-        return None
-    report = Report(file, texts, grouping)
-    report.check()
-    return report
 
 
 def _questions(files: SystemFiles, queries: Sequence[str]) -> Any:

@@ -18,11 +18,10 @@ from karat.output.files import write_text
 from karat.output.tables import Table
 from karat.registry import Measure
 from karat.scores import Scores
+from karat.scores.reportable import Reportable
 from karat.scores.summary import DIGITS, check_digits
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import altair as alt
 
     from karat.analysis.diff import Diff
@@ -64,7 +63,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(ComparisonExports):
+class Comparison(ComparisonExports, Reportable):
     """The result of `compare`: print it, or read its rows. `systems` contains the scores of the compared queries."""
 
     rows: tuple[ComparisonRow, ...]
@@ -164,18 +163,6 @@ class Comparison(ComparisonExports):
         from karat.comparison.slices import compare_groups
 
         return compare_groups(self, by, bins, queries)
-
-    def report(
-        self, path: str | os.PathLike[str], *, queries: Any = None, corpus: Any = None, by: Any = None, title: str = ""
-    ) -> Path:
-        """Write a report: one HTML page with the table, charts, and every query (extra `karat[report]`).
-
-        The arguments are those of `Scores.report`.
-        """
-        from karat.analysis.slices import named_groups
-        from karat.report import write_report
-
-        return write_report(self, path, queries=queries, corpus=corpus, by=named_groups(by), title=title)
 
     def plot(
         self,

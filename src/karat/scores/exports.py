@@ -21,6 +21,7 @@ from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text, write_whole
 from karat.output.tables import Table, Tabular
 from karat.scores.names import all_measures, with_names
+from karat.scores.reportable import Reportable
 
 if TYPE_CHECKING:
     import altair as alt
@@ -102,7 +103,7 @@ def query_rows(systems: Mapping[str, Scores], *, named: bool) -> Rows:
     return Rows({**({"run": runs} if named else {}), "query": queries}, columns)
 
 
-class Exports(Tabular):
+class Exports(Tabular, Reportable):
     """The scores of one system, or of several: as a table, and in files."""
 
     @abstractmethod
@@ -156,21 +157,6 @@ class Exports(Tabular):
         hint = "For a table in a document, use to_markdown or to_latex."
         require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, where=os.fspath(path))
         writers[suffix]()
-
-    def report(
-        self, path: str | os.PathLike[str], *, queries: Any = None, corpus: Any = None, by: Any = None, title: str = ""
-    ) -> Path:
-        """Write a report: one HTML page with the table, charts, and every query (extra `karat[report]`).
-
-        `queries` and `corpus` are the texts of queries and documents that are known by id: a file, a mapping, or a data
-        frame. `by` groups the queries, as in `Scores.slices`. Several systems are compared with each other, or with the
-        first one if there are more than ten; to choose, write the report of a comparison.
-        """
-        from karat.analysis.slices import named_groups
-        from karat.report import write_report
-
-        texts = {"queries": queries, "corpus": corpus}
-        return write_report(self._by_system(), path, **texts, by=named_groups(by), title=title)
 
     def plot(
         self,

@@ -1,0 +1,30 @@
+"""Reportable: what a report can be written of, in Python."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from karat.report.subject import Reported
+
+
+class Reportable:
+    """The scores of one system or of several, or a comparison."""
+
+    def report(
+        self, path: str | os.PathLike[str], *, queries: Any = None, corpus: Any = None, by: Any = None, title: str = ""
+    ) -> Path:
+        """Write a report: one HTML page with the table, charts, and every query (extra `karat[report]`).
+
+        `queries` and `corpus` are the texts of queries and documents that are known by id: a file, a mapping, or a data
+        frame. `by` groups the queries, as in `Scores.slices`. The scores of several systems are compared with each
+        other, or with those of the first one if there are more than ten; to choose, write the report of a comparison.
+        """
+        from karat.analysis.slices import named_groups
+        from karat.report import write_report
+
+        reported = cast("Reported", self)
+        return write_report(reported, path, queries=queries, corpus=corpus, by=named_groups(by), title=title)
