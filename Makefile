@@ -1,4 +1,4 @@
-# make demo        evaluate three systems on the demo data
+# make demo        evaluate three systems on the demo data, and write their report: karat-demo.html
 # make test        run every test, including comparisons with other libraries
 # make test-report run the tests of the report in a real browser (Debian's chromium) if there is one
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
@@ -58,7 +58,7 @@ bench: .venv-bench/installed
 	@.venv-bench/bin/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .venv-bench .venv-sas .peers benchmarks/.data fuzz-failures
+	rm -rf .venv .venv-bench .venv-sas .peers benchmarks/.data fuzz-failures karat-demo.html
 
 .venv/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "karat needs Python 3.11 or newer, for example: make PYTHON=python3.12")'
@@ -68,7 +68,7 @@ clean:
 	@touch $@
 
 .venv/installed: pyproject.toml | .venv/pip
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --editable ".[report]"
 	@touch $@
 
 .venv/tested: .venv/installed
@@ -77,7 +77,7 @@ clean:
 	@touch $@
 
 .venv/tested-report: .venv/tested
-	@echo "installing altair, jinja2 and playwright"
+	@echo "installing playwright and axe-core"
 	@$(BIN)/python -m pip install --quiet --group test-report
 	@touch $@
 

@@ -5,7 +5,8 @@ The tests use an editable installation, which works even if a file is missing fr
 
 * that the wheel, which is built from the source distribution, contains exactly the files of ``src/karat``;
 * that karat, installed from the wheel with nothing but its dependencies, can be imported, knows its version, runs the
-  demo, and evaluates files.
+  demo, and evaluates files;
+* that it writes the report of the demo as soon as the extra ``report`` is installed.
 
 Usage::
 
@@ -42,6 +43,8 @@ def main() -> None:
         check_contents(sdist, wheel)
         run(folder, user / "bin/python", "-m", "pip", "install", "--quiet", wheel)
         check_installation(folder, user, wheel.name.split("-")[1])
+        run(folder, user / "bin/python", "-m", "pip", "install", "--quiet", f"{wheel}[report]")
+        check_report(folder, user)
     print("the wheel contains every file of the package, and runs in a new environment")
 
 
@@ -67,11 +70,21 @@ def check_installation(folder: Path, environment: Path, version: str) -> None:
     place = run(folder, python, "-W", "error", "-c", "import karat; print(karat.__file__, karat.__version__)")
     expect(place.startswith(str(environment.resolve())) and place.split()[-1] == version, f"imported {place}")
     expect(run(folder, karat, "--version") == f"karat {version}\n", "karat --version shows another version")
-    expect("bm25-rm3 is significantly better than bm25" in run(folder, karat, "demo"), "the demo is not complete")
+    printed = run(folder, karat, "demo")
+    expect("bm25-rm3 is significantly better than bm25" in printed, "the demo is not complete")
+    expect("pip install 'karat[report]'" in printed, "the demo does not say how to get its report")
     data = Path(place.split()[0]).parent / "demo"
     scores = run(folder, python, "-m", "karat", "evaluate", data / "truth.qrels", data / "runs/bm25.trec", "-m", "AP")
     expect("bm25" in scores, f"karat evaluate printed {scores}")
     run(folder, python, "-m", "pip", "check")
+
+
+def check_report(folder: Path, environment: Path) -> None:
+    """Write the page of the demo, whose styles, scripts and template are files of the package."""
+    page = folder / "karat-demo.html"
+    expect(str(page.resolve()) in run(folder, environment / "bin/karat", "demo"), "the demo does not name its report")
+    text = page.read_text("utf-8")
+    expect(text.startswith("<!doctype html>") and "vegaEmbed" in text, "the report of the demo is not complete")
 
 
 def run(folder: Path, *words: str | Path) -> str:

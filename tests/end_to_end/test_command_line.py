@@ -742,8 +742,12 @@ def test_measures_are_listed_and_explained(folder: Path) -> None:
     assert good(folder, "measures", "ndcg_cut_10") == explained
 
 
-def test_the_demo_ranks_its_three_systems(folder: Path) -> None:
-    text = good(folder, "demo")
+def test_the_demo_ranks_its_three_systems_and_says_how_to_get_their_report(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    with patch("karat.report.writing.find_spec", return_value=None):
+        text = good(folder, "demo")
+    assert text.endswith("which are not installed. Run pip install 'karat[report]'.\n")
+    assert sorted(folder.iterdir()) == before
     table = text[text.index("\nrun ") :]
     header, *rows = [line for line in cells(table, "table") if line[0] in ("run", "overlap", "bm25", "bm25-rm3")][:4]
     assert header[:2] == ["run", "nDCG@10"]

@@ -48,6 +48,12 @@ def test_commands_write_a_report_and_name_it(arguments: tuple[str, ...]) -> None
     assert page.lower().startswith("<!doctype html>")
 
 
+def test_the_demo_ends_with_its_report() -> None:
+    path = Path(run("demo").splitlines()[-1].strip())
+    assert path == Path("karat-demo.html").resolve()
+    assert "Questions about gold" in path.read_text("utf-8")
+
+
 def test_saved_scores_have_a_report() -> None:
     run("evaluate", TRUTH, BM25, "-o", "bm25.json")
     run("evaluate", TRUTH, OVERLAP, "-o", "overlap.parquet")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from karat.cli.parser import Command
+from karat.errors import KaratError, printable
+
+if TYPE_CHECKING:
+    from karat.scores import SystemScores
 
 MEASURES = ("nDCG@10", "AP", "RR", "R@10")
 ANSWERS = ("EM(normalize=true)", "TokenF1", "TokenRecall", "Contains")
@@ -16,6 +23,7 @@ INTRODUCTION = """\
   overlap    counts the words that question and passage share
   bm25       BM25 with default settings
   bm25-rm3   BM25 with stemming, weighted titles and relevance feedback
+The files are in {folder}
 
 """
 COMPARISON = """
@@ -45,13 +53,25 @@ Try it yourself, then with your own files:
   karat gate truth.qrels runs/bm25-rm3.trec --min nDCG@10=0.5 --baseline runs/bm25.trec --max-drop AP=0.01
   karat evaluate results.jsonl --match chunk --explain {explained}
   karat evaluate results.jsonl -m TokenF1 -m Contains --per-query
+  karat report truth.qrels runs/*.trec --queries questions.jsonl --corpus corpus.jsonl --by length -o ~/report.html
   karat measures nDCG
 """
+REPORT = """
+The report on the three systems, with charts and every question, is one page. Open it in a browser:
+  {path}
+"""
+NO_REPORT = """
+The report on the three systems was not written: {problem}
+"""
+REPORT_FILE = "karat-demo.html"
 
 
 @click.command("demo", cls=Command)
 def command() -> None:
-    """Evaluate and compare three retrieval systems and a RAG system on the data set shipped with karat."""
+    """Evaluate and compare three retrieval systems and a RAG system on the data set shipped with karat.
+
+    The report of the three systems is written to karat-demo.html.
+    """
     from dataclasses import replace
 
     from karat import demo
@@ -62,7 +82,8 @@ def command() -> None:
     from karat.scores.summary import summary
 
     questions = {question["query"]: question["text"] for question in demo.questions()}
-    print_text(INTRODUCTION.format(questions=len(questions), passages=len(demo.corpus())))
+    corpus = demo.corpus()
+    print_text(INTRODUCTION.format(questions=len(questions), passages=len(corpus), folder=demo.HERE))
     paths = {system: str(path) for system, path in demo.runs().items()}
     runs = evaluate_runs(str(demo.TRUTH), paths, MEASURES)
     print_scores(runs, Output("table", None, level=0.95))
@@ -86,3 +107,25 @@ def command() -> None:
     print_text("\n")
     print_table(golds)
     print_text(NEXT.format(folder=demo.HERE, explained=EXPLAINED))
+    print_text(_report(runs, questions, corpus))
+
+
+def _report(runs: SystemScores, questions: Mapping[str, str], corpus: Sequence[Mapping[str, str]]) -> str:
+    """Write the report into the current folder, and say where it is, or what prevents it."""
+    from karat import demo
+    from karat.report import Provenance, write_report
+
+    files = (str(demo.TRUTH), *map(str, demo.runs().values()))
+    try:
+        path = write_report(
+            runs,
+            REPORT_FILE,
+            queries=questions,
+            corpus=corpus,
+            by={"length": "length"},
+            title="Questions about gold",
+            provenance=Provenance("karat demo", files),
+        )
+    except KaratError as error:
+        return NO_REPORT.format(problem=error)
+    return REPORT.format(path=printable(str(path.resolve())))
