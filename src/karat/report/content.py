@@ -22,6 +22,7 @@ from karat.report.sentences import answer
 from karat.report.subject import Reported, ReportSubject, subject_of
 from karat.report.table import missing_queries, table
 from karat.scores import Scores
+from karat.scores.combining import combination
 from karat.scores.summary import notes
 from karat.sources.texts import FoundTexts, Text, read_texts
 
@@ -110,6 +111,7 @@ def _measure(subject: ReportSubject, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "higher": subject.higher_is_better(name),
+        "count": combination(name) == "sum",
         "takes": "other" if definition is None else definition.takes,
         "formula": "" if definition is None else definition.formula,
         "definition": details,

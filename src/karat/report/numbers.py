@@ -1,4 +1,4 @@
-"""Numbers as they are embedded in a report: few digits, null for NaN, and texts for infinite ones."""
+"""Numbers as they are embedded in a report: null for NaN, and texts for infinite ones."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ Number = int | float | str | None
 
 
 def number(value: float | None) -> Number:
-    """A number with six significant digits; None for NaN.
+    """A number to its last digit, so that the page rounds it as tables do; None for NaN.
 
-    >>> number(0.123456789), number(2.0), number(float("nan")), number(float("-inf"))
-    (0.123457, 2, None, '-inf')
+    >>> number(0.1), number(2.0), number(float("nan")), number(float("-inf"))
+    (0.1, 2, None, '-inf')
     """
     if value is None or math.isnan(value):
         return None
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    short = float(f"{value:.6g}")
-    return int(short) if short.is_integer() and abs(short) < 2**53 else short
+    return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
 
 
 def numbers(values: Floats | Iterable[float | None]) -> list[Number]:

@@ -120,7 +120,7 @@ def _cell(
         "drawn": drawn,
         "best": bool(cell.get("best")),
         "difference": None if difference is None else nonzero_text(difference, measure, "+").replace("-", "−"),
-        "p": None if cell.get("p") is None else p_text(cell["p"], 1 - content["table"]["level"], named=True),
+        "p": None if cell.get("p") is None else p_text(cell["p"], content["table"]["alpha"], named=True),
         "significant": cell.get("significant"),
         "against": None if against is None else content["systems"][against],
     }

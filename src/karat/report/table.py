@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from karat.comparison.result import ComparisonRow
-from karat.comparison.sentences import correction_text
+from karat.comparison.sentences import correction_text, without_rounding
 from karat.comparison.tables import method_text
-from karat.report.numbers import number
+from karat.report.numbers import Number, number
 from karat.report.subject import ReportSubject
 from karat.scores.summary import best_value
 
@@ -35,6 +35,7 @@ def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[s
     return {
         "rows": cells,
         "level": subject.level,
+        "alpha": None if method is None else method.alpha,
         "test": test,
         "correction": correction,
         "unjudged": None if unjudged is None else [number(share) for share in unjudged],
@@ -74,13 +75,21 @@ def _cells(subject: ReportSubject, name: str) -> list[dict[str, Any]]:
                 "low": number(low),
                 "high": number(high),
                 "best": False,
-                "difference": None if against is None else number(against.difference),
+                "difference": _difference(against),
                 "p": None if against is None else number(against.p_corrected),
                 "significant": None if against is None or comparison is None else comparison.significant(against),
                 "against": None if against is None else subject.baseline,
             }
         )
     return cells
+
+
+def _difference(row: ComparisonRow | None) -> Number:
+    """A difference, as in the table of a comparison: 0 if it is not 0 by rounding alone."""
+    if row is None or row.difference is None:
+        return None
+    ends = [end for end in (row.difference_low, row.difference_high) if end is not None]
+    return number(without_rounding([row.difference, *ends])[0])
 
 
 def _rows(subject: ReportSubject, measure: str, name: str) -> list[ComparisonRow]:

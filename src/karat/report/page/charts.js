@@ -183,7 +183,7 @@ function showTooltip(handler, event, item, value) {
   const names = { A: content.systems[state.a], B: content.systems[state.b] };
   const pairs = typeof value === "object" ? Object.entries(value) : [["", value]];
   const lines = pairs.map(([name, text]) =>
-    element("div", {}, element("dt", {}, printable(names[name] ?? name)), element("dd", {}, printable(isNumber(text) ? valueText(text) : text ?? "–"))),
+    element("div", {}, element("dt", {}, printable(names[name] ?? name)), element("dd", {}, printable(text ?? "–"))),
   );
   const query = item?.datum?.index ?? content.queries.id.indexOf(item?.datum?.query);
   const question = query >= 0 ? questionOf(query) : null;

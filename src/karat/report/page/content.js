@@ -25,7 +25,10 @@ function valueOf(system, measure, query) {
 // B minus A, or null if one of them is not a number.
 function changeOf(query, { measure, a, b }) {
   const [before, after] = [valueOf(a, measure, query), valueOf(b, measure, query)];
-  return b === null || !isNumber(before) || !isNumber(after) ? null : Math.round((after - before) * 1e9) / 1e9;
+  if (b === null || !isNumber(before) || !isNumber(after)) return null;
+  // As karat.scores.combining.differences: values that differ only by rounding are the same.
+  const change = after - before;
+  return Math.abs(change) <= 1e-12 * Math.max(1, Math.abs(before), Math.abs(after)) ? 0 : change;
 }
 
 // The change, counted so that more is better.
@@ -34,16 +37,8 @@ function gainOf(query, chosen) {
   return change === null || content.measures[chosen.measure].higher ? change : -change;
 }
 
-const countMeasures = new Map();
-
 // Whether a measure counts something, so that its values are shown without decimals.
-function isCount(measure) {
-  if (!countMeasures.has(measure)) {
-    const values = content.queries.values.flatMap((system) => system[measure] ?? []).filter(isNumber);
-    countMeasures.set(measure, values.every(Number.isInteger) && values.some((value) => Math.abs(value) > 1));
-  }
-  return countMeasures.get(measure);
-}
+const isCount = (measure) => content.measures[measure].count;
 
 const systemName = (system) => printable(content.systems[system]);
 const queryName = (query) => printable(content.queries.id[query]);

@@ -52,13 +52,25 @@ const hidden = (text) => element("span.hidden", {}, text);
 function valueText(value, isCount = false) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "string") return value === "inf" ? "∞" : "−∞";
-  return isCount && Number.isInteger(value) ? value.toLocaleString("en") : (value + 0).toFixed(4).replace("-", "−");
+  return (isCount && Number.isInteger(value) ? value.toLocaleString("en") : fourDecimals(value)).replace("-", "−");
 }
 
+// As Python rounds: of two numbers that are equally near, which only odd multiples of 1/32 have, to the even one.
+function fourDecimals(value) {
+  const below = Math.floor(value * 10000);
+  const nearest = Math.abs((value * 32) % 2) === 1 ? (below + (below % 2 ? 1 : 0)) / 10000 : value;
+  return nearest.toFixed(4).replace(/^-(?=[0.]+$)/, "");
+}
+
+// A difference as karat's tables show it: with its sign, and 0 only if it is 0.
 function changeText(value, isCount = false) {
   if (value === null) return "–";
-  return value > 0 ? `+${valueText(value, isCount)}` : valueText(value, isCount);
+  const text = valueText(value, isCount);
+  const shown = value !== 0 && /^[0.]+$/.test(text) ? twoDigits(value) : text;
+  return value > 0 ? `+${shown}` : shown;
 }
+
+const twoDigits = (value) => value.toExponential(1).replace(".0e", "e").replace(/e-(\d)$/, "e-0$1").replaceAll("-", "−");
 
 function plural(count, noun) {
   const many = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;

@@ -125,7 +125,7 @@ function contributionsSection(query) {
       element("td", {}, golds[gold] ? gradeBadge(golds[gold]) : "–"),
       element("td.number", {}, rank(before)),
       element("td.number", {}, rank(after)),
-      element(`td.change.${kind}`, {}, changeBar(contribution, largest), element("span.text", {}, changeText(contribution))),
+      element(`td.change.${kind}`, {}, changeBar(contribution, largest), element("span.text", {}, changeText(contribution, isCount(state.measure)))),
     );
   });
   const names = ["Document", "Grade", systemName(state.a), systemName(state.b), "Contribution"];
