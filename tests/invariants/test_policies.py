@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "dataclasses": "documents",
     "output": "arguments errors",
     "sources": "arguments documents errors files json_decoding judged spans threads",
+    "labels": "",
     "conversion": "arguments errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
