@@ -51,6 +51,24 @@ def test_the_queries_of_beir_are_read(folder: Path) -> None:
     assert (found["1"], found["2"]) == (3, 3)
 
 
+def test_results_are_grouped_by_the_length_of_their_questions(folder: Path) -> None:
+    records = ({"query": query, "question": "one two"[: 3 + at % 2 * 4]} for at, query in enumerate(QUERIES))
+    lines = [json.dumps({**record, "truth": ["a"], "retrieved": ["a"]}) for record in records]
+    (folder / "results.jsonl").write_text("\n".join(lines))
+    for words in (("evaluate", "results.jsonl"), ("compare", "results.jsonl", "results.jsonl")):
+        done = run_here(folder, *words, "-m", "RR", "--by", "length", "--format", "json")
+        assert [(each["group"], each["queries"]) for each in json.loads(done.stdout)["groups"]] == [("1", 3), ("2", 3)]
+
+
+def test_lengths_of_queries_that_are_not_known_are_an_error_that_names_the_option(folder: Path) -> None:
+    error = "karat: grouping by length needs the texts of the queries, but only their ids are known. Add the query"
+    assert refused(folder, "--by", "length").startswith(error)
+    assert refused(folder, "--by", "length", "--report", "report.html").startswith(error)
+    done = run_here(folder, "report", "truth", "x.trec", "--by", "length", "-o", "report.html")
+    assert done.stderr.startswith(error)
+    assert not (folder / "report.html").exists()
+
+
 def test_a_column_is_read_from_an_object_of_each_query(folder: Path) -> None:
     values = {query: {"language": "de" if at % 2 else "en", "year": 2000} for at, query in enumerate(QUERIES)}
     (folder / "queries.json").write_text(json.dumps(values | {"q5": {"year": 2000}}))

@@ -140,7 +140,8 @@ def slices(
     - `bins`: the number of ranges that numbers are grouped into, with about as many queries each; or the edges of the
       ranges, for example `[5, 10]`. By default up to 6 different numbers are a group each, and more are grouped into 4
       ranges.
-    - `queries`: for "length", the texts of the queries, if their ids are not: `{id: text}`, a file or a data frame.
+    - `queries`: for "length", the texts of the queries: `{id: text}`, a file or a data frame. Ids that are texts, and
+      results with questions, do not need them.
     - `level`: the confidence level of the intervals; None leaves them out, which is faster for very many queries.
 
     Groups of numbers are in ascending order, groups of texts in order of appearance, "(none)" is last. "(empty)" is
@@ -188,24 +189,23 @@ def query_values(scores: Scores, by: Any, texts: Any = None) -> list[Value]:
     if not isinstance(by, str):
         return _one_value_each(scores.queries, by)
     if by == "length":
-        return _lengths(scores.queries, texts)
+        return _lengths(scores, texts)
     if by == "relevant":
         return _relevant(scores)
     near = did_you_mean(by, ("length", "relevant"))
     raise KaratError(f"queries cannot be grouped by {shown(by)}", hint=f"{near} {_HINT}".strip())
 
 
-def _lengths(queries: Sequence[str], texts: Any) -> list[Value]:
+def _lengths(scores: Scores, texts: Any) -> list[Value]:
     """The number of words of each query, separated by blanks; each Chinese or Japanese character is a word."""
-    require(
-        texts is not None or any(len(query.split()) > 1 for query in queries),
-        "grouping by length needs the texts of the queries, but only their ids are known",
-        'Pass queries={"q1": "how soft is gold"}.',
-    )
-    if texts is None:
-        return [_length(query) for query in queries]
-    found = read_texts(texts, queries, "queries")
-    return [_length(found[query].text) if query in found else None for query in queries]
+    if texts is not None:
+        known = {query: found.text for query, found in read_texts(texts, scores.queries, "queries").items()}
+    else:
+        known = {**scores.questions} or {query: query for query in scores.queries}
+        what = "grouping by length needs the texts of the queries, but only their ids are known"
+        is_known = scores.questions or any(len(query.split()) > 1 for query in known)
+        require(is_known, what, 'Pass queries={"q1": "how soft is gold"}.')
+    return [_length(known[query]) if query in known else None for query in scores.queries]
 
 
 def _length(text: str) -> float:

@@ -48,8 +48,9 @@ def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str |
     if baseline is not None:
         baseline = files.name(baseline)
     systems = files.load()
-    # The number of relevant documents is part of the evidence.
-    if given["by"] != "relevant" and request.page is None and not (plotted and plotted.needs_run_data):
+    request.check_groups(systems)
+    # The number of relevant documents is part of the evidence, and questions are released with it.
+    if given["by"] not in ("relevant", "length") and request.page is None and not (plotted and plotted.needs_run_data):
         systems = {name: scores.without_evidence() for name, scores in systems.items()}
     if len(systems) < 2:
         raise KaratError(

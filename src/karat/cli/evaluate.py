@@ -59,6 +59,7 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
     request = Request.of(given)
     files = SystemFiles([truth, *runs], request.evaluation)
     systems = SystemScores(files.load())
+    request.check_groups(systems)
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
     if plotted is not None:

@@ -51,6 +51,7 @@ def command(
     if baseline is not None:
         baseline = files.name(baseline)
     systems = files.load()
+    request.check_groups(systems)
     check_sort(sort, systems)
     if len(systems) > 1:
         baseline = baseline or default_baseline(systems)

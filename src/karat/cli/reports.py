@@ -6,13 +6,12 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from karat.cli.files import split_system
 from karat.cli.terminal import print_error
-from karat.errors import KaratError, printable, size_text
+from karat.errors import printable, size_text
 from karat.sources.files import DescribedFile
 
 if TYPE_CHECKING:
@@ -70,21 +69,10 @@ class Report:
         write_report(
             subject,
             self.file,
-            queries=list(self.texts.queries) or _questions(files, subject.queries),
+            queries=list(self.texts.queries) or None,
             corpus=list(self.texts.corpus) or None,
             by={} if self.grouping is None else {self.grouping.name: self.grouping.by},
             title=self.title,
             provenance=Provenance(shlex.join(["karat", *sys.argv[1:]]), tuple(read)),
         )
         print_error(f"report: {printable(self.file)} ({size_text(os.path.getsize(self.file))})\n")
-
-
-def _questions(files: SystemFiles, queries: Sequence[str]) -> Any:
-    """The texts of questions in results files, if they have any besides the query."""
-    results = [files.opened[system.path] for system in files.systems if system.saved is None]
-    if files.without_truth and results:
-        from karat.sources.texts import read_texts
-
-        with suppress(KaratError):
-            return dict(read_texts(results, queries, "queries"))
-    return None

@@ -55,6 +55,11 @@ class Request:
         )
         return cls(evaluation, texts, grouping, page)
 
+    def check_groups(self, systems: Mapping[str, Scores]) -> None:
+        """Raise what prevents the grouping of queries, if they are to be grouped, before systems are compared."""
+        if self.grouping is not None:
+            self.grouping.check(systems)
+
     def save_report(self, reported: Mapping[str, Scores] | Comparison, files: SystemFiles) -> None:
         """Write the report, if there is to be one."""
         if self.page is not None:

@@ -38,6 +38,17 @@ class Grouping:
 
         return read_texts(self.queries, set(queries), "queries") if self.queries else None
 
+    def check(self, systems: Mapping[str, Scores]) -> None:
+        """Raise an error if queries are to be grouped by length and their texts are not known."""
+        if self.by == "length" and not self.queries:
+            from karat.analysis.slices import query_values
+            from karat.analysis.texts import questions_of
+
+            questions = questions_of(systems.values())
+            with naming_options(self):
+                for scores in systems.values():
+                    query_values(replace(scores, questions=questions), self.by)
+
 
 def read_grouping(by: str | None, queries: Sequence[DescribedFile]) -> Grouping | None:
     """Read the file that `--by` names, and check those of `--queries`; None without `--by`."""
@@ -52,10 +63,16 @@ def read_grouping(by: str | None, queries: Sequence[DescribedFile]) -> Grouping 
 
 def print_slices(runs: Mapping[str, Scores], grouping: Grouping, output: Output) -> None:
     """Print or write the scores of each group of queries."""
+    from karat.analysis.texts import questions_of
+
     several = len(runs) > 1
     texts = grouping.texts(query for scores in runs.values() for query in scores.queries)
+    questions = questions_of(runs.values())
     with naming_options(grouping):
-        found = {name: scores.slices(grouping.by, queries=texts) for name, scores in runs.items()}
+        found = {
+            name: replace(scores, questions=questions).slices(grouping.by, queries=texts)
+            for name, scores in runs.items()
+        }
     slices = {name: replace(each, by=grouping.name) for name, each in found.items()}
     tables = [_with_notes(each.table(output.decimals), grouping, texts) for each in slices.values()]
     if several:

@@ -162,10 +162,12 @@ def compare_groups(
 ) -> ComparisonSlices:
     """Compare systems within groups of queries, which `by`, `bins` and `queries` define as in `Scores.slices`."""
     from karat.analysis.slices import slices
+    from karat.analysis.texts import questions_of
 
     hint = "Use another test."
     require(whole.method.test != "tukey", "Tukey's test does not correct over groups of queries", hint)
-    grouped = slices(next(iter(whole.systems.values())), by, bins, queries, None)
+    first = replace(next(iter(whole.systems.values())), questions=questions_of(whole.systems.values()))
+    grouped = slices(first, by, bins, queries, None)
     at = {query: row for row, query in enumerate(whole.queries)}
     compared = []
     for of_group in grouped.groups.values():

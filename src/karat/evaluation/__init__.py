@@ -308,7 +308,8 @@ def evaluate_results(
     scores = merge(parts, read.queries, list(map(str, selected)), name)
     unscored = [] if listed else [Finding("unscored", *what) for what in read.unscored]
     notes = [Finding("reading", note, 0) for note in read.notes]
-    return replace(scores, findings=(*notes, *scores.findings, *unscored, *empty_results(read.empty)))
+    findings = (*notes, *scores.findings, *unscored, *empty_results(read.empty))
+    return replace(scores, findings=findings, questions=read.questions)
 
 
 def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Scores:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from karat.analysis.slices import query_values
+from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings
 from karat.plots.page import charts_for_page
@@ -44,16 +46,16 @@ def report_content(
     properties to group queries by, as in `Scores.slices`, by name.
     """
     subject = subject_of(reported)
+    query_texts = None if queries is None else read_texts(queries, subject.queries, "queries")
+    properties = _properties(subject, by, query_texts)
     documents = Documents()
     lists = read_lists(subject, documents)
-    query_texts = None if queries is None else read_texts(queries, subject.queries, "queries")
     _add_matched_texts(subject, documents)
     found = FoundTexts({})
     if corpus is not None:
         wanted = documents.without_text()
         found = read_texts(corpus, wanted, "corpus") if wanted else FoundTexts({}, notes=(_UNUSED_CORPUS,))
         documents.add_texts(found)
-    properties = _properties(subject, by, query_texts)
     cut = _cut_lists(subject, lists)
     cut += keep_texts(subject, documents, lists)
     moved, cut_moves = moves(subject, lists)
@@ -120,9 +122,9 @@ def _measure(subject: ReportSubject, name: str) -> dict[str, Any]:
 
 
 def _query_texts(subject: ReportSubject, texts: FoundTexts | None) -> list[str | None] | None:
-    if texts is None:
-        return None
-    return [texts[query].text if query in texts else None for query in subject.queries]
+    """The text of each query, None if it is not known; what is given comes before what results contain."""
+    known = questions_of(subject.systems.values()) | {query: found.text for query, found in (texts or {}).items()}
+    return [known.get(query) for query in subject.queries] if known else None
 
 
 def _first_relevant(subject: ReportSubject) -> list[list[int | None]]:
@@ -164,13 +166,12 @@ def _missing(subject: ReportSubject) -> list[list[bool]] | None:
 def _properties(subject: ReportSubject, by: Mapping[str, Any], texts: FoundTexts | None) -> dict[str, dict[str, Any]]:
     """The value of each query, for each property to group by."""
     found: dict[str, dict[str, Any]] = {}
+    questions = questions_of(subject.systems.values())
     for name, given in by.items():
         values: dict[str, Any] = {}
         for scores in subject.systems.values():
-            known = None
-            if isinstance(given, str) and given == "length" and texts is not None:
-                known = {query: texts[query].text if query in texts else None for query in scores.queries}
-            of_system = query_values(scores, given, known)
+            known = texts if isinstance(given, str) and given == "length" else None
+            of_system = query_values(replace(scores, questions=questions), given, known)
             values |= dict(zip(scores.queries, of_system, strict=True))
         found[name] = values
     return found

@@ -46,10 +46,10 @@ class Scores(Exports):
     """A table with a row per query and a column per measure, named by the measure's canonical name.
 
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
-    `evidence` and `answers` are the data that the scores were computed from; `without_evidence()` releases them.
-    `fingerprint` identifies the ground truth and the options; scores that karat did not compute have none. `asked` maps
-    the names that measures were asked for by to their columns; they can be looked up by these names, and by any other
-    spelling.
+    `evidence`, `answers` and `questions` (the texts of queries, if results contain them) are the data that the scores
+    were computed from; `without_evidence()` releases them. `fingerprint` identifies the ground truth and the options;
+    scores that karat did not compute have none. `asked` maps the names that measures were asked for by to their
+    columns; they can be looked up by these names, and by any other spelling.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -70,11 +70,12 @@ class Scores(Exports):
     fingerprint: Fingerprint | None = field(default=None, repr=False)
     asked: Mapping[str, str] = field(default_factory=dict, repr=False)
     lower_is_better: frozenset[str] = frozenset()
+    questions: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
-        state = {name: self.__dict__[name] for name in self.__dataclass_fields__}
-        return {**state, "evidence": None, "answers": None, "fingerprint": self._computed_fingerprint()}
+        without = self.without_evidence()
+        return {name: getattr(without, name) for name in self.__dataclass_fields__}
 
     def __post_init__(self) -> None:
         values = checked_columns(self.queries, self.values)
@@ -250,10 +251,10 @@ class Scores(Exports):
     ) -> Slices:
         """The scores of each group of queries, to see where a system is weak.
 
-        `by` is `"length"` (the number of words of the query; `queries` are the texts: `{id: text}`, a file, records or
-        a data frame), `"relevant"` (the number of relevant documents), or any property of queries: a mapping or a
-        function of query ids, a pandas Series with query ids as its index, or a list with one value per query. Numbers
-        are grouped into ranges; `bins` is the number of ranges, or their edges.
+        `by` is `"length"` (the number of words of the query; `queries` are the texts, by default the questions of
+        results: `{id: text}`, a file, records or a data frame), `"relevant"` (the number of relevant documents), or any
+        property of queries: a mapping or a function of query ids, a pandas Series with query ids as its index, or a
+        list with one value per query. Numbers are grouped into ranges; `bins` is their number, or their edges.
 
         >>> from karat import evaluate
         >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, "RR")
@@ -287,7 +288,7 @@ class Scores(Exports):
 
     def without_evidence(self) -> Scores:
         """The scores without the data they were computed from."""
-        return replace(self, evidence=None, answers=None, fingerprint=self._computed_fingerprint())
+        return replace(self, evidence=None, answers=None, questions={}, fingerprint=self._computed_fingerprint())
 
     def _computed_fingerprint(self) -> Fingerprint | None:
         """The fingerprint without the ground truth that it is computed from."""
@@ -328,8 +329,7 @@ class Scores(Exports):
         """Read the scores of a system, saved by karat or computed elsewhere, from a file or an open file.
 
         The file is JSON, JSON lines, CSV, TSV, Parquet or Feather, whatever its name is, and may be compressed or
-        remote.
-        `lower_is_better` names columns such as a latency.
+        remote. `lower_is_better` names columns such as a latency.
         """
         from karat.scores.loading import load_scores
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,12 +21,13 @@ from karat.sources.records import (
     reject_lists_as_text,
     rename_hint,
 )
-from karat.sources.result_fields import PARTS, Part, fields_of_results, missing_fields_error
-from karat.sources.spellings import ALIASES
+from karat.sources.result_fields import PARTS, Part, ResultFields, fields_of_results, missing_fields_error
+from karat.sources.spellings import ALIASES, find_column, plain_name
 
 __all__ = ["Results", "read_results"]
 
 _HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
+_QUESTIONS = {plain_name(name) for name in ("question", "question_text", "query_text")}
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 
 
@@ -50,6 +51,8 @@ class Results:
     """queries whose record has no other field"""
     notes: tuple[str, ...] = ()
     """which fields were read from usual names that are not karat's"""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """the texts of questions, if they are in a field beside the query"""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -128,7 +131,21 @@ def _results(
         unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.hint or ""))
     truth, run, golds, answers = (read.get(field, {}) for field in _READERS)
     empty = [query for query in places if not any(query in found[field] for field in _READERS)]
-    return Results(name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty), fields.notes)
+    questions = _questions(records, fields, tuple(places))
+    return Results(
+        name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty), fields.notes, questions
+    )
+
+
+def _questions(records: Iterable[tuple[str, Record]], fields: ResultFields, queries: Sequence[str]) -> dict[str, str]:
+    """The texts of questions. Where queries are questions themselves, only a field named as one has the texts."""
+    name = find_column(fields.present, "query_text", {each.partition(".")[0] for each in fields.names.values()})
+    are_questions = any(len(query.split()) > 1 for query in queries)
+    if name is None or (are_questions and plain_name(name) not in _QUESTIONS):
+        return {}
+    texts = (record.get(name) for _, record in records)
+    pairs = zip(queries, texts, strict=True)  # each record has a query, and no query has two
+    return {query: text for query, text in pairs if isinstance(text, str) and text.strip()}
 
 
 def _collect_fields(
