@@ -121,6 +121,9 @@ def test_contributions_and_unattributed_add_up_to_the_difference(kind: str, data
         for query in scores["before"].queries:
             query_diff = found[query]
             assert math.isclose(total(query_diff), query_diff.difference, abs_tol=1e-9), (str(measure), query_diff)
+        # The queries are computed together, but do not depend on each other.
+        alone = [found[query] for query in scores["before"].queries]
+        assert found.query_diffs(range(len(alone))) == alone
 
 
 @pytest.mark.parametrize(("measure", "size"), [("nDCG@10", 0.2262944), ("AP", 0.25), ("P@1", 1), ("RBP(p=0.5)", 0.25)])

@@ -48,17 +48,15 @@ def moves(subject: ReportSubject, lists: Lists | None) -> tuple[Moves, list[str]
         changes = np.nan_to_num(differences(after.values[measure], before.values[measure]))
         largest = np.argsort(-np.abs(changes), kind="stable")[: max(most, 0)]
         left_out += max(0, int((changes != 0).sum()) - len(largest))
+        shown = [row for row in largest.tolist() if changes[row] and subject.places[before.queries[row]] in listed]
         of_measure: dict[int, list[list[Any]]] = {}
-        for row in largest.tolist():
-            query = before.queries[row]
-            place = subject.places[query]
-            golds = lists.golds[place] if place in listed else None
-            if not changes[row] or golds is None:
-                continue
+        for query_diff in compared.query_diffs(shown):
+            place = subject.places[query_diff.query]
+            golds = {} if (of_query := lists.golds[place]) is None else of_query.places
             moved = [
-                [golds.places[move.gold], move.before, move.after, number(move.contribution)]
-                for move in compared[query].moves
-                if move.gold in golds.places
+                [golds[move.gold], move.before, move.after, number(move.contribution)]
+                for move in query_diff.moves
+                if move.gold in golds
             ]
             if moved:
                 of_measure[place] = moved

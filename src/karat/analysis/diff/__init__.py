@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from karat.analysis.diff.attribution import attribute, query_hits
+from karat.analysis.diff.attribution import ChangedQuery, Contribution, attribute, query_hits
 from karat.analysis.evidence import Evidence
 from karat.analysis.explain import label
 from karat.arguments import as_count, check_switch
@@ -103,7 +104,7 @@ class Diff(Tabular):
             known = np.where(sign * known < 0, known, 0.0)
         most = np.argsort(-np.abs(known), kind="stable")[: self.n]
         worst_first = sorted((at for at in most.tolist() if known[at]), key=lambda at: sign * known[at])
-        return tuple(self._query_diff(at) for at in worst_first)
+        return tuple(self.query_diffs(worst_first))
 
     def __getitem__(self, query: str) -> QueryDiff:
         """The diff of any query, including those that changed little."""
@@ -114,7 +115,7 @@ class Diff(Tabular):
         at = queries.index(query)
         if np.isnan(self.differences[at]):
             raise KaratError(f"{self.measure} of query {shown(query)} is null in one of the systems")
-        return self._query_diff(at)
+        return self.query_diffs([at])[0]
 
     @cached_property
     def counts(self) -> tuple[int, int, int]:
@@ -171,15 +172,19 @@ class Diff(Tabular):
         queries = plural(len(self.queries), "query")
         return safe_line(f"<Diff of {self.measure} from {self.names[0]} to {self.names[1]}: {queries}>")
 
-    def _query_diff(self, at: int) -> QueryDiff:
-        query = self.scores[0].queries[at]
-        before, after = (float(column[at]) for column in self.columns)
+    def query_diffs(self, places: Sequence[int]) -> list[QueryDiff]:
+        """The diffs of some queries, by their places; each has a value in both systems."""
+        queries = [self.scores[0].queries[at] for at in places]
+        columns = (*self.columns, self.differences)
+        before, after, changes = (column[np.asarray(places, np.int64)].tolist() for column in columns)
+        values = list(zip(queries, before, after, changes, strict=True))
         measure = next(iter(meanings(self.measure)), None)
-        difference = float(self.differences[at])
-        if measure is None or self.limitation is not None or measure.definition.takes == "answers":
-            return QueryDiff(query, before, after, difference, answers=self._answers(query, measure))
-        moves, unattributed = _moves(measure, query, *(scores.evidence for scores in self.scores))
-        return QueryDiff(query, before, after, difference, tuple(moves), unattributed)
+        old, new = (scores.evidence for scores in self.scores)
+        of_documents = measure is not None and self.limitation is None and measure.definition.takes != "answers"
+        if not of_documents or measure is None or old is None or new is None:
+            return [QueryDiff(*each, (), 0.0, self._answers(each[0], measure)) for each in values]
+        moved = _moves(measure, queries, old, new)
+        return [QueryDiff(*each, *of_query) for each, of_query in zip(values, moved, strict=True)]
 
     def _answers(self, query: str, measure: Measure | None) -> tuple[str | None, str | None] | None:
         """Both predicted answers, if the measure is of answers."""
@@ -213,25 +218,40 @@ def diff(
     return Diff(name, names, (before, after), shown_queries, losses, notes)
 
 
-def _moves(measure: Measure, query: str, before: Evidence | None, after: Evidence | None) -> tuple[list[Move], float]:
-    """The relevant documents that moved, and others with a contribution, topmost first; and what is unattributed."""
-    if before is None or after is None:
-        return [], 0.0
-    position, other_position = before.truth.positions[query], after.truth.positions.get(query)
-    order = None if other_position is None else _same_golds(before, position, after, other_position)
-    if other_position is None or order is None:
-        # Different ground truths were compared on purpose, and the contributions of documents are not defined.
-        return [], 0.0
+def _moves(
+    measure: Measure, queries: Sequence[str], before: Evidence, after: Evidence
+) -> list[tuple[tuple[Move, ...], float]]:
+    """For each query: the relevant documents that moved, and others with a contribution; and what is unattributed."""
     judged, other_judged = before.judged_for(measure), after.judged_for(measure)
-    golds = before.truth.golds(position)
-    grades = judged.gold_grade[golds.start : golds.stop]
-    old = query_hits(judged, position, np.arange(len(golds)))
-    new = query_hits(other_judged, other_position, order)
-    contributions, unattributed = attribute(measure, grades, old, new)
+    changed: dict[str, ChangedQuery] = {}
+    for query in queries:
+        position, other_position = before.truth.positions[query], after.truth.positions.get(query)
+        order = None if other_position is None else _same_golds(before, position, after, other_position)
+        if other_position is None or order is None:
+            # Different ground truths were compared on purpose, and the contributions of documents are not defined.
+            continue
+        golds = before.truth.golds(position)
+        old = query_hits(judged, position, np.arange(len(golds)))
+        new = query_hits(other_judged, other_position, order)
+        changed[query] = ChangedQuery(judged.gold_grade[golds.start : golds.stop], old, new)
+    found = dict(zip(changed, attribute(measure, list(changed.values())), strict=True))
+    return [
+        ((), 0.0)
+        if query not in found
+        else (_moves_of_query(measure, query, before, changed[query].grades, found[query][0]), found[query][1])
+        for query in queries
+    ]
+
+
+def _moves_of_query(
+    measure: Measure, query: str, before: Evidence, grades: Floats, contributions: Sequence[Contribution]
+) -> tuple[Move, ...]:
+    """The relevant documents that moved, and others with a contribution, topmost first."""
+    golds = before.truth.golds(before.truth.positions[query])
     given = before.truth.original_documents(golds)
     threshold = measure.get("rel")
     least = threshold if isinstance(threshold, int | float) and threshold > 0 else 0
-    return [
+    return tuple(
         Move(
             before.truth.docs[golds[each.gold]],
             label(given[each.gold], _LABEL_WIDTH),
@@ -243,7 +263,7 @@ def _moves(measure: Measure, query: str, before: Evidence | None, after: Evidenc
         )
         for each in contributions
         if each.value or each.value is None or (grades[each.gold] > 0 and grades[each.gold] >= least)
-    ], unattributed
+    )
 
 
 def _same_golds(before: Evidence, position: int, after: Evidence, other_position: int) -> Ints | None:
