@@ -21,7 +21,7 @@ from karat.judged import Floats, Judged
 from karat.matching.matchers import FunctionMatcher, Matcher, Same, matcher_of
 from karat.options import EvaluationOptions, complete_options
 from karat.ranking import Observations, RankingRules, judge
-from karat.registry import Measure, Subject, meanings, parse
+from karat.registry import Measure, meanings, parse
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
@@ -38,7 +38,7 @@ from karat.sources import Truth, read_run
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
 from karat.sources.numeric_ids import notes_on_reading
 from karat.sources.objects import rereadable
-from karat.sources.result_fields import PARTS
+from karat.sources.result_fields import PARTS, Part
 from karat.sources.results import Results, read_results
 from karat.sources.run_files import named_runs
 from karat.spans import Spans
@@ -323,7 +323,7 @@ def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[st
         raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
 
 
-def _required_parts(measures: Iterable[str | Measure]) -> tuple[list[Subject], bool]:
+def _required_parts(measures: Iterable[str | Measure]) -> tuple[list[Part], bool]:
     """The parts that the measures need, and whether any measure fits either part, as F1 does."""
     possible = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in measures]
     required = {subject_of(only[0]) for only in possible if len(only) == 1}

@@ -17,23 +17,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Combine = Literal["mean", "sum", "geometric"]
-Takes = Literal["judged", "spans", "answers"]
+Takes = Literal["judged", "spans", "answers", "verdicts"]
+Subject = Literal["documents", "answers", "verdicts"]
+_SUBJECTS: dict[Takes, Subject] = {
+    "judged": "documents", "spans": "documents", "answers": "answers", "verdicts": "verdicts",
+}  # fmt: skip
 Effect = Literal["monotone", "monotone_above_cutoff", "monotone_after_first", "normalized"]
 Function = Callable[..., "NDArray[Any]"]
+LabelRelation = tuple[str, str, str]
+"""What labels are about: their task, their items, and what these are compared with."""
 
 _INPUT: dict[str, str] = {
     "judged": "judged documents",
     "spans": "spans (document, start, end)",
     "answers": "answers",
+    "verdicts": "verdicts (labels)",
 }
 
 
 class Data(Protocol):
-    """The data that measures read: Judged, Spans or Answers."""
+    """The data that measures read: Judged, Spans, Answers or Verdicts."""
 
     @property
     def kind(self) -> Takes:
-        """Which of the three it is."""
+        """Which of the four it is."""
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -61,6 +68,12 @@ class Definition:
     conflict: Callable[[Measure], str | None] = lambda _: None
     unjudged: Callable[[Measure], Effect | None] = lambda _: None
     estimate: Function | None = None
+    labels: Callable[[Measure], Mapping[LabelRelation, int]] = lambda _: {}
+
+    @property
+    def subject(self) -> Subject:
+        """What the measure evaluates: documents, answers, or verdicts about them."""
+        return _SUBJECTS[self.takes]
 
     @property
     def summary(self) -> str:

@@ -7,19 +7,28 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
-from typing import Literal, NamedTuple, TypedDict, Unpack, overload
+from typing import NamedTuple, TypedDict, Unpack, overload
 
 from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, require, shown
-from karat.registry.measure import Combine, Definition, Effect, Function, Measure, Takes, build_measure
+from karat.registry.measure import (
+    Combine,
+    Definition,
+    Effect,
+    Function,
+    LabelRelation,
+    Measure,
+    Subject,
+    Takes,
+    build_measure,
+)
 from karat.registry.names import LONGEST_NAME, NUMBER, Value, check_length, parse_name
 from karat.registry.parameters import JUDGED_ONLY, REQUIRED, parameters_of
 from karat.registry.peers import NAMES_OF_SEVERAL, expand_names, not_in_karat
 
 _definitions: dict[str, Definition] = {}
 # Some names mean different measures for documents and for answers: F1 is F or TokenF1.
-Subject = Literal["documents", "answers"]
-_aliases: dict[Subject, dict[str, tuple[str, Mapping[str, str]]]] = {"documents": {}, "answers": {}}
+_aliases: dict[Subject, dict[str, tuple[str, Mapping[str, str]]]] = {"documents": {}, "answers": {}, "verdicts": {}}
 _LEVEL = re.compile(r"(.+)-l(\d+)")
 
 
@@ -39,7 +48,7 @@ class Metadata(TypedDict, total=False):
     graded: bool
     """whether the measure uses the grades themselves, not only whether a document is relevant"""
     takes: Takes
-    """the data it reads: `judged` documents, `spans` or `answers`"""
+    """the data it reads: `judged` documents, `spans`, `answers` or `verdicts`"""
     aliases: tuple[str, ...]
     """other names. An alias may set parameters (`rbp(p=0.9)`). An alias that ends in `_` is followed by a number: the
     cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`). An alias
@@ -60,6 +69,9 @@ class Metadata(TypedDict, total=False):
     """of a `normalized` measure: a function that computes the values of many gradings of unjudged documents at once
     (`karat.measures.unjudged.Gradings`), to find those with the lowest and the highest value. Without it, `bounds`
     computes every value, which takes time proportional to the square of the number of unjudged documents"""
+    labels: Callable[[Measure], Mapping[LabelRelation, int]]
+    """of a measure of verdicts: a function that returns the relations it reads, each with the direction in which the
+    value goes if a label rises: 1 never down, -1 never up, 0 either"""
 
 
 @overload
@@ -93,7 +105,7 @@ def register(
         if complete.get("takes", "judged") == "judged":
             parameters = {**parameters, JUDGED_ONLY.name: parameters.get(JUDGED_ONLY.name, JUDGED_ONLY)}
         complete.setdefault("name", function.__name__)
-        for option in ("conflict", "unjudged", "estimate"):
+        for option in ("conflict", "unjudged", "estimate", "labels"):
             if option in complete and not callable(complete[option]):
                 hint = 'Pass a function, for example unjudged=lambda measure: "monotone".'
                 raise KaratError(f"{option}={shown(complete[option])} is not a function", hint=hint)
@@ -119,7 +131,8 @@ def parse(text: str, subject: Subject = "documents") -> Measure:
     """
     require(isinstance(text, str), f"{shown(text)} is not the name of a measure")
     require(
-        isinstance(subject, str) and subject in _aliases, f"subject={shown(subject)} is not one of documents, answers"
+        isinstance(subject, str) and subject in _aliases,
+        f"subject={shown(subject)} is not one of {', '.join(_aliases)}",
     )
     check_single(text)
     found = _parse(text, subject)
@@ -280,7 +293,7 @@ def _add(definition: Definition) -> None:
     known = _definitions.get(name)
     redefined = known is not None and _same_place(known.function, definition.function)
     require(known is None or redefined, f"a measure named {name} already exists", rename)
-    own_aliases = _aliases["answers" if definition.takes == "answers" else "documents"]
+    own_aliases = _aliases[definition.subject]
     aliases = {}
     for text in definition.aliases:
         alias, settings, cutoff = parse_name(text)

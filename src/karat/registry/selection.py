@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from karat.arguments import is_list_like
 from karat.errors import KaratError, require, shown
-from karat.registry.measure import Measure
+from karat.registry.measure import Measure, Subject
 from karat.registry.names import parse_name
 from karat.registry.peers import expand_names
-from karat.registry.registry import Subject, meanings, parse
+from karat.registry.registry import meanings, parse
 
 Measures = str | Measure | Iterable[str | Measure]
 Selection = Mapping[Measure, Sequence[str]]
@@ -22,6 +22,7 @@ _HINT = "Measures are named like nDCG@10 or TokenF1."
 _USE_INSTEAD = {
     "answers": "Use evaluate_answers (`karat answers`), or evaluate results that contain answers.",
     "documents": "Use evaluate (`karat evaluate`).",
+    "verdicts": "Pass verdicts about the answers: evaluate_results(..., verdicts=...), or --verdicts FILE.",
 }
 
 
@@ -80,8 +81,8 @@ def given_measures(measures: Measures) -> list[str | Measure]:
 
 
 def subject_of(measure: Measure) -> Subject:
-    """Whether a measure evaluates documents or answers."""
-    return "answers" if measure.definition.takes == "answers" else "documents"
+    """Whether a measure evaluates documents, answers or verdicts."""
+    return measure.definition.subject
 
 
 def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:

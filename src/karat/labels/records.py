@@ -1,0 +1,139 @@
+"""The records of a verdict file: their fields, and how items are read and written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+from karat.arguments import as_count
+from karat.documents.ids import identifier
+from karat.errors import KaratError, did_you_mean, shown
+from karat.verdicts import ItemSet
+
+VERSION = 1
+"""the version of the file format"""
+
+ItemType = Literal["claim", "sentence", "nugget", "passage", "answer"]
+RecordKind = Literal["file", "item", "verdict", "call", "task"]
+IMPLIED = ("answer", "gold", "question", "context")
+"""items that need no record"""
+
+_KINDS: tuple[str, ...] = get_args(RecordKind)
+_OF = ("answer", "gold")
+_IMPORTANCE = ("vital", "okay")
+
+
+class Item(NamedTuple):
+    """Something that can be judged; `where` is its place, for messages."""
+
+    query: str
+    id: str
+    type: ItemType
+    system: str | None = None
+    """None if it belongs to the question, whatever the system: a nugget, a claim of the gold answer"""
+    of: str | None = None
+    text: str | None = None
+    rank: int | None = None
+    cites: tuple[str, ...] = ()
+    importance: str | None = None
+    digest: str | None = None
+    where: str = ""
+
+    @property
+    def set(self) -> ItemSet:
+        """The set of items that it belongs to, for measures."""
+        if self.type == "claim":
+            return "gold_claims" if self.of == "gold" else "claims"
+        if self.type == "answer":
+            return "gold" if self.of == "gold" else "answer"
+        return "sentences" if self.type == "sentence" else "nuggets" if self.type == "nugget" else "passages"
+
+    def record(self) -> dict[str, Any]:
+        """The item as a record, with the digest of its text."""
+        digest = None if self.text is None else text_digest(self.text)
+        fields = {
+            "record": "item", "query": self.query, "system": self.system, "id": self.id, "type": self.type,
+            "of": self.of, "text": self.text, "rank": self.rank, "cites": list(self.cites) or None,
+            "importance": self.importance, "digest": digest or self.digest,
+        }  # fmt: skip
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the text is not the one that the digest was computed from."""
+        return None not in (self.text, self.digest) and text_digest(self.text or "") != self.digest
+
+
+def text_digest(text: str) -> str:
+    """A digest of a text, by which a label notices that the text has changed since.
+
+    >>> text_digest("Gold is soft.")
+    '5fd496ce85ce7540'
+    """
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def kind_of(record: Mapping[str, Any], where: str) -> str:
+    """The kind of a record; without the field `record`, it follows from the other fields."""
+    kind = record.get("record")
+    if kind is None:
+        kind = "verdict" if "label" in record or "state" in record else "task" if "scale" in record else "item"
+    if not isinstance(kind, str) or kind not in _KINDS:
+        hint = f"{did_you_mean(kind, _KINDS)} The kinds are {', '.join(_KINDS)}.".strip()
+        raise KaratError(f"{shown(kind)} is not a kind of record", where=where, hint=hint)
+    return kind
+
+
+def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> Item:
+    """The item of a record; a wrong field is an error that names it."""
+    query, name = (_id(record, field, where) for field in ("query", id_field))
+    kind = _choice(record, "type", get_args(ItemType), where)
+    if kind is None:
+        hint = f"The types are {', '.join(get_args(ItemType))}."
+        raise KaratError("the item has no type", where=where, hint=hint)
+    of, importance = _choice(record, "of", _OF, where), _choice(record, "importance", _IMPORTANCE, where)
+    if name in IMPLIED and kind != "answer":
+        hint = f"These ids have a meaning of their own: {', '.join(IMPLIED)}."
+        raise KaratError(f"the id of a {kind} is {shown(name)}", where=where, hint=hint)
+    system = None if record.get("system") is None else _id(record, "system", where)
+    rank, given = None, record.get("rank")
+    if given is not None and (rank := as_count(given, 1)) is None:
+        raise KaratError(f"the rank {shown(given)} is not a whole number of at least 1", where=where)
+    if kind == "passage" and rank is None:
+        raise KaratError(f"the passage {shown(name)} has no rank", where=where, hint="The first passage has rank 1.")
+    text, digest = _text(record, "text", where), _text(record, "digest", where)
+    cites = _cites(record.get("cites"), where)
+    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, where)  # type: ignore[arg-type]  # just checked
+
+
+def _id(record: Mapping[str, Any], field: str, where: str) -> str:
+    value = record.get(field)
+    if value is None:
+        raise KaratError(f"the field {field} is missing", where=where)
+    return identifier(value, f"{where}, {field}")
+
+
+def _text(record: Mapping[str, Any], field: str, where: str) -> str | None:
+    value = record.get(field)
+    if value is not None and not isinstance(value, str):
+        raise KaratError(f"the field {field} is {shown(value)}, not a text", where=where)
+    return value
+
+
+def _choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], where: str) -> str | None:
+    value = record.get(field)
+    if value is None or (isinstance(value, str) and value in choices):
+        return value
+    hint = f"{did_you_mean(value, choices)} It is one of {', '.join(choices)}.".strip()
+    raise KaratError(f"the field {field} is {shown(value)}", where=where, hint=hint)
+
+
+def _cites(value: object, where: str) -> tuple[str, ...]:
+    """The passages that a sentence cites; one that is cited twice counts once."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        what = f"the field cites is {shown(value)}, not a list of passages"
+        raise KaratError(what, where=where, hint='For example ["p1", "p3"].')
+    return tuple(dict.fromkeys(identifier(each, f"{where}, cites") for each in value))

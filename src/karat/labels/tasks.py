@@ -1,0 +1,86 @@
+"""What is labelled, and on which scale: the built-in tasks, and rubrics of the user's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from karat.arguments import as_number
+from karat.errors import KaratError, did_you_mean, shown
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: its name, the number that each label stands for, and the question that is asked."""
+
+    name: str
+    scale: Mapping[str, float]
+    question: str = ""
+
+    def label(self, given: object, where: str) -> str:
+        """A label as it is spelled on the scale; a label that is not on it is an error."""
+        text = _spelled(given)
+        if text in self.scale:
+            return text
+        near = did_you_mean(text, self.scale)
+        what = f"the label {shown(given)} is not on the scale of the task {shown(self.name)}"
+        raise KaratError(what, where=where, hint=f"{near} The labels are {', '.join(self.scale)}.".strip())
+
+    def value(self, label: str) -> float:
+        """What measures read: the label from 0 to 1, and for `relevance` its grade."""
+        if self.name == "relevance":
+            return self.scale[label]
+        lowest, highest = self.lowest, max(self.scale.values())
+        return (self.scale[label] - lowest) / (highest - lowest)
+
+    @property
+    def lowest(self) -> float:
+        """The lowest number on the scale."""
+        return min(self.scale.values())
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest value that measures read."""
+        return (self.lowest, max(self.scale.values())) if self.name == "relevance" else (0.0, 1.0)
+
+
+BUILT_IN = {
+    task.name: task
+    for task in (
+        Task(
+            "support",
+            {"none": 0, "partial": 0.5, "full": 1},
+            "Is this stated in the text it is compared with: in full, in part, or not at all?",
+        ),
+        Task("relevance", {"0": 0, "1": 1, "2": 2, "3": 3}, "How relevant is this passage to the question?"),
+        Task("correctness", {"incorrect": 0, "partial": 0.5, "correct": 1}, "Is this answer correct?"),
+        Task("abstention", {"answered": 0, "refused": 1}, "Does this answer the question, or refuse to?"),
+    )
+}
+
+
+def read_task(record: Mapping[str, object], where: str) -> Task:
+    """A rubric from its record; a scale of fewer than two labels, or with wrong numbers, is an error."""
+    name, question, scale = record.get("name"), record.get("question"), record.get("scale")
+    if not isinstance(name, str) or not name:
+        raise KaratError(f"the name of a task is {shown(name)}", where=where, hint="It must be a text.")
+    if name in BUILT_IN:
+        hint = "Give the rubric another name."
+        raise KaratError(f"{name} is a built-in task, whose scale is fixed", where=where, hint=hint)
+    example = 'For example {"rude": 0, "neutral": 1, "polite": 2}.'
+    if not isinstance(scale, Mapping):
+        raise KaratError(f"the scale of the task {shown(name)} is {shown(scale)}", where=where, hint=example)
+    numbers = {str(label): as_number(number) for label, number in scale.items()}
+    known = {label: number for label, number in numbers.items() if number is not None and math.isfinite(number)}
+    if len(known) < len(scale) or len(set(known.values())) < 2:
+        what = f"the scale of the task {shown(name)} is {shown(scale)}"
+        raise KaratError(what, where=where, hint=f"It maps at least two labels to different numbers. {example}")
+    return Task(name, known, question if isinstance(question, str) else "")
+
+
+def _spelled(given: object) -> str:
+    """A label as text: 2 and 2.0 are the label 2."""
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    return given.strip() if isinstance(given, str) else str(given)

@@ -1,0 +1,205 @@
+"""Verdicts as data: unknown labels, what is assumed for them, and queries taken several times."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from karat.errors import KaratError
+from karat.labels.records import Item, kind_of, read_item, text_digest
+from karat.labels.tasks import BUILT_IN, read_task
+from karat.verdicts import AGAINST, SETS, Labels, Relation, Verdicts, both, either
+
+NAN = np.nan
+
+
+def verdicts(
+    items: Sequence[tuple[int, str, int]],
+    labels: Sequence[tuple[int, str, int, float]],
+    cites: Sequence[tuple[int, int]] = (),
+    queries: int = 1,
+    unlisted: Sequence[tuple[str, int]] = (),
+) -> Verdicts:
+    """Verdicts from (query, set, rank) and (item, against, passage, value), all about support."""
+    listed = np.ones((len(SETS), queries), bool)
+    for name, query in unlisted:
+        listed[SETS.index(name), query] = False
+    return Verdicts(
+        queries=tuple(f"q{query}" for query in range(queries)),
+        item_query=np.array([query for query, _, _ in items], np.int64),
+        item_set=np.array([SETS.index(name) for _, name, _ in items], np.int64),
+        item_rank=np.array([rank for _, _, rank in items], np.int64),
+        item_vital=np.zeros(len(items), bool),
+        listed=listed,
+        cite_sentence=np.array([sentence for sentence, _ in cites], np.int64),
+        cite_passage=np.array([passage for _, passage in cites], np.int64),
+        tasks=("support",),
+        label_task=np.zeros(len(labels), np.int64),
+        label_item=np.array([item for item, _, _, _ in labels], np.int64),
+        label_against=np.array([AGAINST.index(against) for _, against, _, _ in labels], np.int64),
+        label_passage=np.array([passage for _, _, passage, _ in labels], np.int64),
+        label_value=np.array([value for _, _, _, value in labels], np.float64),
+    )
+
+
+CLAIM_AND_TWO_PASSAGES = [(0, "claims", 0), (0, "passages", 2), (0, "passages", 1)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([(0, "context", -1, 0.5)], 0.5),
+        ([(0, "passage", 1, 1.0)], 1.0),
+        ([(0, "passage", 1, 0.5)], NAN),
+        ([(0, "passage", 1, 0.5), (0, "passage", 2, 0.0)], 0.5),
+        ([(0, "context", -1, 0.0), (0, "passage", 1, 1.0)], 0.0),
+        ([], NAN),
+    ],
+    ids=["by the context", "full by one", "one unknown", "highest", "the context counts first", "no label"],
+)
+def test_support_by_the_context_is_the_highest_support_by_a_passage(
+    labels: list[tuple[int, str, int, float]], expected: float
+) -> None:
+    found = verdicts(CLAIM_AND_TWO_PASSAGES, labels).support("claims", "context").value
+    np.testing.assert_array_equal(found, [expected])
+
+
+def test_support_is_unknown_if_the_passages_are_unknown_and_zero_without_passages() -> None:
+    items = [(0, "claims", 0), (1, "claims", 0)]
+    found = verdicts(items, [], queries=2, unlisted=[("passages", 0)]).support("claims", "context").value
+    np.testing.assert_array_equal(found, [NAN, 0.0])
+
+
+def test_an_assumption_fills_unknown_labels_but_not_below_what_is_known() -> None:
+    partly = verdicts(CLAIM_AND_TWO_PASSAGES, [(0, "passage", 1, 0.5)])
+    relation = Relation("support", "claims", "context")
+    assert partly.assuming({relation: 0.0}).support("claims", "context").value == [0.5]
+    assert partly.assuming({relation: 1.0}).support("claims", "context").value == [1.0]
+
+
+def test_of_two_cited_passages_the_other_one_is_what_is_left() -> None:
+    items = [(0, "sentences", 0), (0, "passages", 1), (0, "passages", 2)]
+    cited = verdicts(items, [(0, "passage", 1, 1.0)], cites=[(0, 1), (0, 2)]).citations
+    np.testing.assert_array_equal(cited.alone.value, [1.0, NAN])
+    np.testing.assert_array_equal(cited.others.value, [NAN, 1.0])
+    np.testing.assert_array_equal(cited.together.value, [NAN])
+
+
+def test_a_sentence_with_one_valid_citation_is_supported_by_it_alone() -> None:
+    items = [(0, "sentences", 0), (0, "passages", 1), (0, "sentences", 0)]
+    cited = verdicts(items, [(0, "passage", 1, 1.0)], cites=[(0, 1), (0, -1)]).citations
+    np.testing.assert_array_equal(cited.together.value, [1.0, 0.0])
+    np.testing.assert_array_equal(cited.others.value, [0.0, 0.0])
+    np.testing.assert_array_equal(cited.alone.value, [1.0, 0.0])
+
+
+def test_a_query_can_be_taken_several_times() -> None:
+    items = [(0, "claims", 0), (1, "claims", 0), (1, "passages", 1), (1, "sentences", 0)]
+    whole = verdicts(items, [(0, "gold", -1, 0.5), (1, "passage", 2, 1.0)], cites=[(3, 2)], queries=2)
+    taken = whole.take(np.array([1, 0, 1]))
+    assert taken.queries == ("q1", "q0", "q1")
+    np.testing.assert_array_equal(taken.support("claims", "context").value, [1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(taken.support("claims", "gold").value, [NAN, 0.5, NAN])
+    np.testing.assert_array_equal(taken.cite_passage, [1, 5])
+
+
+def test_what_is_certain_whatever_unknown_labels_are_is_known() -> None:
+    truth, unknown = np.array([0.0, 1.0, NAN]), np.full(3, NAN)
+    np.testing.assert_array_equal(both(truth, unknown), [0.0, NAN, NAN])
+    np.testing.assert_array_equal(either(truth, unknown), [NAN, 1.0, NAN])
+    labels = Labels(3, np.array([0, 0, 1, 1]), np.array([1.0, NAN, 0.0, NAN]))
+    np.testing.assert_array_equal(labels.highest(), [1.0, NAN, NAN])
+    np.testing.assert_array_equal(labels.mean(), [NAN, NAN, NAN])
+
+
+def test_partial_support_counts_as_much_as_it_is_told_to() -> None:
+    labels = Labels(1, np.zeros(4, np.int64), np.array([0.0, 0.5, 1.0, NAN]))
+    np.testing.assert_array_equal(labels.with_partial(0).value, [0.0, 0.0, 1.0, NAN])
+    np.testing.assert_array_equal(labels.with_partial(1).value, [0.0, 1.0, 1.0, NAN])
+
+
+ITEM = {"query": "q", "id": "s1", "type": "sentence", "text": "Gold is soft. [1]", "cites": ["p1", "p1", "[7]"]}
+
+
+def test_an_item_is_written_as_it_is_read_with_the_digest_of_its_text() -> None:
+    item = read_item(ITEM, "here")
+    assert item.cites == ("p1", "[7]")
+    written = item.record()
+    assert written["digest"] == text_digest("Gold is soft. [1]")
+    assert read_item(written, "here") == item._replace(digest=written["digest"])
+
+
+def test_a_text_that_was_changed_after_it_was_labelled_is_noticed() -> None:
+    assert Item("q", "c", "claim", text="Gold is hard.", digest=text_digest("Gold is soft.")).is_changed
+    assert not Item("q", "c", "claim", text="Gold is soft.", digest=text_digest("Gold is soft.")).is_changed
+    assert not Item("q", "c", "claim", text="Gold is soft.").is_changed
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("query", None, "the field query is missing"),
+        ("id", [1], "is not an id"),
+        ("id", "context", "the id of a sentence is 'context'"),
+        ("type", "sentense", "Did you mean sentence?"),
+        ("type", None, "the item has no type"),
+        ("of", "gould", "Did you mean gold?"),
+        ("text", 3, "the field text is 3, not a text"),
+        ("cites", "p1", "not a list of passages"),
+        ("cites", [None], "is not an id"),
+        ("rank", 0, "not a whole number of at least 1"),
+        ("importance", "high", "It is one of vital, okay"),
+        ("digest", 5, "the field digest is 5"),
+        ("system", {}, "is not an id"),
+    ],
+)
+def test_a_wrong_field_of_an_item_is_named(field: str, value: object, message: str) -> None:
+    with pytest.raises(KaratError) as error:
+        read_item({**ITEM, field: value}, "labels.jsonl:3")
+    assert message in str(error.value)
+    assert "labels.jsonl:3" in str(error.value)
+
+
+def test_a_passage_needs_a_rank() -> None:
+    with pytest.raises(KaratError, match="the passage 'p1' has no rank"):
+        read_item({"query": "q", "id": "p1", "type": "passage"}, "here")
+
+
+def test_the_kind_of_a_record_follows_from_its_fields() -> None:
+    assert kind_of({"label": "full"}, "") == kind_of({"state": "failed"}, "") == "verdict"
+    assert kind_of({"scale": {}}, "") == "task"
+    assert kind_of({"type": "claim"}, "") == "item"
+    with pytest.raises(KaratError, match=r"Did you mean verdict\?"):
+        kind_of({"record": "verdikt"}, "here")
+
+
+def test_labels_of_a_rubric_are_mapped_to_0_to_1() -> None:
+    task = read_task({"name": "tone", "scale": {"rude": -1, "neutral": 0, "polite": 3}}, "here")
+    assert [task.value(label) for label in ("rude", "neutral", "polite")] == [0.0, 0.25, 1.0]
+    assert BUILT_IN["relevance"].value("3") == 3.0
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"name": "support", "scale": {"a": 0, "b": 1}}, "built-in task"),
+        ({"name": "", "scale": {"a": 0, "b": 1}}, "the name of a task is ''"),
+        ({"name": "tone"}, "the scale of the task 'tone' is None"),
+        ({"name": "tone", "scale": {"a": 1, "b": 1}}, "at least two labels"),
+        ({"name": "tone", "scale": {"a": "x", "b": 1}}, "at least two labels"),
+        ({"name": "tone", "scale": {"a": float("nan"), "b": 1}}, "at least two labels"),
+    ],
+)
+def test_a_wrong_rubric_is_an_error(record: dict[str, object], message: str) -> None:
+    with pytest.raises(KaratError) as error:
+        read_task(record, "here")
+    assert message in str(error.value)
+
+
+def test_a_label_off_the_scale_is_an_error_that_lists_the_labels() -> None:
+    support, relevance = BUILT_IN["support"], BUILT_IN["relevance"]
+    assert relevance.label(2, "here") == relevance.label("2", "here") == relevance.label(2.0, "here") == "2"
+    with pytest.raises(KaratError, match=r"Did you mean full\? The labels are none, partial, full"):
+        support.label("fulll", "here")
+    with pytest.raises(KaratError, match="not on the scale"):
+        support.label(None, "here")
