@@ -75,6 +75,45 @@ def test_charts_follow_the_measure_the_pair_and_the_colour_scheme(open_page: Ope
     expect(page.locator("figure[data-kind=scatter] figcaption")).to_contain_text("RR of bm25")
 
 
+def test_all_charts_are_printed_in_light_colours_also_from_a_dark_page(
+    open_page: OpenPage, demo: dict[str, Any]
+) -> None:
+    page = open_page(demo, dark=True)
+    page.wait_for_function("Boolean(window.vegaEmbed)")
+    assert page.locator("figure.drawn").count() < len(demo["charts"])
+    page.evaluate(
+        """() => addEventListener("beforeprint", () => {
+            const canvas = document.querySelector("figure[data-kind=differences] canvas");
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const colours = new Set();
+            for (let at = 0; at < data.length; at += 4) colours.add([...data.slice(at, at + 4)].join());
+            window.printed = { drawn: document.querySelectorAll("figure.drawn").length, colours: [...colours] };
+        })"""
+    )
+    page.pdf()
+    printed = page.evaluate("window.printed")
+    light, dark = "0,103,168,255", "116,189,242,255"  # of bars that are better
+    assert printed["drawn"] == len(demo["charts"])
+    assert light in printed["colours"]
+    assert dark not in printed["colours"]
+    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--better')") == "#74bdf2"
+
+
+def test_the_values_of_a_chart_are_a_table_that_follows_the_measure(open_page: OpenPage, demo: dict[str, Any]) -> None:
+    page = shown(open_page(demo), "intervals")
+    figure = page.locator("figure[data-kind=intervals]")
+    figure.get_by_text("Values").click()
+    values = demo["charts"]["intervals"]["rows"]
+    rows = figure.locator("tbody tr")
+    expect(rows).to_have_count(3)
+    assert rows.first.locator("td").all_inner_texts()[:3] == ["nDCG@10", "overlap", f"{values['mean'][0]:.4f}"]
+    page.select_option("#choose-measure", label="RR")
+    expect(rows.first.locator("td").first).to_have_text("RR")
+    label = shown(page, "scatter").locator("figure[data-kind=scatter] canvas").get_attribute("aria-label")
+    assert label
+    assert label.endswith(" worse. The table of queries has the values.")
+
+
 def test_hostile_names_in_charts_are_texts(open_page: OpenPage) -> None:
     content = examples.hostile_content()
     page = open_page(content)

@@ -62,3 +62,16 @@ def test_infinite_means_and_means_without_intervals_are_shown() -> None:
     page = render_page(content)
     assert "<strong>∞</strong>" in page
     assert "<strong>–</strong>" in page
+
+
+def test_findings_options_and_code_read_as_people_write_them() -> None:
+    content = contents.small()
+    content["findings"] = ["missing queries score 0.", "bm25 has no texts.", "overlap: 1 query"]
+    content["cut"] = ["`karat diff` shows <more>, and ` is a character."]
+    content["made"]["options"] = {"force": False, "baseline": None, "level": 0.95}
+    page = render_page(content)
+    for finding in ("Missing queries score 0.", "bm25 has no texts.", "overlap: 1 query"):
+        assert f"<li>{finding}</li>" in page
+    assert "<code>karat diff</code> shows &lt;more&gt;, and ` is a character." in page
+    for option in ("no", "none", "0.95"):
+        assert f"<dd><bdi>{option}</bdi></dd>" in page

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from karat.scores.summary import cell_text, nonzero_text
 _PAGE = Path(__file__).parent / "page"
 # In reading order; together they are one script.
 _SCRIPTS = (
-    "elements.js", "content.js", "state.js", "selection.js", "table.js", "charts.js", "queries.js", "lists.js",
-    "answers.js", "query.js", "export.js", "keys.js", "main.js",
+    "elements.js", "content.js", "state.js", "selection.js", "table.js", "chart-data.js", "charts.js", "queries.js",
+    "lists.js", "answers.js", "query.js", "export.js", "keys.js", "main.js",
 )  # fmt: skip
 _COMPRESS_ABOVE = 300_000  # bytes of JSON
 
@@ -70,6 +71,9 @@ def _environment() -> Any:
     environment.filters["bytes"] = size_text
     environment.filters["lines"] = str.splitlines
     environment.filters["paragraphs"] = _paragraphs
+    environment.filters["code_parts"] = lambda text: re.split("`([^`]+)`", text)
+    environment.filters["option"] = _option
+    environment.filters["sentence"] = _sentence
     return environment
 
 
@@ -172,3 +176,17 @@ def _text(value: object, measure: str) -> str:
 def _paragraphs(text: str) -> list[str]:
     """The paragraphs of a docstring, each on one line."""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
+
+
+def _option(value: object) -> object:
+    """The value of an option as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else value
+
+
+def _sentence(finding: str, content: Mapping[str, Any]) -> str:
+    """A finding, which begins in lower case after `note:`, as a sentence, unless it begins with a name."""
+    word = finding.split(maxsplit=1)[0] if finding.strip() else ""
+    is_name = word in (*content["systems"], *content["queries"]["id"])
+    return finding if is_name or not word.isalpha() else finding[0].upper() + finding[1:]

@@ -11,7 +11,7 @@ function makeCharts() {
   const kinds = Object.keys(content.charts).sort((left, right) => ORDER.indexOf(left) - ORDER.indexOf(right));
   for (const kind of kinds) {
     const chart = content.charts[kind];
-    const figure = element("figure", { "data-kind": kind }, element("h3"), element("div.panels"), element("figcaption"));
+    const figure = element("figure", { "data-kind": kind }, element("h3"), element("div.panels"), element("figcaption"), chart.rows && chartData(kind));
     charts.set(kind, { chart, figure, views: [], isVisible: false, isStale: true });
     place.append(figure);
     observer.observe(figure);
@@ -20,7 +20,8 @@ function makeCharts() {
     if (["measure", "a", "b"].some((name) => before[name] !== state[name])) redrawCharts();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawCharts);
-  addEventListener("beforeprint", () => charts.forEach((_, kind) => drawChart(kind)));
+  addEventListener("beforeprint", () => printCharts(true));
+  addEventListener("afterprint", () => printCharts(false));
   titleCharts();
 }
 
@@ -38,6 +39,13 @@ function redrawCharts() {
     drawn.isStale = true;
     if (drawn.isVisible) drawChart(kind);
   }
+}
+
+// All charts are printed, and in the colours of paper. The browser waits for them, because nothing here waits for a timer.
+function printCharts(isPrinting) {
+  document.documentElement.classList.toggle("printing", isPrinting);
+  redrawCharts();
+  if (isPrinting) charts.forEach((_, kind) => drawChart(kind));
 }
 
 function titleCharts() {
@@ -97,11 +105,19 @@ async function drawView(target, kind, chart, rows) {
   const spec = { ...filled(chart.spec), datasets: { rows }, autosize: { type: "fit-x", contains: "padding" } };
   if (isNumber(spec.height)) spec.height = HEIGHTS[kind] ?? 200;
   else if (spec.height?.step) spec.height = heightOfSteps(spec, rows);
+  if (target.clientWidth < 420) narrowLegends(spec);
   if (rows.length < 500) spec.layer = spec.layer?.map((layer) => (layer.mark.size ? { ...layer, mark: { ...layer.mark, size: 2 * layer.mark.size } } : layer));
   const result = await vegaEmbed(target, spec, { ...EMBED, config: chartColours() });
   result.view.addEventListener("click", (_, item) => openFromChart(item?.datum));
-  target.querySelector("canvas").setAttribute("aria-label", printable(`${filled(chart.title)}. ${filled(chart.about)}`));
+  target.querySelector("canvas").setAttribute("aria-label", printable(`${filled(chart.title)}. ${filled(chart.about)} ${valuesText(chart, rows)}`));
   return result;
+}
+
+// Legends in several lines, where one line would be cut off.
+function narrowLegends(spec) {
+  for (const { encoding } of spec.layer) {
+    for (const { legend } of Object.values(encoding)) if (legend?.columns > 3) legend.columns = 3;
+  }
 }
 
 // Enough for each value on the y axis. A height in steps does not go with a width that follows the page.
@@ -109,7 +125,7 @@ function heightOfSteps(spec, rows) {
   const { encoding } = spec.layer?.[0] ?? spec;
   const fields = [encoding.y, encoding.yOffset].map((channel) => channel?.field).filter(Boolean);
   const steps = fields.reduce((count, field) => count * new Set(rows.map((row) => row[field])).size, 1);
-  return steps * Math.max(14, Math.min(44, 150 / steps));
+  return steps * Math.max(14, Math.min(60, 190 / steps));
 }
 
 // The library is the last script of the page, so that everything else works before it is there.
@@ -163,9 +179,11 @@ function chartColours() {
   const font = getComputedStyle(document.body).fontFamily;
   return {
     background: null,
+    padding: { left: 4, right: 14, top: 4, bottom: 4 },
     font,
     view: { stroke: null },
-    axis: { ...text, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600 },
+    axis: { ...text, labelFlush: false, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600 },
+    axisQuantitative: { tickCount: 6 },
     legend: { ...text, labelFontSize: 12, titleFontSize: 12 },
     header: { ...text },
     title: { color: colour("ink") },

@@ -89,7 +89,8 @@ function unfolding(text) {
   if (!text) return null;
   const shown = printableLines(text);
   if (shown.length <= 120) return element("p.text", { dir: "auto" }, shown);
-  return element("details.text", {}, element("summary", { dir: "auto" }, `${shown.slice(0, 110).trimEnd()}…`), element("p", { dir: "auto" }, shown));
+  const start = shown.slice(0, 110).replace(/\s+\S{0,20}$/, "");
+  return element("details.text", {}, element("summary", { dir: "auto" }, `${start} …`), element("p", { dir: "auto" }, shown));
 }
 
 function missedList(system, query, missed) {
