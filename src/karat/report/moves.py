@@ -75,5 +75,4 @@ def _pairs(subject: ReportSubject) -> list[tuple[int, int]]:
     systems = len(subject.names)
     if systems <= _MOST_IN_PAIRS:
         return list(combinations(range(systems), 2))
-    before = subject.baseline or 0
-    return [(before, other) for other in range(systems) if other != before]
+    return [(subject.baseline or 0, other) for other in range(systems) if other != subject.baseline]

@@ -58,9 +58,13 @@ def are_results(by_field: Mapping[str, set[str]]) -> bool:
 
 
 def fields_of_results(
-    records: Sequence[Record], given: Mapping[str, str] | None, parts: Collection[Part], where: str
+    records: Sequence[Record],
+    given: Mapping[str, str] | None,
+    parts: Collection[str],
+    where: str,
+    needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
 ) -> ResultFields:
-    """The fields to read: given names, karat's own, and for what has neither, usual names if both of a part are found.
+    """The fields to read: given names, karat's own, and for what has neither, usual names if all of a part are found.
 
     Which records have a field does not matter, as some may lack it.
     """
@@ -80,7 +84,7 @@ def fields_of_results(
     fitting = {field: _fitting(field, free, records) for field in ALIASES if field not in known}
     _settle_either(fitting, known)
     guessed = {field: found for field, found in fitting.items() if found}
-    for part, of_part in PARTS.items():
+    for part, of_part in needed_by_part.items():
         if part not in parts or any(field not in known and field not in guessed for field in of_part):
             guessed = {field: found for field, found in guessed.items() if field not in of_part}
     notes = [absence_note(name, "field") for name in absent.values()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import identifier, reject_lone_surrogates
@@ -25,6 +25,8 @@ from karat.sources.result_fields import PARTS, Part, ResultFields, fields_of_res
 from karat.sources.spellings import ALIASES, find_column, plain_name
 
 __all__ = ["Results", "read_results"]
+
+Read = TypeVar("Read")
 
 _HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 _QUESTIONS = {plain_name(name) for name in ("question", "question_text", "query_text")}
@@ -79,12 +81,23 @@ def read_results(
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
+    return read_records(
+        source, fields, format, lambda name, records: _results(name, records, fields, required, optional)
+    )
+
+
+def read_records(
+    source: Any,
+    fields: Mapping[str, str] | None,
+    format: str | None,  # noqa: A002
+    read: Callable[[str, Iterable[tuple[str, Record]]], Read],
+) -> Read:
+    """What a function reads from the name of a source and its records, each with its place."""
     field_names(fields)  # an invalid one is an error before anything is read
     if is_file(source):
         file = InputFile.of(source)
         try:
-            records = records_of_file(file, format, _HINT)
-            return _results(file.name, records, fields, required, optional)
+            return read(file.name, records_of_file(file, format, _HINT))
         except KaratError:
             file.check()
             raise
@@ -92,8 +105,7 @@ def read_results(
     if listed is None:
         hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
         raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
-    records = records_from_list(listed, "the results", (fields or {}).values())
-    return _results("the results", records, fields, required, optional)
+    return read("the results", records_from_list(listed, "the results", (fields or {}).values()))
 
 
 def _results(
@@ -103,41 +115,52 @@ def _results(
     required: Collection[Part],
     optional: Collection[Part],
 ) -> Results:
-    records: list[tuple[str, Record]] = []
-    fault: KaratError | None = None
-    try:
-        records.extend(source)
-    except KaratError as error:
-        fault = error  # but an earlier record may be at fault too
-    fields = fields_of_results([record for _, record in records], given, {*required, *optional}, name)
-    names = fields.names
-    found, without_query = _collect_fields(records, names)
-    if fault:
-        raise fault
-    places = found["query"]
-    if not records:
-        raise KaratError("no results found", where=name, hint=_HINT)
+    records, fields, found, without_query = found_fields(name, source, given, {*required, *optional})
+    names, places = fields.names, found["query"]
     there = {field for field in found if found[field]} | without_query
     used = _fields_to_read(there, required, optional)
     if missing := [field for field in ("query", *used) if field not in there]:
         raise missing_fields_error(missing, fields, records[0][1], name)
-    read = {field: _read_field(field, found, names) for field in used if field in PARTS["documents"]}
+    read = {field: read_field(field, found, names) for field in used if field in PARTS["documents"]}
     unscored = list(_incomplete_parts(found, names))
     try:
-        read |= {field: _read_field(field, found, names) for field in used if field in PARTS["answers"]}
+        read |= {field: read_field(field, found, names) for field in used if field in PARTS["answers"]}
     except KaratError as error:
         if "answers" in required or not read:
             raise
         unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.hint or ""))
     truth, run, golds, answers = (read.get(field, {}) for field in _READERS)
     empty = [query for query in places if not any(query in found[field] for field in _READERS)]
-    questions = _questions(records, fields, tuple(places))
+    questions = questions_of(records, fields, tuple(places))
     return Results(
         name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty), fields.notes, questions
     )
 
 
-def _questions(records: Iterable[tuple[str, Record]], fields: ResultFields, queries: Sequence[str]) -> dict[str, str]:
+def found_fields(
+    name: str,
+    source: Iterable[tuple[str, Record]],
+    given: Mapping[str, str] | None,
+    parts: Collection[str],
+    needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
+) -> tuple[list[tuple[str, Record]], ResultFields, dict[str, dict[str, Any]], set[str]]:
+    """All records, the names of their fields, and their values as `_collect_fields` returns them."""
+    records: list[tuple[str, Record]] = []
+    fault: KaratError | None = None
+    try:
+        records.extend(source)
+    except KaratError as error:
+        fault = error  # but an earlier record may be at fault too
+    fields = fields_of_results([record for _, record in records], given, parts, name, needed_by_part)
+    found, without_query = _collect_fields(records, fields.names)
+    if fault:
+        raise fault
+    if not records:
+        raise KaratError("no results found", where=name, hint=_HINT)
+    return records, fields, found, without_query
+
+
+def questions_of(records: Iterable[tuple[str, Record]], fields: ResultFields, queries: Sequence[str]) -> dict[str, str]:
     """The texts of questions. Where queries are questions themselves, only a field named as one has the texts."""
     name = find_column(fields.present, "query_text", {each.partition(".")[0] for each in fields.names.values()})
     are_questions = any(len(query.split()) > 1 for query in queries)
@@ -178,7 +201,7 @@ def _collect_fields(
     return found, fields_without_query
 
 
-def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+def read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
     """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
     name = names[field]
     if field != "answer":

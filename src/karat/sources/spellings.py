@@ -66,7 +66,7 @@ SPELLINGS: dict[Role | TextRole, tuple[tuple[str, ...], ...]] = {
     "doc_text": (
         ("text",),
         ("passage_text", "document_text", "chunk_text", "contents", "content", "page_content", "body"),
-        ("passage", "document", "doc", "chunk"),
+        ("passage", "document", "doc", "chunk", "segment"),
         ("title",),
     ),
     "title": (("title",), ("doc_title", "document_title", "headline")),

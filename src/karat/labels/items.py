@@ -1,0 +1,34 @@
+"""The items of responses: the sentences of an answer, `s1`, `s2`, ..., and the passages that the system was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, count
+
+from karat.labels.records import Item
+from karat.labels.responses import Response
+
+
+def items_of(response: Response) -> list[Item]:
+    """The sentences and the passages of a response, in order.
+
+    >>> from karat.labels.results import read_responses
+    >>> results = [{"query": "q1", "retrieved": [{"id": "d7", "content": "Gold is soft."}], "answer": "Yes [1]. Very."}]
+    >>> [(item.id, item.type, item.cites) for item in items_of(read_responses(results).responses[0])]
+    [('s1', 'sentence', ('d7',)), ('s2', 'sentence', ()), ('d7', 'passage', ())]
+    """
+    query, system = response.query, response.system
+    passages = [Item(query, each.id, "passage", system, text=each.text, rank=each.rank) for each in response.passages]
+    prefix = _prefix((each.id for each in passages), len(response.sentences))
+    sentences = [
+        Item(query, f"{prefix}{at}", "sentence", system, "answer", each.text, cites=each.cites)
+        for at, each in enumerate(response.sentences, 1)
+    ]
+    return [*sentences, *passages]
+
+
+def _prefix(taken: Iterable[str], sentences: int) -> str:
+    """How the ids of sentences begin: `s`, or a longer word if passages have such ids."""
+    passages = {*taken}
+    prefixes = chain(("s", "sentence"), (f"sentence{at}-" for at in count(1)))
+    return next(prefix for prefix in prefixes if not any(f"{prefix}{at}" in passages for at in range(1, sentences + 1)))

@@ -1,0 +1,29 @@
+"""Read generated answers from results: each answer, with what was retrieved for it and the gold answers, if any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from karat.sources.records import Record
+from karat.sources.result_fields import missing_fields_error
+from karat.sources.results import Results, found_fields, questions_of, read_field
+
+_READ = ("retrieved", "gold_answers", "answer")
+# Unlike in an evaluation, each of these fields is of use without the others.
+_NEEDED = {field: (field,) for field in ("truth", *_READ)}
+
+
+def generated_results(
+    name: str, source: Iterable[tuple[str, Record]], given: Mapping[str, str] | None = None
+) -> Results:
+    """The results in some records, each with its place, as far as they are about answers: without ground truth.
+
+    `given` maps karat's field names to those of the records.
+    """
+    records, fields, found, without_query = found_fields(name, source, given, _READ, _NEEDED)
+    if missing := [field for field in ("query", "answer") if not found[field] and field not in without_query]:
+        raise missing_fields_error(missing, fields, records[0][1], name)
+    retrieved, golds, answers = (read_field(field, found, fields.names) for field in _READ)
+    queries = tuple(found["query"])
+    questions = questions_of(records, fields, queries)
+    return Results(name, queries, {}, retrieved, golds, answers, notes=fields.notes, questions=questions)
