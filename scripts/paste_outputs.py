@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,16 +36,23 @@ CHANGE_OUTPUT = ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS")
 """Environment variables that would change what karat prints."""
 SHOWN_FOLDER = "site-packages/karat/demo"
 
+Shell = Callable[[str, Path], subprocess.CompletedProcess[str]]
+"""Runs a command line in a folder, with standard error in the output."""
 
-def pasted(page: Path) -> str:
+
+def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return run(["bash", "-c", command], folder, stderr=subprocess.STDOUT)
+
+
+def pasted(page: Path, shell: Shell = in_bash) -> str:
     """The text of a page with the outputs of its examples as they are now."""
     with tempfile.TemporaryDirectory() as folder:
         demo = shutil.copytree(DEMO, Path(folder) / "demo")
         (demo / "docs").symlink_to(ROOT / "docs")
-        return BLOCK.sub(lambda block: with_output(block, demo), page.read_text("utf-8"))
+        return BLOCK.sub(lambda block: with_output(block, demo, shell), page.read_text("utf-8"))
 
 
-def with_output(block: re.Match[str], demo: Path) -> str:
+def with_output(block: re.Match[str], demo: Path, shell: Shell) -> str:
     language, note, content, text_fence = block.groups()
     if note == NOT_RUN:
         return block[0]
@@ -54,19 +62,19 @@ def with_output(block: re.Match[str], demo: Path) -> str:
             raise RuntimeError(f"an example failed:\n{content}\n{done.stderr}")
         return f"```python\n{content}```\n" + (f"{text_fence}{done.stdout}```\n" if text_fence else "")
     if language == "console":
-        return block[0].replace(content, with_outputs_of_commands(content, demo), 1)
+        return block[0].replace(content, with_outputs_of_commands(content, demo, shell), 1)
     if note:
         (demo / note).parent.mkdir(parents=True, exist_ok=True)
         (demo / note).write_text(content, "utf-8")
     return block[0]
 
 
-def with_outputs_of_commands(content: str, demo: Path) -> str:
+def with_outputs_of_commands(content: str, demo: Path, shell: Shell) -> str:
     lines, status = [], 0
     for line in content.splitlines(keepends=True):
         if line.startswith("$ "):
             # `echo $?` shows the exit status of the command before it, as in a shell.
-            done = run(["bash", "-c", f"(exit {status}); {line[2:]}"], demo, stderr=subprocess.STDOUT)
+            done = shell(f"(exit {status}); {line[2:]}" if "$?" in line else line[2:], demo)
             status = done.returncode
             if "Traceback" in done.stdout or status == 127:
                 raise RuntimeError(f"{line}{done.stdout}")

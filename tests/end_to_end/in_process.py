@@ -49,18 +49,24 @@ def run_here(
     stdin: bytes = b"",
     environment: Mapping[str, str] = MappingProxyType({}),
     terminal: bool = False,
+    encoding: str = "utf-8",
+    merged: bool = False,
 ) -> Done:
-    """Run `karat WORDS...` in a folder, between pipes. Unexpected exceptions are raised instead of printed."""
+    """Run `karat WORDS...` in a folder, between pipes. Unexpected exceptions are raised instead of printed.
+
+    If `merged`, standard error is part of the output, as after `2>&1`.
+    """
     stream = Terminal if terminal else io.TextIOWrapper
-    out, err = io.BytesIO(), io.BytesIO()
+    out = io.BytesIO()
+    err = out if merged else io.BytesIO()
     status: object = None
     with (
         chdir(folder),
         patch.dict(os.environ, plain_environment(environment), clear=True),
         patch.object(sys, "argv", ["karat", *map(str, words)]),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")),
-        patch.object(sys, "stdout", stream(out, encoding="utf-8")),
-        patch.object(sys, "stderr", stream(err, encoding="utf-8")),
+        patch.object(sys, "stdout", stream(out, encoding=encoding, write_through=True)),
+        patch.object(sys, "stderr", stream(err, encoding=encoding, write_through=True)),
     ):
         try:
             main()
@@ -68,7 +74,7 @@ def run_here(
             status = end.code
         sys.stdout.flush()
         sys.stderr.flush()
-        printed = out.getvalue().decode(), err.getvalue().decode()
+        printed = out.getvalue().decode(encoding), "" if merged else err.getvalue().decode(encoding)
     assert isinstance(status, int), f"ended with {status!r}"
     return Done(list(map(str, words)), status, *printed)
 

@@ -589,10 +589,16 @@ def test_no_color_overrides_force_color_on_a_terminal(folder: Path) -> None:
 def test_an_encoding_without_line_characters_gets_plain_rules(
     words: tuple[str, ...], encoding: str, folder: Path
 ) -> None:
-    piped = installed(folder, *words, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
-    assert piped.returncode == 0
-    status, shown = on_terminal(folder, *words, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
-    assert status == 0
+    for terminal in (False, True):
+        text = without_colour(well(run_here(folder, *words, encoding=encoding, terminal=terminal)))
+        assert "\\u" not in text
+        assert re.search(r"(?m)^ ?-{20,}", text)
+
+
+def test_the_encoding_of_python_decides_on_rules(folder: Path) -> None:
+    piped = installed(folder, *SYSTEMS, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    status, shown = on_terminal(folder, *SYSTEMS, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert (piped.returncode, status) == (0, 0)
     for text in (piped.stdout, without_colour(shown)):
         assert "\\u" not in text
         assert re.search(r"(?m)^ ?-{20,}", text)
@@ -758,7 +764,8 @@ def test_the_demo_ranks_its_three_systems_and_says_how_to_get_their_report(folde
 def completions(folder: Path, line: str) -> list[str]:
     """What bash offers at the end of a line, each with its kind, such as `plain,evaluate`."""
     words = line.split(" ")
-    done = installed(folder, _KARAT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
+    environment = {"_KARAT_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    done = run_here(folder, environment=environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
@@ -771,7 +778,7 @@ def test_the_completion_script_for_bash_is_printed(folder: Path) -> None:
 
 @pytest.mark.parametrize("instruction", ["tcsh_source", "bash_complete", "bash", "1"])
 def test_a_wrong_request_for_completion_says_how_to_set_it_up(instruction: str, folder: Path) -> None:
-    error = refused(installed(folder, _KARAT_COMPLETE=instruction))
+    error = refused(run_here(folder, environment={"_KARAT_COMPLETE": instruction}))
     assert 'eval "$(_KARAT_COMPLETE=bash_source karat)"' in error
 
 
