@@ -14,6 +14,9 @@ BIN = .venv/bin
 SECONDS ?= 60
 SEED ?= 1
 
+# The tests start karat hundreds of times. Without bytecode, each start would compile karat, and each run all tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-report test-sas test-wheel lint docs fuzz bench clean
 
 demo: .venv/installed

@@ -13,6 +13,7 @@ import pytest
 
 from karat import KaratError, Scores, compare, demo, evaluate, evaluate_results, evaluate_runs
 from karat.report import Provenance, report_content
+from karat.report.rendering import render_page
 
 MADE = Provenance("karat report", created="2026-01-01T00:00:00+00:00")
 
@@ -109,6 +110,48 @@ def test_systems_that_cannot_be_compared_have_a_report_that_says_so() -> None:
     assert content["queries"]["values"] == [[[0.1, 0.2, None, None]], [[None, 0.5, 0.5, 0.6]]]
     assert content["table"]["missing"] == [2, 1]
     assert "The systems were not compared: the systems have different queries" in content["answer"][0]
+
+
+def three_systems() -> dict[str, Scores]:
+    low = [0.1 * (at % 5) for at in range(30)]
+    return scores_of(
+        low=low,
+        high=[value + 0.3 + 0.01 * (at % 3) for at, value in enumerate(low)],
+        middle=[value + 0.02 * (-1) ** at for at, value in enumerate(low)],
+    )
+
+
+def test_all_pairs_have_no_baseline_and_the_table_says_what_each_system_is_better_than() -> None:
+    content = content_of(three_systems())
+    assert content["baseline"] is None
+    assert content["made"]["options"]["baseline"] == "none: all pairs are compared"
+    cells = [row[0] for row in content["table"]["rows"]]
+    assert [cell["better_than"] for cell in cells] == [[], [0, 2], []]
+    assert {(cell["difference"], cell["p"], cell["against"]) for cell in cells} == {(None, None, None)}
+    assert all(cell["low"] < cell["mean"] < cell["high"] for cell in cells)
+    page = render_page(content)
+    assert '<span class="tag">baseline</span>' not in page
+    assert 'title="significantly better than low, middle"' in page
+    assert "all pairs of systems are compared (Holm-corrected)." in page
+
+
+def test_a_baseline_is_named_and_differences_are_from_it() -> None:
+    content = content_of(compare(three_systems(), "middle"))
+    assert (content["baseline"], content["made"]["options"]["baseline"]) == (2, "middle")
+    assert [row[0]["against"] for row in content["table"]["rows"]] == [2, 2, None]
+    page = render_page(content)
+    assert page.count('<span class="tag">baseline</span>') == 1
+    assert "difference from the baseline, <bdi>middle</bdi> (Holm-corrected)." in page
+
+
+def test_the_difference_of_two_systems_is_from_the_first_which_is_no_baseline() -> None:
+    systems = three_systems()
+    content = content_of({name: systems[name] for name in ("low", "high")})
+    assert content["baseline"] is None
+    assert [row[0]["against"] for row in content["table"]["rows"]] == [None, 0]
+    page = render_page(content)
+    assert "difference from <bdi>low</bdi>." in page
+    assert '<span class="tag">baseline</span>' not in page
 
 
 def test_a_hundred_systems_are_compared_with_the_first_one() -> None:

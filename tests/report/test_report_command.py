@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -65,6 +67,35 @@ def test_questions_of_results_are_shown() -> None:
     run("report", str(demo.RESULTS), "--match", "chunk", "-o", "report.html")
     question = json.loads(demo.RESULTS.read_text("utf-8").splitlines()[0])["question"]
     assert question in Path("report.html").read_text("utf-8")
+
+
+def options_of(page: str) -> dict[str, str]:
+    """The options that a page shows under "How it was made"."""
+    return dict(re.findall(r"<dt>(\w+)</dt><dd><bdi>(.*?)</bdi>", Path(page).read_text("utf-8")))
+
+
+def test_the_options_of_a_comparison_are_used_and_shown() -> None:
+    chosen = {"test": "tukey", "level": "0.9", "permutations": "2000", "detect": "0.02"}
+    arguments = [text for name, value in chosen.items() for text in (f"--{name}", value)]
+    run("report", TRUTH, OVERLAP, BM25, "-o", "report.html", "--common-queries", *arguments)
+    shown = options_of("report.html")
+    assert {name: shown.get(name) for name in (*chosen, "common_queries")} == {**chosen, "common_queries": "True"}
+    page = Path("report.html").read_text("utf-8")
+    assert "Means with 90% confidence intervals" in page
+    assert "p by Tukey's randomized HSD" in html.unescape(page)
+    assert "Detecting a difference of 0.02 takes" in page
+    run("report", TRUTH, OVERLAP, BM25, "-o", "report.html", "--test", "t", "--correction", "bh", "--family", "all")
+    assert options_of("report.html")["family"] == "all"
+    assert "permutations" not in options_of("report.html")
+
+
+def test_one_system_has_a_level_and_no_comparison() -> None:
+    run("report", TRUTH, BM25, "-o", "report.html", "--level", "0.8")
+    assert "Means with 80% confidence intervals" in Path("report.html").read_text("utf-8")
+    assert options_of("report.html")["level"] == "0.8"
+    for option in ("--test=t", "--baseline=bm25", "--detect=0.1", "--common-queries"):
+        with pytest.raises(KaratError, match=f"{option.partition('=')[0]} is about a comparison, and there is only"):
+            run("report", TRUTH, BM25, "-o", "report.html", option)
 
 
 @pytest.mark.parametrize(

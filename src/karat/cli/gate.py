@@ -100,13 +100,13 @@ def command(
 
     in_file = read_config(config) if config is not None else find_config()
     rules = [rule for kind in KINDS for text in given.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
-    strict = any(_is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
+    strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
     field_option = "--field"
     if in_file is not None:
         in_config = _as_given(in_file.options)
         if "fields" in in_config and not given["fields"]:
             field_option = f"{in_file.file}: {in_file.table}.field"
-        given |= {name: value for name, value in in_config.items() if not _is_given(context, name)}
+        given |= {name: value for name, value in in_config.items() if not opt.is_given(context, name)}
     configured = [path for path in (in_file.file, in_file.baseline) if path is not None] if in_file else []
     check_files(context, configured, step_summary(os.environ))
     output = Output(given["format"], given["file"])
@@ -132,12 +132,6 @@ def _as_given(options: Options) -> dict[str, Any]:
             value = given.pop(key)
             given[name] = (value,) if isinstance(value, str) else tuple(f"{of}={each}" for of, each in value.items())
     return given
-
-
-def _is_given(context: click.Context, name: str) -> bool:
-    """Whether an option was given on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _check_format(output: Output) -> None:

@@ -59,6 +59,12 @@ def file_option(
     return click.option(*names, type=kind, metavar="FILE", help=help, **attributes)
 
 
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether an option was given on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def evaluation_options(function: Function) -> Function:
     """The options of an evaluation, as `karat.options` declares them: the command gets them as keyword arguments."""
     for name, option in reversed(list(EVALUATION_OPTIONS.items())):

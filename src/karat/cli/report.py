@@ -17,10 +17,7 @@ from karat.cli.parser import Command
 @opt.file_option("-o", "--output", "file", kind=FileToWrite(), help="The page to write, such as report.html.")
 @opt.measures
 @opt.baseline("all pairs of up to ten runs are compared")
-@opt.test
-@opt.correction
-@opt.common_queries
-@opt.force
+@opt.comparison_options
 @opt.lower_is_better
 @opt.by
 @opt.queries
@@ -30,26 +27,34 @@ from karat.cli.parser import Command
 @opt.fields
 @opt.input_options
 @opt.evaluation_options
+@click.pass_context
 def command(
-    truth: str, runs: tuple[str, ...], file: str | None, baseline: str | None, sort: str | None, **given: Any
+    context: click.Context,
+    /,
+    truth: str,
+    runs: tuple[str, ...],
+    file: str | None,
+    baseline: str | None,
+    sort: str | None,
+    **given: Any,
 ) -> None:
     """Write a page about one or several systems: scores, charts, differences, and every query with its documents."""
     from karat.cli.output import check_sort
-    from karat.cli.requests import Request
+    from karat.cli.requests import Request, method_of
     from karat.cli.systems import SystemFiles
-    from karat.comparison import choose_method, compare_with
+    from karat.comparison import compare_with
     from karat.errors import KaratError
-    from karat.report import default_baseline
+    from karat.report import compared, default_baseline
 
     if file is None:
         raise KaratError("the report needs a file", hint="Add -o report.html.")
-    method = choose_method(
-        given["test"], given["correction"], None, common_queries=given["common_queries"], force=given["force"]
-    )
+    method = method_of(given)
     request = Request.of({**given, "report": file}, accepts_saved=True)
     files = SystemFiles([truth, *runs], request.evaluation)
     if baseline is not None:
         baseline = files.name(baseline)
+    if len(files.systems) == 1:
+        _reject_comparison(context)
     systems = files.load()
     request.check_groups(systems)
     check_sort(sort, systems)
@@ -57,4 +62,14 @@ def command(
         baseline = baseline or default_baseline(systems)
         request.save_report(compare_with(method, systems, baseline, sort=sort), files)
     else:
-        request.save_report(systems, files)
+        request.save_report(compared(systems, method=method), files)
+
+
+def _reject_comparison(context: click.Context) -> None:
+    """Reject options of a comparison if there is only one system. It has intervals, which have a level."""
+    from karat.errors import KaratError
+
+    for name in ("baseline", *opt.COMPARISON_OPTIONS):
+        if name not in ("level", "force") and opt.is_given(context, name):
+            what = f"--{name.replace('_', '-')} is about a comparison, and there is only one system"
+            raise KaratError(what, hint="Add another system, or leave it out.")

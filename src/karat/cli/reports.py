@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,7 @@ from karat.sources.files import DescribedFile
 if TYPE_CHECKING:
     from karat.cli.slices import Grouping
     from karat.cli.systems import SystemFiles
-    from karat.comparison import Comparison
-    from karat.scores import Scores
+    from karat.report.subject import Reported
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,7 @@ class Report:
 
         check_report(self.file)
 
-    def save(
-        self, reported: Mapping[str, Scores] | Comparison, files: SystemFiles, also_read: Sequence[str] = ()
-    ) -> None:
+    def save(self, reported: Reported, files: SystemFiles, also_read: Sequence[str] = ()) -> None:
         """Write the report of the systems in some files, and say where it is."""
         from karat.report import Provenance, write_report
         from karat.report.subject import subject_of

@@ -13,7 +13,8 @@ from karat.cli.systems import Evaluation, SystemFiles
 from karat.options import EVALUATION_OPTIONS
 
 if TYPE_CHECKING:
-    from karat.comparison import Comparison, Method
+    from karat.comparison import Method
+    from karat.report.subject import Reported
     from karat.scores import Scores
 
 Given = Mapping[str, Any]
@@ -60,7 +61,7 @@ class Request:
         if self.grouping is not None:
             self.grouping.check(systems)
 
-    def save_report(self, reported: Mapping[str, Scores] | Comparison, files: SystemFiles) -> None:
+    def save_report(self, reported: Reported, files: SystemFiles) -> None:
         """Write the report, if there is to be one."""
         if self.page is not None:
             self.page.save(reported, files)

@@ -28,7 +28,7 @@ def sentence_for(comparison: Comparison, row: ComparisonRow, scope: str = "") ->
     if not comparison.significant(row) and power.nonzero:
         parts += _detectable(comparison, row.measure, power)
     if comparison.method.detect is not None:
-        parts.append(_queries_needed(comparison.method.detect, row.measure, power))
+        parts.append(queries_needed_text(comparison.method.detect, row.measure, power))
     return ". ".join(parts)
 
 
@@ -135,7 +135,8 @@ def _detectable(comparison: Comparison, measure: str, power: Power) -> list[str]
     return [f"The minimum detectable difference with {queries} is {difference_text(smallest)} {_AT_POWER}"]
 
 
-def _queries_needed(difference: float, measure: str, power: Power) -> str:
+def queries_needed_text(difference: float, measure: str, power: Power) -> str:
+    """How many queries it takes to detect a difference, or why that is not known."""
     if _is_impossible(difference, measure):
         return f"A difference in {measure} cannot be as large as {difference:g}"
     needed = power.queries_needed(difference)

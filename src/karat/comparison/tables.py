@@ -167,19 +167,16 @@ def latex(comparison: Comparison, digits: int = DIGITS) -> str:
     Each system has a letter. Superscripts name the systems that a system is significantly better than, subscripts
     those that it is significantly worse than. The best mean of a column is bold.
     """
-    letters = {name: _letter(at) for at, name in enumerate(comparison.systems)}
+    letters = {name: letter(at) for at, name in enumerate(comparison.systems)}
+    beaten = beaten_systems(comparison)
     legend = "superscripts: significantly better than the systems with these letters; subscripts: significantly worse"
     body = []
     means: dict[str, dict[str, float | None]] = {}
     for row in comparison.rows:
         means.setdefault(row.measure, {})[row.system] = row.mean
-    different: dict[tuple[str, str], list[ComparisonRow]] = {}
-    for row in filter(comparison.significant, comparison.rows):
-        for name in (row.system, row.baseline or ""):
-            different.setdefault((row.measure, name), []).append(row)
     for name in comparison.systems:
         cells = [
-            _latex_mean(comparison, name, measure, means[measure], different.get((measure, name), []), letters, digits)
+            _latex_mean(comparison, name, measure, means[measure], beaten, letters, digits)
             for measure in comparison.measures
         ]
         body.append(" & ".join([letters[name], latex_text(name), *cells]) + r" \\")
@@ -201,7 +198,7 @@ def _latex_mean(
     name: str,
     measure: str,
     means: Mapping[str, float | None],
-    different: Sequence[ComparisonRow],
+    beaten: Mapping[tuple[str, str], Sequence[str]],
     letters: Mapping[str, str],
     digits: int,
 ) -> str:
@@ -210,19 +207,24 @@ def _latex_mean(
     best = (max if comparison.systems[name].higher_is_better(measure) else min)(known, default=None)
     text = latex_text(cell_text(means[name], measure, digits))
     text = rf"\textbf{{{text}}}" if len(set(known)) > 1 and means[name] == best else text
-    better: list[str] = []
-    worse: list[str] = []
-    for row in different:
-        wins = row.is_improvement == (row.system == name)
-        other = row.baseline if row.system == name else row.system
-        (better if wins else worse).append(letters[other or ""])
+    better = [letters[other] for other in beaten.get((measure, name), ())]
+    worse = [letters[other] for other in comparison.systems if name in beaten.get((measure, other), ())]
     marks = (f"^{{{','.join(sorted(better))}}}" if better else "") + (
         f"_{{{','.join(sorted(worse))}}}" if worse else ""
     )
     return f"{text}${marks}$" if marks else text
 
 
-def _letter(at: int) -> str:
+def beaten_systems(comparison: Comparison) -> dict[tuple[str, str], list[str]]:
+    """For each measure and system, the systems that it is significantly better than."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in filter(comparison.significant, comparison.rows):
+        better, worse = (row.system, row.baseline) if row.is_improvement else (row.baseline, row.system)
+        found.setdefault((row.measure, better or ""), []).append(worse or "")
+    return found
+
+
+def letter(at: int) -> str:
     """The letter of a system, in the order a, b, …, z, aa, ab, …, zz."""
     rest, last = divmod(at, len(ascii_lowercase))
-    return (_letter(rest - 1) if rest else "") + ascii_lowercase[last]
+    return (letter(rest - 1) if rest else "") + ascii_lowercase[last]

@@ -10,6 +10,7 @@ HERE = Path(__file__).parent
 TRUTH = HERE / "truth.qrels"
 RESULTS = HERE / "results.jsonl"
 GENERATED = HERE / "generated.jsonl"
+VERDICTS = HERE / "verdicts.jsonl"
 PAIRS = HERE / "pairs.jsonl"
 SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 

@@ -75,4 +75,5 @@ def _pairs(subject: ReportSubject) -> list[tuple[int, int]]:
     systems = len(subject.names)
     if systems <= _MOST_IN_PAIRS:
         return list(combinations(range(systems), 2))
-    return [(subject.baseline or 0, other) for other in range(systems) if other != subject.baseline]
+    before = subject.baseline or 0
+    return [(before, other) for other in range(systems) if other != before]

@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
@@ -88,9 +88,13 @@ def _evaluation_options(subject: ReportSubject) -> dict[str, Any]:
 
 
 def _method_options(subject: ReportSubject) -> dict[str, Any]:
-    """The options of the comparison."""
+    """The options of the comparison; without one, the level of the intervals."""
     if subject.comparison is None:
-        return {}
+        return {"level": subject.level}
     method = subject.comparison.method
-    names = ("test", "correction", "family", "level", "permutations", "resamples", "common_queries", "force")
-    return {"baseline": subject.comparison.baseline, **{name: getattr(method, name) for name in names}}
+    options = {
+        "baseline": "none: all pairs are compared" if subject.baseline is None else subject.names[subject.baseline],
+        **{field.name: getattr(method, field.name) for field in fields(method) if field.name != "seed"},
+    }
+    unused = [] if method.test in ("randomization", "tukey") else ["permutations"]
+    return {name: value for name, value in options.items() if value is not None and name not in unused}

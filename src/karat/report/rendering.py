@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.comparison.sentences import p_text
+from karat.comparison.tables import letter
 from karat.errors import KaratError, plural, printable, size_text
 from karat.report.chart_library import chart_library
 from karat.scores.summary import cell_text, nonzero_text
@@ -47,6 +48,8 @@ def render_page(content: Mapping[str, Any]) -> str:
         encoding=encoding,
         table=_table(content),
         facts=_facts(content),
+        letters=_letters(content),
+        reference=_reference(content),
     )
     return str(page)
 
@@ -84,6 +87,18 @@ def _embedded(content: Mapping[str, Any]) -> tuple[str, str]:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _reference(content: Mapping[str, Any]) -> int | None:
+    """The system that differences are shown from; None if there are none."""
+    found = (cell.get("against") for row in content["table"]["rows"] for cell in row)
+    return next((against for against in found if against is not None), None)
+
+
+def _letters(content: Mapping[str, Any]) -> list[str]:
+    """The letter of each system, if cells name systems by their letters."""
+    named = any(cell.get("better_than") is not None for row in content["table"]["rows"] for cell in row)
+    return [letter(at) for at in range(len(content["systems"]))] if named else []
 
 
 def _facts(content: Mapping[str, Any]) -> list[str]:
@@ -127,6 +142,7 @@ def _cell(
         "p": None if cell.get("p") is None else p_text(cell["p"], content["table"]["alpha"], named=True),
         "significant": cell.get("significant"),
         "against": None if against is None else content["systems"][against],
+        "better_than": [(letter(at), content["systems"][at]) for at in sorted(cell.get("better_than") or ())],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from karat.comparison import Comparison, ComparisonRow
 from karat.comparison.power import POWER, Power
-from karat.comparison.sentences import difference_text, p_text, result_text
+from karat.comparison.sentences import difference_text, p_text, queries_needed_text, result_text
 from karat.errors import enumeration, plural, printable
 from karat.report.subject import ReportSubject
 from karat.scores.combining import combination, known_range
@@ -109,7 +109,11 @@ def _number_of_queries(subject: ReportSubject, best: Sequence[str]) -> str:
         if measure == subject.primary and best[0] in pair
     ]  # fmt: skip
     least = max(powers, key=lambda power: power.minimum_detectable_difference or 0.0, default=None)
-    return _detectable(subject, least) if least is not None and least.nonzero else f"There are {_queries(subject)}."
+    found = _detectable(subject, least) if least is not None and least.nonzero else f"There are {_queries(subject)}."
+    detect = subject.comparison.method.detect
+    if detect is None or least is None:
+        return found
+    return f"{found} {queries_needed_text(detect, subject.primary, least)}."
 
 
 def _detectable(subject: ReportSubject, power: Power) -> str:

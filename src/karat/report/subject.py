@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.comparison import Comparison, compare
+from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import check_finite
 from karat.errors import KaratError
 from karat.judged import Floats, Ints
@@ -20,7 +20,6 @@ from karat.scores.names import all_measures
 # With more systems, each is compared with the first one only: a test of each pair would take minutes.
 _MOST_IN_PAIRS = 10
 _DEFAULT_CUTOFF = 10
-_DEFAULT_LEVEL = 0.95
 _UNNAMED = "The system"
 
 
@@ -31,6 +30,8 @@ class ReportSubject:
     systems: Mapping[str, Scores]
     comparison: Comparison | None = None
     obstacle: str = ""
+    level: float = 0.95
+    """the confidence level of the intervals; that of the comparison if there is one"""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -56,11 +57,6 @@ class ReportSubject:
         """The rank down to which unjudged documents are counted."""
         return (self.primary_measure.cutoff if self.primary_measure else None) or _DEFAULT_CUTOFF
 
-    @property
-    def level(self) -> float:
-        """The confidence level of the intervals."""
-        return _DEFAULT_LEVEL if self.comparison is None else self.comparison.method.level
-
     @cached_property
     def queries(self) -> tuple[str, ...]:
         """The queries of any system."""
@@ -73,11 +69,14 @@ class ReportSubject:
 
     @cached_property
     def baseline(self) -> int | None:
-        """The system that the others are compared with in the table; None if there is only one."""
-        if len(self.systems) < 2:
-            return None
+        """The system that the others were compared with; None if all pairs were compared, or none."""
         given = None if self.comparison is None else self.comparison.baseline
-        return 0 if given is None else self.names.index(given)
+        return None if given is None else self.names.index(given)
+
+    @property
+    def reference(self) -> int | None:
+        """The system whose differences from the others the table shows: the baseline, or the first of two systems."""
+        return 0 if self.baseline is None and len(self.systems) == 2 else self.baseline
 
     def higher_is_better(self, measure: str) -> bool:
         return all(each.higher_is_better(measure) for each in self.systems.values() if measure in each.values)
@@ -97,14 +96,16 @@ class ReportSubject:
     @cached_property
     def by_change(self) -> Ints:
         """The places of the queries: the largest change of the primary measure first, or with one system the worst."""
-        columns = [self.column(name, self.primary) for name in self.names]
-        if self.baseline is None:
+        columns = np.array([self.column(name, self.primary) for name in self.names])
+        if len(self.systems) == 1:
             worst = columns[0] if self.higher_is_better(self.primary) else -columns[0]
             return np.argsort(np.nan_to_num(worst, nan=np.inf), kind="stable")
         with np.errstate(invalid="ignore"):  # infinite values have no difference
-            changes = [np.abs(column - columns[self.baseline]) for column in columns]
-        largest = np.max(np.nan_to_num(np.array(changes), nan=0.0), axis=0)
-        return np.argsort(-largest, kind="stable")
+            if self.baseline is None:
+                changes = np.fmax.reduce(columns) - np.fmin.reduce(columns)
+            else:
+                changes = np.fmax.reduce(np.abs(columns - columns[self.baseline]))
+        return np.argsort(-np.nan_to_num(changes, nan=0.0), kind="stable")
 
 
 Reported = Scores | Mapping[str, Scores] | Comparison | ReportSubject
@@ -116,22 +117,23 @@ def subject_of(reported: Reported) -> ReportSubject:
     if isinstance(reported, ReportSubject):
         return reported
     if isinstance(reported, Comparison):
-        return ReportSubject(reported.systems, reported)
+        return ReportSubject(reported.systems, reported, level=reported.method.level)
     if isinstance(reported, Scores):
         return compared({reported.name: reported})
     return compared(reported)
 
 
-def compared(systems: Mapping[str, Scores], baseline: str | None = None) -> ReportSubject:
+def compared(systems: Mapping[str, Scores], baseline: str | None = None, method: Method = Method()) -> ReportSubject:  # noqa: B008  # frozen
     """Several systems with their comparison, or with the reason why they cannot be compared."""
     for name, scores in systems.items():
         check_finite(name or _UNNAMED, scores)
     if len(systems) < 2:
-        return ReportSubject({name or _UNNAMED: scores for name, scores in systems.items()})
+        return ReportSubject({name or _UNNAMED: scores for name, scores in systems.items()}, level=method.level)
     try:
-        return ReportSubject(dict(systems), compare(systems, baseline or default_baseline(systems)))
+        comparison = compare_with(method, systems, baseline or default_baseline(systems))
+        return ReportSubject(dict(systems), comparison, level=method.level)
     except KaratError as error:
-        return ReportSubject(dict(systems), obstacle=str(error))
+        return ReportSubject(dict(systems), obstacle=str(error), level=method.level)
 
 
 def default_baseline(systems: Collection[str]) -> str | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from karat.comparison.result import ComparisonRow
 from karat.comparison.sentences import correction_text, without_rounding
-from karat.comparison.tables import method_text
+from karat.comparison.tables import beaten_systems, method_text
 from karat.report.numbers import Number, number
 from karat.report.subject import ReportSubject
 from karat.scores.summary import best_value
@@ -15,10 +17,15 @@ MISSING = ("missing-queries", "missing-answers")
 
 
 def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[str, Any]:
-    """The means with their intervals, which of them are best, and the differences from the baseline."""
+    """The means with their intervals, which of them are best, and what the comparison found.
+
+    That is the difference of each system from the baseline, or from the first of two systems. If all pairs of more
+    systems were compared, it is the systems that each of them is significantly better than.
+    """
     comparison = subject.comparison
     method = None if comparison is None else comparison.method
-    cells = [_cells(subject, name) for name in subject.names]
+    beaten = None if comparison is None or subject.reference is not None else beaten_systems(comparison)
+    cells = [_cells(subject, name, beaten) for name in subject.names]
     for at, measure in enumerate(subject.measures):
         values = {
             name: scores.combined(measure) if measure in scores.values else None
@@ -53,7 +60,9 @@ def missing_queries(subject: ReportSubject, name: str) -> set[str]:
     return lacking
 
 
-def _cells(subject: ReportSubject, name: str) -> list[dict[str, Any]]:
+def _cells(
+    subject: ReportSubject, name: str, beaten: Mapping[tuple[str, str], Sequence[str]] | None
+) -> list[dict[str, Any]]:
     """The cells of a system, without the mark of the best."""
     scores = subject.systems[name]
     comparison = subject.comparison
@@ -61,14 +70,14 @@ def _cells(subject: ReportSubject, name: str) -> list[dict[str, Any]]:
     # A comparison has intervals already, which take long to compute.
     alone = {} if comparison is not None else scores.intervals(subject.level)
     for measure in subject.measures:
-        rows = _rows(subject, measure, name)
-        if rows:
-            low, high = rows[0].low, rows[0].high
+        row = _row(subject, measure, name)
+        if row is not None:
+            low, high = row.low, row.high
         else:
             several = measure in scores.values and len(scores.queries) - scores.nulls(measure) > 1
             low, high = (alone.get(measure) if several else None) or (None, None)
         mean = scores.combined(measure) if measure in scores.values else None
-        against = next((row for row in rows if row.baseline is not None), None)
+        against = row if row is not None and row.baseline is not None and beaten is None else None
         cells.append(
             {
                 "mean": number(mean),
@@ -78,7 +87,10 @@ def _cells(subject: ReportSubject, name: str) -> list[dict[str, Any]]:
                 "difference": _difference(against),
                 "p": None if against is None else number(against.p_corrected),
                 "significant": None if against is None or comparison is None else comparison.significant(against),
-                "against": None if against is None else subject.baseline,
+                "against": None if against is None else subject.reference,
+                "better_than": None
+                if beaten is None
+                else [subject.names.index(other) for other in beaten.get((measure, name), ())],
             }
         )
     return cells
@@ -92,11 +104,11 @@ def _difference(row: ComparisonRow | None) -> Number:
     return number(without_rounding([row.difference, *ends])[0])
 
 
-def _rows(subject: ReportSubject, measure: str, name: str) -> list[ComparisonRow]:
-    """The row of a comparison with the difference of a system from the baseline, or any other row of the system."""
-    if subject.comparison is None or subject.baseline is None:
-        return []
+def _row(subject: ReportSubject, measure: str, name: str) -> ComparisonRow | None:
+    """The row of a comparison with the difference of a system from another; the baseline has no difference."""
+    if subject.comparison is None:
+        return None
     rows = subject.comparison.rows_by_names
-    baseline = subject.names[subject.baseline]
-    found = rows.get((measure, name, baseline)) or rows.get((measure, name, None))
-    return [] if found is None else [found]
+    earlier = takewhile(lambda other: other != name, subject.names)
+    others = [subject.comparison.baseline] if subject.comparison.baseline is not None else earlier
+    return next((rows[key] for other in (*others, None) if (key := (measure, name, other)) in rows), None)
