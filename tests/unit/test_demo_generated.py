@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from karat import demo
+from karat.labels.sentences import split_sentences
 
 Record = dict[str, Any]
 
@@ -69,6 +70,7 @@ def test_sentences_are_the_answer_and_cite_what_it_cites() -> None:
         sentences = of_type(query, "sentence", "answer")
         assert [item["id"] for item in sentences] == [f"s{at + 1}" for at in range(len(sentences))]
         assert " ".join(item["text"] for item in sentences) == line["answer"]
+        assert [item["text"] for item in sentences] == split_sentences(line["answer"], passages(query))
         names = {str(rank): name for rank, name in enumerate(passages(query), start=1)}
         wrong: list[str] = []
         for item in sentences:
