@@ -64,8 +64,14 @@ def test_a_corpus_may_be_in_several_files_with_columns_of_any_name(folder: Path)
         (("--match", "chunk"), "truth.qrels: a table contains only ids, so documents cannot be matched by content."),
         (("--corpus", "corpus.jsonl"), "the corpus has no effect if documents are matched by id. Match by content"),
         (("--match", "chunk", "--corpus", "no.jsonl"), "no.jsonl: no such file"),
-        (("--match", "chunk", "--corpus", "truth.qrels"), "truth.qrels:1: the file is neither JSON nor a table"),
-        (("--match", "chunk", "--corpus", "queries.tsv"), "queries.tsv: there is no text for any document. Their ids"),
+        (
+            ("--match", "chunk", "--corpus", "truth.qrels"),
+            "truth.qrels: this is ground truth, not the",
+        ),
+        (
+            ("--match", "chunk", "--corpus", "queries.tsv"),
+            "queries.tsv: no text found for any of the 5 documents",
+        ),
         (("--match", "chunk", "--corpus", "corpus.jsonl:body"), "corpus.jsonl: no column 'body'"),
         (("--column", "corpus.grade=x"), "'grade' is not a column of the corpus. Columns are id, text or title."),
         (("--queries", "queries.tsv"), "--queries is only used to group by length"),

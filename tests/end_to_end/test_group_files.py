@@ -183,6 +183,6 @@ class TestErrors:
         error = refused(folder, *WORDS[option], "other.csv:language")
         said = {
             "--by": "--by has no value for any of the queries. The query",
-            "--queries": "no text for any query. Their",
+            "--queries": "no text found for any of the 6 queries. Their",
         }
         assert f"{said[option]} ids are q0, q1, q2" in error

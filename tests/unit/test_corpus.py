@@ -101,7 +101,10 @@ def test_scores_remember_the_texts_of_the_gold_documents() -> None:
             "no effect if documents are matched by <lambda>",
         ),
         ({"match": "chunk"}, r"contains only ids.*name their texts with --corpus FILE \(in Python corpus=\)"),
-        ({"corpus": {"x": "y"}, "match": "chunk"}, "there is no text for any document. Their ids are c1, c2, c3"),
+        (
+            {"corpus": {"x": "y"}, "match": "chunk"},
+            "no text found for any of the 8 documents. Their ids are c1, c2",
+        ),
         ({"corpus": {"c1": "y"}, "match": "chunk"}, "the ground truth: the corpus has no text for any judged document"),
         ({"corpus": {"g1": "y"}, "match": "chunk"}, "the run: the corpus has no text for any retrieved document"),
         ({"corpus": 5, "match": "chunk"}, "the corpus: 5 is not a source of texts"),
@@ -155,5 +158,5 @@ def test_an_explanation_shows_the_texts_of_a_corpus_and_of_the_query() -> None:
     assert by_id.explain("q1", corpus=CORPUS).notes == ("the corpus: no text for 1 of 3 documents (x)",)
     assert "text" not in by_id.explain("q1").to_dict()
     assert [row.text for row in by_id.explain("q1").rows] == [None, None, None]
-    with pytest.raises(KaratError, match="the queries: there is no text for any query"):
+    with pytest.raises(KaratError, match="the queries: no text found for query 'q1'"):
         by_id.explain("q1", queries={"other": "x"})

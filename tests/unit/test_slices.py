@@ -129,7 +129,7 @@ def test_missing_or_unusable_texts_are_an_error() -> None:
         slices(FOUR, "length")
     with pytest.raises(KaratError, match="the queries, 'q1': 5 is not the text of a query"):
         slices(FOUR, "length", queries={"q0": "a", "q1": 5})
-    with pytest.raises(KaratError, match=r"there is no text for any query\. Their ids are q0, q1"):
+    with pytest.raises(KaratError, match=r"no text found for any of the 4 queries\. Their ids are q0, q1"):
         slices(FOUR, "length", queries={"x": "a"})
     with pytest.raises(KaratError, match="queries is only used to group by length"):
         slices(FOUR, TOPICS, queries={"q0": "a"})

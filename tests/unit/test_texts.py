@@ -167,10 +167,10 @@ def test_columns_are_known_by_their_usual_names(names: str, content: Any, expect
         ({"x", "y"}, "is not a source of texts"),
         ([], "the corpus: there are no texts"),
         (iter([]), "the corpus: there are no texts"),
-        ({}, r"there is no text for any document\. Their ids are d1, d2\.$"),
-        ({"e": "x"}, r"no text for any document\. Their ids are d1, d2; those of the texts are e\."),
+        ({}, r"no text found for any of the 2 documents\. Their ids are d1, d2$"),
+        ({"e": "x"}, r"any of the 2 documents\. Their ids are d1, d2; the texts have the ids e\.$"),
         ({"d1": 5}, "the corpus, 'd1': 5 is not the text of a document"),
-        ({"d1": ["a"]}, r"the corpus, 'd1': \['a'\] is not the text"),
+        ({"d1": "a", "d2": ["a"]}, r"the corpus, 'd2': \['a'\] is not the text"),
         ({"d1": {"heading": "a"}}, "the corpus, 'd1': no column of texts"),
         ([["d1", "a"]], r"the corpus\[0\]: \['d1', 'a'\] is not a record"),
         ([("d1", "a"), ("d2",)], r"the corpus\[1\]: \('d2',\) is not a pair of an id and a text"),
@@ -192,7 +192,8 @@ def test_a_source_without_texts_is_an_error(source: Any, message: str) -> None:
         ("", "the file is empty"),
         ('{"_id": "d1", "text": "a"}\n{"_id": "d2", "te', "texts.jsonl:2: not JSON"),
         ('{"x": "d1", "text": "a"}\n', "no column of ids. The columns are 'x', 'text'. If yours have other"),
-        ("q1 Q0 d1 1 0.5 t\n", "the file is neither JSON nor a table"),
+        ("q1 Q0 d1 1 0.5 t\n", "texts.jsonl: this is a run, not the texts of documents"),
+        ("q1 what gold is\n", "the file is neither JSON nor a table"),
     ],
 )
 def test_a_damaged_file_is_an_error_with_its_place(content: str, message: str, tmp_path: Path) -> None:

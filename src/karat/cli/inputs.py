@@ -56,11 +56,13 @@ class Inputs:
 
 
 def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "corpus"]) -> None:
-    """Reject files of `--queries` and `--corpus` that cannot be read, before anything is evaluated."""
+    """Reject files of `--queries` and `--corpus` that cannot be read or contain no texts, before any work is done."""
     for each in files:
+        from karat.sources.kinds import check_text_file
         from karat.sources.text_files import TextFile
 
-        TextFile.of(each.file, each.format, (each.columns or {}).get("text"), content)
+        columns = each.columns or {}
+        check_text_file(TextFile.of(each.file, each.format, columns.get("text"), content), content, columns)
 
 
 def parse_inputs(formats: Sequence[str], columns: Sequence[str], split: str | None) -> Inputs:

@@ -41,9 +41,8 @@ class Request:
         page = None if report is None else Report(report, texts, grouping, given.get("title", ""))
         if page is not None:
             page.check()
-        if are_shown:
-            check_texts(texts.queries, "queries")
-            check_texts(texts.corpus, "corpus")
+        check_texts(texts.queries, "queries")
+        check_texts(texts.corpus, "corpus")
         evaluation = Evaluation(
             given.get("measures", ()),
             {name: given[name] for name in EVALUATION_OPTIONS},

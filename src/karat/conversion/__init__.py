@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.arguments import check_mapping, check_path, check_text
-from karat.conversion.kinds import Kind, check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
+from karat.conversion.kinds import check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
 from karat.conversion.targets import Target, target_of
 from karat.errors import KaratError, first_few, plural, require, shown
 from karat.files.input_file import InputFile, Progress, is_file
@@ -18,6 +18,7 @@ from karat.sources.beir import is_data_set, qrels_of_split, texts_file
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
 from karat.sources.formats import detect
+from karat.sources.kinds import Kind
 from karat.sources.numeric_ids import notes_on_reading
 
 __all__ = ["Conversion", "Converted", "convert", "target_of"]

@@ -6,18 +6,17 @@ If that is not clear, an error asks for it: a wrong guess would be written to a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format, is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.elasticsearch import elasticsearch_content
-from karat.sources.result_fields import are_results, names_by_field
+from karat.sources.kinds import Kind, kind_of_columns
+from karat.sources.result_fields import names_by_field
 from karat.sources.samples import sample
-from karat.sources.spellings import find_column, is_spelling
 
-Kind = Literal["run", "truth", "answers", "results", "texts"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _CONTENT = "a run, ground truth, answers, results or texts (queries, a corpus)"
@@ -70,29 +69,6 @@ def kind_of_roles(columns: Mapping[str, str]) -> Kind | None:
 def _unknown_kind(where: str) -> KaratError:
     what = f"cannot tell whether this is {_CONTENT}"
     return KaratError(what, where=where, hint="Use --as, for example --as run (in Python kind='run').")
-
-
-def kind_of_columns(names: Iterable[str]) -> Kind | None:
-    """What a table or records with these columns or fields contain; None if they leave it open."""
-    plain = [name.strip().casefold().replace("-", "_") for name in names]
-    query = find_column(plain, "query")
-    doc = find_column(plain, "doc", (query,))
-    has_grades = any(is_spelling(name, "grade") and not is_spelling(name, "score") for name in plain)
-    has_scores = find_column(plain, "score") is not None or find_column(plain, "rank") is not None
-    has_texts = any(name not in ("query", "question", "passage") and is_spelling(name, "text") for name in plain)
-    by_field = names_by_field(plain)
-    has_answers = bool(by_field["gold_answers"] or by_field["answer"])
-    if {"truth", "retrieved"} & set(plain) or are_results(by_field):
-        return "results"
-    if query and doc and (has_grades or has_scores):
-        # BEIR writes grades into a column named score, with these names of the other columns.
-        is_beir = {"query_id", "corpus_id", "score"} <= set(plain)
-        return None if has_grades == has_scores or is_beir else "truth" if has_grades else "run"
-    if has_texts == has_answers:
-        # PyTerrier's topics: an id, and the text of the query.
-        is_topics = set(plain) == {"qid", "query"}
-        return "texts" if is_topics else None
-    return "answers" if has_answers else "texts"
 
 
 def other_fields(names: Iterable[str]) -> list[str]:

@@ -35,6 +35,8 @@ class Sample:
     value: Any = None
     metadata: tuple[bytes, ...] = ()
     """the keys of the metadata of a Parquet or Feather file"""
+    is_cut: bool = False
+    """whether the last record or value of JSON may be cut off"""
 
 
 def sample(file: InputFile, given: str | None = None) -> Sample:
@@ -45,19 +47,20 @@ def sample(file: InputFile, given: str | None = None) -> Sample:
     if of_file == "trec":
         return Sample("trec")
     start = file.start(_START)
+    is_cut = len(start) == _START
     text = start.decode(errors="replace")
     if of_file in ("csv", "tsv"):
-        return _of_table(text, of_file, len(start) < _START)
+        return _of_table(text, of_file, not is_cut)
     if of_file == "jsonl":
         lines = [line for line in text.splitlines() if line.strip()]
         values = [beginning_of_json(line) for line in lines[:_ROWS]]
         records = tuple(value for value in values if isinstance(value, dict))
-        return Sample("jsonl", _names(records), records)
+        return Sample("jsonl", _names(records), records, is_cut=is_cut)
     value = decode_cbor(file.read_all(), file.name) if is_cbor(start) else beginning_of_json(text)
     if frame := frame_in_json(value):
         value = frame.records
     records = tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
-    return Sample("json", _names(records), records, value)
+    return Sample("json", _names(records), records, value, is_cut=is_cut)
 
 
 def beginning_of_json(text: str) -> Any:

@@ -16,6 +16,7 @@ from karat.errors import KaratError, enumeration, first_few, list_hint, plural, 
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
 from karat.sources.files import DescribedFile
+from karat.sources.kinds import check_text_file, reject_lists_and_numbers, reject_pairs
 from karat.sources.objects import hugging_face_table, is_hugging_face, is_series
 from karat.sources.part_files import files_of_table
 from karat.sources.records import Record, field_value, records_from_list
@@ -71,7 +72,8 @@ def read_texts(source: Any, wanted: Collection[str], content: Content = "corpus"
     documents or `(id, text)`; or a list of files. A `DescribedFile` is a file whose columns (`id`, `text`, `title`) or
     format are known. It is read once, in parts, and only the wanted texts are kept.
 
-    An id with two different texts is an error, and so is a source that has no text for any wanted id.
+    An id with two different texts is an error, and so is a source that has none of the wanted ids, and one that is a
+    run, ground truth or results.
 
     >>> texts = read_texts([{"_id": "d1", "title": "Gold", "text": "Gold is soft."}], ["d1", "d2"])
     >>> texts["d1"]
@@ -107,6 +109,8 @@ class _Reader:
     names: dict[str, None] = field(default_factory=dict)
     examples: list[str] = field(default_factory=list)
     """the first ids of the sources, for errors"""
+    empty: set[str] = field(default_factory=set)
+    """wanted ids that the sources have without a text"""
 
     @property
     def name(self) -> str:
@@ -117,11 +121,14 @@ class _Reader:
         """What was found in all sources."""
         noun = NOUNS[self.content]
         missing = tuple(sorted(self.wanted - self.found.keys()))
-        if missing and not self.found:
-            hint = f"Their ids are {first_few(missing)}."
+        if missing and not self.found and not self.empty:
+            which, hint = f"{noun} {shown(missing[0])}", ""
+            if len(missing) > 1:
+                which, hint = f"any of the {plural(len(missing), noun)}", f"Their ids are {first_few(missing)}"
             if self.examples:
-                hint = f"{hint[:-1]}; those of the texts are {first_few(self.examples)}."
-            raise KaratError(f"there is no text for any {noun}", where=self.name, hint=hint)
+                hint = f"{hint}; the" if hint else "The"
+                hint = f"{hint} texts have the ids {first_few(self.examples)}."
+            raise KaratError(f"no text found for {which}", where=self.name, hint=hint or None)
         if missing:
             of = plural(len(self.wanted), noun)
             self.notes[f"{self.name}: no text for {len(missing):,} of {of} ({first_few(missing)})"] = None
@@ -150,6 +157,7 @@ class _Reader:
     def _read_file(self, file: InputFile, columns: Mapping[str, str] | None, given: str | None) -> None:
         text_column = (columns or {}).get("text")
         texts = TextFile.of(file, given, text_column, self.content)
+        check_text_file(texts, self.content, columns or {})
         name = texts.file.name
         self.names[name] = None
         self.notes.update(dict.fromkeys(texts.notes))
@@ -175,6 +183,7 @@ class _Reader:
             return
         streamed = isinstance(source, pa.RecordBatchReader)
         table = source if streamed else arrow_table(source, self.name, _SOURCE_HINT)
+        reject_pairs(table.schema.names, self.content, self.name)
         read = text_columns(table.schema.names, self.content, None, self.name)
         batches = source if streamed else table.select(read.names).to_batches(_BATCH_ROWS)
         self._read_parts((pa.Table.from_batches([batch]) for batch in batches), read, self.name)
@@ -208,7 +217,9 @@ class _Reader:
     def _read_mapping(self, source: Mapping[Any, Any]) -> None:
         """Texts, records or documents by id: only the wanted ones are looked up."""
         name = self.name
-        self._remember([each if isinstance(each, str) else shown(each) for each in islice(source, _EXAMPLES)])
+        keys = list(islice(source, _EXAMPLES))
+        self._remember([each if isinstance(each, str) else shown(each) for each in keys])
+        reject_lists_and_numbers(map(source.get, keys), self.content, name)
         for each in sorted(self.wanted):
             key: Any = each
             if key not in source and each.isdecimal() and str(number := int(each[:30])) == each and number in source:
@@ -249,6 +260,7 @@ class _Reader:
         names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
         if not names:
             raise KaratError("the file contains no records", where=name, hint=HINT)
+        reject_pairs([] if columns else names, self.content, name)
         read = text_columns(names, self.content, columns, name)
         if has_header:
             self.notes.update(dict.fromkeys(read.notes(name)))
@@ -294,6 +306,7 @@ class _Reader:
             raise KaratError(what, where=where, hint="Pass texts as strings.")
         texts = [each for each in (text, title) if isinstance(each, str) and each.strip()]
         if not texts:
+            self.empty.add(of_text)
             return
         found = Text(texts[0], "".join(texts[1:]))
         if self.found.setdefault(of_text, found) != found:
