@@ -190,7 +190,7 @@ def test_a_failed_gate_exits_with_1_even_if_its_output_is_not_read(folder: Path)
         (["nowhere", "nowhere"], "there are no rules. Add --min nDCG@10=0.6"),
         (["nowhere", "nowhere", "--max-drop", "AP=0.1"], "--max-drop 'AP=0.1': a max-drop rule for AP needs"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "--min", "map=0.1"], "--min 'map=0.1': map has two min limits"),
-        (["nowhere", "nowhere", "--min", "AP=0.1", "--level", "95"], "level=95.0 is not between 0 and 1"),
+        (["nowhere", "nowhere", "--min", "AP=0.1", "--level", "95"], "--level 95.0 is not between 0 and 1"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "--match", "fuzy"], "fuz"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "--config", "no.toml"], "no.toml: no such file"),
         (["nowhere", "nowhere", "--min", "AP=0.1", "-o", "x.csv"], "x.csv: a gate cannot be written as csv"),

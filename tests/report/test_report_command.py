@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -98,6 +99,50 @@ def test_one_system_has_a_level_and_no_comparison() -> None:
             run("report", TRUTH, BM25, "-o", "report.html", option)
 
 
+GATE = ("gate", TRUTH, BM25, "--baseline", OVERLAP, "--max-drop", "AP=0.5")
+
+
+def test_the_report_of_a_gate_is_configured_with_its_texts_and_shows_its_options() -> None:
+    Path("ci").mkdir()
+    for name in ("questions.jsonl", "corpus.jsonl"):
+        shutil.copy(demo.HERE / name, "ci")
+    Path("ci/karat.toml").write_text(
+        '[gate]\nreport = "report.html"\nqueries = "questions.jsonl"\ncorpus = ["corpus.jsonl"]\nlevel = 0.9\n'
+    )
+    run(*GATE, "--config", "ci/karat.toml")
+    page = Path("ci/report.html").read_text("utf-8")
+    assert "Why does gold not rust?" in page
+    assert "Means with 90% confidence intervals" in page
+    assert "difference from the baseline, <bdi>overlap</bdi>" in page
+    shown = options_of("ci/report.html")
+    assert (shown["baseline"], shown["level"], shown["family"]) == ("overlap", "0.9", "all")
+    with pytest.raises(KaratError, match="the output file is also an input"):
+        run(*GATE, "--config", "ci/karat.toml", "--report", "ci/corpus.jsonl")
+
+
+def test_configured_texts_are_for_a_report_that_may_not_be_written() -> None:
+    shutil.copy(demo.HERE / "questions.jsonl", ".")
+    Path("karat.toml").write_text('[gate]\nqueries = "questions.jsonl"\ncorpus = "absent.jsonl"\n')
+    assert "gate passed" in run(*GATE)
+    with pytest.raises(KaratError, match=r"^--queries is only used for a report. Add --report FILE"):
+        run(*GATE, "--queries", "questions.jsonl")
+    with pytest.raises(KaratError, match=r"absent\.jsonl"):
+        run(*GATE, "--report", "report.html")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("karat.toml", "the output file is also an input"),
+        ("absent/report.html", "cannot be written"),
+    ],
+)
+def test_a_configured_report_that_cannot_be_written_is_an_error(name: str, error: str) -> None:
+    Path("karat.toml").write_text(f'[gate]\nreport = "{name}"\n')
+    with pytest.raises(KaratError, match=error):
+        run(*GATE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -105,6 +150,10 @@ def test_one_system_has_a_level_and_no_comparison() -> None:
         (("report", "run.json", "-o", "run.json"), "the output file is also an input"),
         (("report", "run.json", "-o", "absent/report.html"), "cannot be written"),
         (("evaluate", "truth.json", "run.json", "--report", "truth.json"), "the output file is also an input"),
+        (
+            ("evaluate", "truth.json", "run.json", "--report", "report.html", "--rel", "nan"),
+            "--rel nan is not a number. Write a grade, for example --rel 2.",
+        ),
     ],
 )
 def test_bad_input_is_an_error_and_no_file_is_written(arguments: tuple[str, ...], message: str) -> None:

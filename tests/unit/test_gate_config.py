@@ -82,6 +82,16 @@ def test_pyproject_toml_has_the_same_content_in_tool_karat_gate(here: Path) -> N
     assert config.options["level"] == 0.9
 
 
+def test_the_files_of_a_report_are_relative_to_the_file_that_names_them(here: Path) -> None:
+    (here / "ci").mkdir()
+    text = '[gate]\nreport = "r.html"\nqueries = ["q.csv:title", "s3://b/q.csv"]\ncorpus = "ir_datasets:x"\n'
+    assert config_from(text, "ci/rules.toml").options == {
+        "report": "ci/r.html",
+        "queries": ["ci/q.csv:title", "s3://b/q.csv"],
+        "corpus": ["ir_datasets:x"],
+    }
+
+
 def test_the_baseline_is_relative_to_the_file_that_names_it(here: Path) -> None:
     (here / "ci").mkdir()
     assert config_from(WHOLE, "ci/rules.toml").baseline == "ci/old/baseline.parquet"
@@ -147,6 +157,8 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[gate]\nmatch = 'fuzy'", "karat.toml: gate.match: "),
         ("[gate]\nmatch = 1", "karat.toml: gate.match: 1 is not a string"),
         ("[gate]\nbaseline = ''", "karat.toml: gate.baseline: the value is empty"),
+        ("[gate]\nqueries = [1]", "karat.toml: gate.queries: [1] is not the name of a file. Write"),
+        ("[gate]\ncorpus = []", "karat.toml: gate.corpus: [] is not the name of a file. Write"),
         ("[gate]\nbaseline = ['a']", "karat.toml: gate.baseline: ['a'] is not a string"),
         ("[gate]\nmax_drop = {AP = 0.1}", "karat.toml: gate.max_drop: unknown key. Did you mean max-drop?"),
         ("[gate]\nsignificance = true", "karat.toml: gate.significance: unknown key. Did you mean"),
@@ -155,7 +167,7 @@ def test_a_file_without_a_gate_table_is_an_error(here: Path) -> None:
         ("[max_drop]\nAP = 0.1", "this key belongs in another table. Write it in [gate.max-drop]."),
         ("level = 0.9", "karat.toml: level: this key belongs in another table. Write it in [gate]."),
         ("[gates]\n", "karat.toml: gates: unknown key. Did you mean gate?"),
-        ("[report]\n", "karat.toml: report: unknown key. Rules belong in [gate]."),
+        ("[other]\n", "karat.toml: other: unknown key. Rules belong in [gate]."),
         ("[tool.karat.gate.min]\nAP = 1", "karat.toml: tool: unknown key. Rules belong in [gate]."),
         ("[gate.min]\nnDCG@10 = 0.6", "karat.toml:2: this is not valid TOML: "),
         ("[gate.min]\nAP = 0.1\nAP = 0.2\n", "karat.toml:3: this is not valid TOML: "),

@@ -12,7 +12,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
-from karat.cli.files import FileToRead, FileToWrite, check_files, split_system
+from karat.cli.files import FileToRead, FileToWrite, check_files, split_system, split_texts
 from karat.cli.parser import Command
 from karat.options import EVALUATION_OPTIONS, GateOptions
 
@@ -65,6 +65,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     help="With --significant: a drop is significant if p is below 1 - LEVEL.",
 )
 @opt.common_queries
+@opt.queries
 @opt.corpus
 @opt.force
 @opt.lower_is_better
@@ -95,7 +96,6 @@ def command(
     from karat.cli.output import Output
     from karat.cli.requests import Request
     from karat.gating.config import find_config, read_config
-    from karat.gating.outputs import step_summary
     from karat.gating.rules import KINDS, parse_rules
 
     in_file = read_config(config) if config is not None else find_config()
@@ -107,8 +107,8 @@ def command(
         if "fields" in in_config and not given["fields"]:
             field_option = f"{in_file.file}: {in_file.table}.field"
         given |= {name: value for name, value in in_config.items() if not opt.is_given(context, name)}
-    configured = [path for path in (in_file.file, in_file.baseline) if path is not None] if in_file else []
-    check_files(context, configured, step_summary(os.environ))
+        given |= _texts_in_use(context, given)
+    _check_files(context, in_file, given)
     output = Output(given["format"], given["file"])
     _check_format(output)
     test_options = {name: given[name] for name in GateOptions.__annotations__}
@@ -122,6 +122,32 @@ def command(
     gate = _checked(paths, baseline, rules, in_file, request, test_options)
     _print_gate(gate, output, junit)
     return 0 if gate.passed else 1
+
+
+def _texts_in_use(context: click.Context, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The texts of a configuration file, which may be there for a report that is not written each time."""
+    from karat.matching.matchers import matcher_of
+
+    unused = [] if given["report"] is not None else ["queries"]
+    if unused and matcher_of(given["match"]).field != "content":
+        unused.append("corpus")
+    return {name: () for name in unused if not opt.is_given(context, name)}
+
+
+def _check_files(context: click.Context, in_file: Config | None, given: Mapping[str, Any]) -> None:
+    """Reject outputs that are inputs or cannot be written, also those that a configuration file names."""
+    from karat.errors import require
+    from karat.gating.outputs import step_summary
+
+    read, written = [], dict(step_summary(os.environ))
+    if in_file is not None:
+        read = [in_file.file, *([in_file.baseline] if in_file.baseline is not None else [])]
+        read += [split_texts(each)[0] for name in ("queries", "corpus") for each in given[name]]
+        if given["report"] is not None and not opt.is_given(context, "report"):
+            written[f"{in_file.file}: {in_file.table}.report"] = given["report"]
+    check_files(context, read, written)
+    hint = "Add --report FILE, or leave --queries out."
+    require(given["report"] is not None or not given["queries"], "--queries is only used for a report", hint)
 
 
 def _as_given(options: Options) -> dict[str, Any]:
@@ -161,7 +187,7 @@ def _checked(
     from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison import choose_method
     from karat.files.input_file import InputFile
-    from karat.gating.gate import gate
+    from karat.gating.gate import for_drops, gate
     from karat.gating.rules import (
         check_drop_options,
         check_measures,
@@ -179,7 +205,7 @@ def _checked(
     )
     before = _baseline(baseline, in_file, rules)
     check_rules(rules, before is not None)
-    choose_method(
+    method = choose_method(
         **{name: value for name, value in test_options.items() if name not in ("significant", "lower_is_better")}
     )
     check_drop_options(rules, test_options)
@@ -213,8 +239,12 @@ def _checked(
     before_scores = next(iter(others), None) if saved is None else saved
     outcome = gate(run, rules, before_scores, **{**test_options, "lower_is_better": ()})
     if request.page is not None:
+        from karat.report import compared
+
         baselines = {} if saved is None or before is None else {before: saved}
-        request.page.save({**baselines, **dict(reversed(systems.items()))}, files, list(baselines))
+        reported = with_lower_is_better({**baselines, **dict(reversed(systems.items()))}, lower, parameter)
+        subject = compared(reported, next(iter(reported)) if len(reported) > 1 else None, for_drops(method))
+        request.page.save(subject, files, list(baselines))
     return replace(outcome, origin=_origin(in_file, given))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -52,7 +53,10 @@ class Command(WithHelp):
 
         expand_files(ctx)
         check_files(ctx)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except KaratError as error:
+            raise _naming_options(error, ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [(str(each.metavar), each.description) for each in self.params if isinstance(each, Argument)]
@@ -88,6 +92,19 @@ class Group(WithHelp, click.Group):
         commands = {name: self.get_command(ctx, name) for name in self.names}
         with formatter.section("Commands"):
             formatter.write_dl([(name, " ".join((each.help or "").split())) for name, each in commands.items() if each])
+
+
+def _naming_options(error: KaratError, context: click.Context) -> KaratError:
+    """The error with `--level 2.0` for `level=2.0`, if the command has this option: Python has parameters instead."""
+    options = {each.name: max(each.opts, key=len) for each in context.command.params if isinstance(each, click.Option)}
+    names = "|".join(map(re.escape, filter(None, options)))
+    found = re.match(rf"({names})=(?:'([^']*)'|(\S+))", error.what)
+    if found is None:
+        return error
+    what = f"{options[found[1]]} {found[2] if found[3] is None else found[3]}{error.what[found.end() :]}"
+    hint = re.sub(rf"\b({names})=", lambda name: f"{options[name[1]]} ", error.hint or "")
+    hint = re.sub(rf"^Pass\b|(?<=^Leave )({names})\b", lambda name: options[name[1]] if name[1] else "Write", hint)
+    return KaratError(what, where=error.where, hint=hint or None)
 
 
 def usage_error(error: click.UsageError) -> KaratError:

@@ -20,6 +20,7 @@ from karat.files.kinds import PEEK, check_is_text
 from karat.gating.rules import KINDS, Kind, Rule, check_unique, rules_of
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Test, find_choice
+from karat.sources.data_sets import named_data_set
 from karat.sources.records import field_names
 
 _EVALUATION = {name.replace("_", "-"): option for name, option in EVALUATION_OPTIONS.items()}
@@ -33,9 +34,12 @@ _SWITCHES = (
     *(name for name, option in _EVALUATION.items() if option.default is False),
 )
 _NUMBERS = ("level", "rel")
-_TEXTS = ("match", "baseline", "split")
+_TEXTS = ("match", "baseline", "split", "report")
+_FILES = ("queries", "corpus")
 _INPUT_VALUES = {"input-format": "a format", "column": "a table of column names"}
-_KEYS = (*KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, "lower-is-better", "field", "input-format", "column")
+_KEYS = (
+    *KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, *_FILES, "lower-is-better", "field", "input-format", "column",
+)  # fmt: skip
 _EXAMPLE = '"nDCG@10" = 0.6'
 _QUOTES_HINT = f"Put names that contain @, . or ( in quotes: {_EXAMPLE}."
 _LARGEST = 4 << 20  # bytes
@@ -49,11 +53,14 @@ class Options(EvaluationOptions, GateOptions, total=False):
     input_format: str | dict[str, str]
     column: dict[str, str]
     split: str
+    report: str
+    queries: list[str]
+    corpus: list[str]
 
 
 @dataclass(frozen=True)
 class Config:
-    """The rules and options of a file, and the path of its baseline, relative to the working directory."""
+    """The rules and options of a file, and the path of its baseline; paths are relative to the working directory."""
 
     file: str
     rules: tuple[Rule, ...]
@@ -168,6 +175,12 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
         elif key == "lower-is-better":
             valid = isinstance(value, list) and all(isinstance(each, str) for each in value)
             require(valid, f"{shown(value)} is not a list of names", 'Write ["latency"].', where=where)
+        elif key in _FILES:
+            value = [value] if isinstance(value, str) else value
+            valid = isinstance(value, list) and value and all(isinstance(each, str) and each for each in value)
+            hint = f'Write "{key}.jsonl", or a list of files.'
+            require(valid, f"{shown(value)} is not the name of a file", hint, where=where)
+            value = [_relative_to(path, each) for each in value]
         else:
             _check_option(key, value, where)
         options[key.replace("-", "_")] = value
@@ -175,11 +188,16 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
         choose_method(**{name: value for name, value in options.items() if name in ("test", "correction")})
     rules = [rule for kind in KINDS if kind in data for rule in _rules(path, (*head, kind), kind, data[kind])]
     check_unique(rules)
+    for name in ("baseline", "report"):
+        if name in options:
+            options[name] = _relative_to(path, str(options[name]))
     baseline = options.pop("baseline", None)
-    baseline_path = None if baseline is None else str(baseline)
-    if baseline_path is not None and not is_remote(baseline_path):
-        baseline_path = os.fspath(Path(path).parent / baseline_path)
-    return Config(path, tuple(rules), cast("Options", options), baseline_path, table)
+    return Config(path, tuple(rules), cast("Options", options), baseline, table)
+
+
+def _relative_to(config: str, file: str) -> str:
+    """A file that a configuration file names, relative to its own folder."""
+    return file if is_remote(file) or named_data_set(file) else os.fspath(Path(config).parent / file)
 
 
 def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterable[Rule]:

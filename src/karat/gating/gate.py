@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from karat.arguments import check_switch
-from karat.comparison import Comparison, ComparisonRow, choose_method, compare_with
+from karat.comparison import Comparison, ComparisonRow, Method, choose_method, compare_with
 from karat.comparison.alignment import check_finite
 from karat.comparison.sentences import obstacle
 from karat.errors import KaratError, plural, require, shown
@@ -67,8 +67,7 @@ def gate(
         _check_scores("baseline", baseline)
     scores = with_lower_is_better({"": scores}, lower_is_better)[""]
     method = choose_method(test, correction, common_queries=common_queries, level=level, force=force)
-    # All drops are corrected together; Tukey's test needs no correction for two systems.
-    method = replace(method, family="measure" if method.test == "tukey" else "all")
+    method = for_drops(method)
     if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
         raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
@@ -93,6 +92,11 @@ def gate(
     )
     findings = notes({"run": used, "baseline": baseline.only(dropped)})
     return Gate(tuple(outcomes), (_query_count(used), *findings, *map(note_line, comparison.notes)))
+
+
+def for_drops(method: Method) -> Method:
+    """The method that drops are tested with: all are corrected together, but Tukey's test needs no correction."""
+    return replace(method, family="measure" if method.test == "tukey" else "all")
 
 
 def _check_scores(name: str, given: object) -> None:
