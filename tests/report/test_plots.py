@@ -6,6 +6,7 @@ from base64 import b64decode
 from dataclasses import replace
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pytest
 import vl_convert
@@ -231,6 +232,7 @@ def test_the_page_gets_checked_specifications_with_named_data(
     assert list(found) == list(KINDS)
     for kind, chart in found.items():
         assert chart["spec"]["data"] == {"name": "rows"}
+        alt.LayerChart.from_dict(chart["spec"])  # which checks it
         assert (chart["rows"] is None) == (kind in ("differences", "scatter"))
         columns = chart["rows"] or {name: [] for name in chart["columns"]}
         assert list(columns) == chart["columns"]

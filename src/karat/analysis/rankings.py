@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from karat.judged import Floats, Ints, distinct, ranges
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher
 from karat.ranking import BatchRanker, RankedBatch, without_identical_ids
-from karat.ranking.ties import order_of_ties, stretches
+from karat.ranking.ties import order_of_ties, rows_by_score, tie_starts
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows
 from karat.threads import in_threads
 
@@ -101,17 +102,17 @@ class _BatchReader:
         positions = np.array([truth.positions[query] for query in batch.queries], np.int64)
         if not np.array_equal(sizes, judged.retrieved[positions]):
             return None
-        starts, stops = np.searchsorted(judged.hit_query, [positions, positions + 1]).tolist()
-        ranks = [
-            self._ranks(size, start, stop) for size, start, stop in zip(sizes.tolist(), starts, stops, strict=True)
-        ]
-        documents = self._in_lists(batch, ranks) if isinstance(batch, RankedLists) else self._in_scored(batch, ranks)
-        return {
-            query: Ranking(of_query, size, self._hits(query, of_query, start, stop))
-            for query, of_query, size, start, stop in zip(
-                batch.queries, documents, sizes.tolist(), starts, stops, strict=True
-            )
-        }
+        starts, stops = np.searchsorted(judged.hit_query, [positions, positions + 1])
+        ranks, offsets = self._ranks(sizes, starts, stops)
+        if isinstance(batch, RankedLists):
+            documents: Iterable[list[DocumentLike]] = _in_lists(batch, ranks, offsets)
+        else:
+            documents = self._in_scored(batch, ranks, offsets)
+        of_queries = zip(documents, pairwise(offsets.tolist()), strict=True)
+        kept = [dict(zip(ranks[start:stop].tolist(), docs, strict=True)) for docs, (start, stop) in of_queries]
+        hits = self._hits(batch.queries, kept, starts, stops)
+        values = zip(kept, sizes.tolist(), hits, strict=True)
+        return {query: Ranking(*of_query) for query, of_query in zip(batch.queries, values, strict=True)}
 
     def _with_present_keys(self, batch: RankedLists) -> RankedLists:
         """The lists with the keys that their documents have now."""
@@ -121,10 +122,14 @@ class _BatchReader:
         ]
         return replace(batch, docs=keys)
 
-    def _ranks(self, size: int, start: int, stop: int) -> Ints:
-        """The ranks to keep: the first ones, and those of the hits."""
-        hits = self.evidence.judged.hit_rank[start:stop]
-        return distinct(np.concatenate((np.arange(1, min(size, self.k) + 1), hits)))
+    def _ranks(self, sizes: Ints, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+        """The ranks to keep, the first ones of each query and those of its hits; and where each query begins."""
+        first = np.minimum(sizes, self.k)
+        query = np.repeat(np.arange(len(sizes)), first), np.repeat(np.arange(len(sizes)), stops - starts)
+        rank = ranges(np.ones_like(first), first), self.evidence.judged.hit_rank[ranges(starts, stops - starts)]
+        width = int(sizes.max(initial=0)) + 1
+        kept = distinct(np.concatenate(query) * width + np.concatenate(rank))
+        return kept % width, np.searchsorted(kept, np.arange(len(sizes) + 1) * width)
 
     def _has_same_hits(self, part: RankedBatch) -> bool:
         judged = self.evidence.judged
@@ -139,51 +144,55 @@ class _BatchReader:
             )
         )  # fmt: skip
 
-    def _hits(self, query: str, documents: Mapping[int, DocumentLike], start: int, stop: int) -> tuple[Hit, ...]:
-        """The hits of a query, each with its reason."""
+    def _hits(
+        self, queries: Sequence[str], documents: Sequence[Mapping[int, DocumentLike]], starts: Ints, stops: Ints
+    ) -> Iterator[tuple[Hit, ...]]:
+        """The hits of each query, each with its reason."""
         truth, judged, match = self.evidence.truth, self.evidence.judged, self.evidence.match
-        ranks, golds = judged.hit_rank[start:stop].tolist(), judged.hit_gold[start:stop].tolist()
-        retrieved = [documents[rank] for rank in ranks]
-        if not isinstance(match, FunctionMatcher):
-            retrieved = match.key.of_retrieved(retrieved, self.evidence.where(query))
-        pairs = zip(ranks, golds, retrieved, strict=True)
-        return tuple(Hit(rank, gold, match.reason(document, truth.docs[gold])) for rank, gold, document in pairs)
-
-    @staticmethod
-    def _in_lists(batch: RankedLists, ranks: Sequence[Ints]) -> Iterator[dict[int, DocumentLike]]:
-        for documents, of_query in zip(batch.documents, ranks, strict=True):
-            yield {rank: documents[rank - 1] for rank in of_query.tolist()}
+        key = None if isinstance(match, FunctionMatcher) else match.key
+        for query, of_query, start, stop in zip(queries, documents, starts.tolist(), stops.tolist(), strict=True):
+            ranks, golds = judged.hit_rank[start:stop].tolist(), judged.hit_gold[start:stop].tolist()
+            retrieved: Sequence[Any] = [of_query[rank] for rank in ranks]
+            if key is not None:
+                retrieved = key.of_retrieved(retrieved, self.evidence.where(query))
+            pairs = zip(ranks, golds, retrieved, strict=True)
+            yield tuple(Hit(rank, gold, match.reason(document, truth.docs[gold])) for rank, gold, document in pairs)
 
     def _in_scored(
-        self, batch: ScoredMappings | ScoredRows, ranks: Sequence[Ints]
-    ) -> Iterator[dict[int, DocumentLike]]:
+        self, batch: ScoredMappings | ScoredRows, ranks: Ints, offsets: Ints
+    ) -> Iterator[list[DocumentLike]]:
         """The documents at some ranks of each query: those with their scores are read, and put in order."""
-        bounds: list[Ints] = []
-        places: list[Ints] = []
-        rows: list[Ints] = []
-        for at, of_query in enumerate(ranks):
-            start, stop = batch.offsets[at : at + 2].tolist()
-            by_score = np.argsort(-batch.scores[start:stop], kind="stable")
-            ties = stretches(batch.scores[start:stop][by_score])
-            wanted = distinct(np.searchsorted(ties, of_query - 1, side="right") - 1)
-            sizes = ties[wanted + 1] - ties[wanted]
-            places.append(ranges(ties[wanted], sizes))
-            bounds.append(np.concatenate(([0], np.cumsum(sizes))))
-            rows.append(by_score[places[-1]])
-        for at, (query, docs) in enumerate(zip(batch.queries, _docs(batch, rows), strict=True)):
-            order = order_of_ties(docs, bounds[at], self._grades(query, docs), self.evidence.rules.ties)
-            in_order = dict(zip((places[at] + 1).tolist(), map(docs.__getitem__, order.tolist()), strict=True))
-            yield {rank: in_order[rank] for rank in ranks[at].tolist()}
+        by_score = rows_by_score(batch)
+        ties = tie_starts(batch.scores[by_score], batch.offsets)
+        places = np.repeat(batch.offsets[:-1], np.diff(offsets)) + ranks - 1
+        wanted = distinct(np.searchsorted(ties, places, side="right") - 1)
+        sizes = ties[wanted + 1] - ties[wanted]
+        read = ranges(ties[wanted], sizes)
+        docs = _docs(batch, by_score[read])
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        order = order_of_ties(docs, bounds, self._grades(batch, docs, read), self.evidence.rules.ties)
+        kept = order[np.searchsorted(read, places)].tolist()
+        for start, stop in pairwise(offsets.tolist()):
+            yield [docs[at] for at in kept[start:stop]]
 
-    def _grades(self, query: str, docs: list[str]) -> Floats:
+    def _grades(self, batch: ScoredMappings | ScoredRows, docs: list[str], places: Ints) -> Floats:
         """The largest grade that each document matches, or 0, if ties are ordered by grades."""
         grades = np.zeros(len(docs))
         if self.evidence.rules.ties in ("best", "worst"):
-            keys = self.evidence.match.key.of_retrieved(docs, self.evidence.where(query))
-            batch = RankedLists([query], [keys], [docs])
-            _, rows, golds = self.joiner.find_in_lists(batch, np.array([self.evidence.truth.positions[query]]))
-            np.maximum.at(grades, rows, self.evidence.truth.grades[golds])
+            bounds = np.searchsorted(places, batch.offsets).tolist()
+            for query, (start, stop) in zip(batch.queries, pairwise(bounds), strict=True):
+                keys = self.evidence.match.key.of_retrieved(docs[start:stop], self.evidence.where(query))
+                lists = RankedLists([query], [keys], [docs[start:stop]])
+                position = np.array([self.evidence.truth.positions[query]])
+                _, rows, golds = self.joiner.find_in_lists(lists, position)
+                np.maximum.at(grades, start + rows, self.evidence.truth.grades[golds])
         return grades
+
+
+def _in_lists(batch: RankedLists, ranks: Ints, offsets: Ints) -> Iterator[list[DocumentLike]]:
+    """The documents at some ranks of each query."""
+    for documents, (start, stop) in zip(batch.documents, pairwise(offsets.tolist()), strict=True):
+        yield [documents[rank - 1] for rank in ranks[start:stop].tolist()]
 
 
 def _only(batch: Batch, queries: Collection[str]) -> Batch:
@@ -212,17 +221,15 @@ def _sizes(batch: Batch) -> Ints:
     return np.diff(batch.offsets)
 
 
-def _docs(batch: ScoredMappings | ScoredRows, rows: Sequence[Ints]) -> Iterator[list[str]]:
-    """The documents in some rows of each query, which are counted from the first one of the query."""
-    if isinstance(batch, ScoredMappings):
-        for docs, of_query in zip(map(list, batch.docs), rows, strict=True):
-            yield list(map(docs.__getitem__, of_query.tolist()))
-        return
-    from karat.sources.arrays import row_indices
+def _docs(batch: ScoredMappings | ScoredRows, rows: Ints) -> list[str]:
+    """The documents in some rows, which are in the order of their queries."""
+    if isinstance(batch, ScoredRows):
+        from karat.sources.arrays import row_indices
 
-    in_batch = [of_query + start for of_query, start in zip(rows, batch.offsets[:-1].tolist(), strict=True)]
-    docs = batch.docs.take(row_indices(np.concatenate([np.empty(0, np.int64), *in_batch]))).to_pylist()
-    start = 0
-    for of_query in rows:
-        yield docs[start : start + len(of_query)]
-        start += len(of_query)
+        return list(batch.docs.take(row_indices(rows)).to_pylist())
+    queries = np.searchsorted(batch.offsets, rows, side="right") - 1
+    bounds = np.searchsorted(queries, np.arange(len(batch.docs) + 1)).tolist()
+    found: list[str] = []
+    for docs, first, (start, stop) in zip(batch.docs, batch.offsets[:-1].tolist(), pairwise(bounds), strict=True):
+        found += map(list(docs).__getitem__, (rows[start:stop] - first).tolist())
+    return found

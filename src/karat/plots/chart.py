@@ -51,9 +51,8 @@ class Chart:
     panel_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def for_page(self) -> dict[str, Any]:
-        """The chart as the report embeds it: as wide as its container, and checked."""
+        """The chart as the report embeds it: as wide as its container."""
         spec = {**self.view, "data": {"name": DATA}, "width": "container"}
-        load_altair().LayerChart.from_dict(spec)
         rows = None if self.rows is None else {name: list(self.rows[name]) for name in self.columns}
         about = {"title": self.title, "about": self.about, "spec": spec, "rows": rows, "columns": list(self.columns)}
         return {**about, "by": self.by, "panels": None if self.by == self.panels else self.panels}

@@ -33,10 +33,9 @@ def order_of_ties(docs: Sequence[str], bounds: Ints, grades: Floats, ties: Ties)
     if ties == "input":
         return order
     # Python compares strings by code point, which is the order of strcmp on their UTF-8 bytes.
-    by_id: list[int] = []
-    for start, stop in pairwise(bounds.tolist()):
-        by_id += sorted(range(start, stop), key=docs.__getitem__, reverse=True)
-    order[:] = by_id
+    several = np.flatnonzero(np.diff(bounds) > 1)
+    for start, stop in zip(bounds[several].tolist(), bounds[several + 1].tolist(), strict=True):
+        order[start:stop] = sorted(range(start, stop), key=docs.__getitem__, reverse=True)
     if ties == "trec":
         return order
     grade = np.maximum(grades, 0)[order]
@@ -47,6 +46,19 @@ def order_of_ties(docs: Sequence[str], bounds: Ints, grades: Floats, ties: Ties)
 def stretches(values: NDArray[Any]) -> Ints:
     """Where each stretch of equal values begins, and at the end the number of values."""
     return np.flatnonzero(np.r_[True, values[1:] != values[:-1], True]) if len(values) else np.zeros(1, np.int64)
+
+
+def tie_starts(scores: Floats, offsets: Ints) -> Ints:
+    """Where each stretch of equal scores of a query begins, in queries that are sorted; at the end, their number."""
+    changes = np.ones(len(scores) + 1, bool)
+    changes[1:-1] = scores[1:] != scores[:-1]
+    changes[offsets] = True
+    return np.flatnonzero(changes)
+
+
+def rows_by_score(batch: ScoredMappings | ScoredRows) -> Ints:
+    """All rows, those of each query by descending score; documents with equal scores keep their order."""
+    return _rows_by_score(batch, _unsorted(batch))
 
 
 def ranks_by_score(
@@ -73,10 +85,7 @@ def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], grade: Fl
     scores, offsets = table.scores, table.offsets
     segment, score = table.segments(rows), scores[rows]
     above, equal = _count_in_sorted(scores, offsets, rows, segment)
-    rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
-    # The score may rise from the last row of a query to the first row of the next one.
-    rising = table.segments(rises[~np.isin(rises, offsets)])
-    unsorted = rising[stretches(rising)[:-1]]
+    unsorted = _unsorted(table)
     if len(unsorted):
         hits = np.flatnonzero(np.isin(segment, unsorted))
         above[hits], equal[hits] = _count(scores, offsets, segment[hits], score[hits])
@@ -91,10 +100,7 @@ def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], grade: Fl
 
 def _count_in_sorted(scores: Floats, offsets: Ints, rows: Ints, segment: Ints) -> tuple[Ints, Ints]:
     """How many rows are above each row, and how many are tied with it, in queries sorted by descending score."""
-    changes = np.ones(len(scores) + 1, bool)
-    changes[1:-1] = scores[1:] != scores[:-1]
-    changes[offsets] = True
-    starts = np.flatnonzero(changes)
+    starts = tie_starts(scores, offsets)
     at = np.searchsorted(starts, rows, side="right")
     first, beyond = starts[at - 1], starts[np.minimum(at, len(starts) - 1)]
     return first - offsets[segment], beyond - first
@@ -184,6 +190,14 @@ def _tied_before(
     place[order] = np.arange(len(tied)) - bounds[tie]
     before[hits] = place[where]
     return before
+
+
+def _unsorted(batch: ScoredMappings | ScoredRows) -> Ints:
+    """The queries whose scores are not in descending order."""
+    rises = np.flatnonzero(batch.scores[1:] > batch.scores[:-1]) + 1
+    # The score may rise from the last row of a query to the first row of the next one.
+    rising = np.searchsorted(batch.offsets, rises[~np.isin(rises, batch.offsets)], side="right") - 1
+    return rising[stretches(rising)[:-1]]
 
 
 def _rows_by_score(batch: ScoredMappings | ScoredRows, unsorted: Ints) -> Ints:

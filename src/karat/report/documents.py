@@ -19,13 +19,20 @@ class Documents:
     texts: list[str | None] = field(default_factory=list)
     titles: list[str | None] = field(default_factory=list)
     _places: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
+    _places_of_texts: dict[bool, dict[str, int]] = field(default_factory=lambda: {False: {}, True: {}})
+    """the indices of documents that are only a text, which are most: by whether it is their content"""
 
     def add(self, document: DocumentLike, by_content: bool) -> int:
         """The index of a document; a text alone is its content if documents are matched by content, else its id."""
-        if type(document) is str:
-            identity: tuple[str | None, str | None] = (None, document) if by_content else (document, None)
-        else:
-            identity = id_and_text(document)
+        if type(document) is not str:
+            return self._place(document, id_and_text(document))
+        known = self._places_of_texts[by_content]
+        place = known.get(document)
+        if place is None:
+            place = known[document] = self._place(document, (None, document) if by_content else (document, None))
+        return place
+
+    def _place(self, document: DocumentLike, identity: tuple[str | None, str | None]) -> int:
         place = self._places.setdefault(identity, len(self.ids))
         if place == len(self.ids):
             self.ids.append(identity[0])

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from karat.analysis.evidence import Evidence
 from karat.analysis.rankings import Ranking, read_rankings
 from karat.matching.location import Locator, locator
@@ -75,11 +73,12 @@ def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
     for name in subject.names:
         row: list[dict[str, Any] | None] = [None] * len(subject.queries)
         locate = locator(evidence[name].match) if name in evidence else None
+        by_content = name in evidence and matches_content(evidence[name].match)
         for query, ranking in rankings.get(name, {}).items():
             place = subject.places[query]
             golds = found.golds[place]
             if golds is not None:
-                row[place] = _list(evidence[name], ranking, golds, documents, locate)
+                row[place] = _list(evidence[name], ranking, golds, documents, by_content, locate)
         found.lists.append(row)
     return found
 
@@ -95,9 +94,9 @@ def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Rankin
     for name, ranking in rankings.items():
         truth, judged = evidence[name].truth, evidence[name].judged
         rows = truth.golds(truth.positions[query])
-        grades = judged.gold_grade[rows.start : rows.stop]
+        grades = judged.gold_grade[rows.start : rows.stop].tolist()
         hits = {hit.gold - rows.start for hit in ranking.hits if hit.rank <= RANKS}
-        best_first = np.argsort(-grades, kind="stable").tolist()
+        best_first = sorted(range(len(grades)), key=[-grade for grade in grades].__getitem__)
         relevant = [row for row in best_first if grades[row] > 0]
         shown = dict.fromkeys([*relevant[:MOST_GOLDS], *(row for row in best_first if row in hits)])
         originals = truth.original_documents(rows)
@@ -106,28 +105,33 @@ def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Rankin
             document = originals[row]
             key = truth.docs[rows.start + row]
             if key not in golds.places:
-                golds.add(key, documents.add(document, by_content), float(grades[row]))
+                golds.add(key, documents.add(document, by_content), grades[row])
         golds.left_out = max(golds.left_out, len(relevant) - MOST_GOLDS)
     return golds
 
 
 def _list(
-    evidence: Evidence, ranking: Ranking, golds: QueryGolds, documents: Documents, locate: Locator | None
+    evidence: Evidence,
+    ranking: Ranking,
+    golds: QueryGolds,
+    documents: Documents,
+    by_content: bool,
+    locate: Locator | None,
 ) -> dict[str, Any]:
     """A list: its first documents, the hits among them, and the ranks of relevant documents below them."""
-    by_content = matches_content(evidence.match)
     first = [documents.add(document, by_content) for rank, document in ranking.documents.items() if rank <= RANKS]
+    docs = evidence.truth.docs
     hits: list[list[Any]] = []
     below: list[list[int]] = []
     for hit in ranking.hits:
-        gold = golds.places.get(evidence.truth.docs[hit.gold])
+        gold = golds.places.get(docs[hit.gold])
         if gold is None:
             continue
         if hit.rank <= RANKS:
             span = None
             if locate is not None:
                 retrieved = evidence.match.key.of_retrieved([ranking.documents[hit.rank]], "")[0]
-                span = locate(retrieved or "", evidence.truth.docs[hit.gold])
+                span = locate(retrieved or "", docs[hit.gold])
             hits.append([hit.rank - 1, gold, hit.reason, None if span is None else list(span)])
         else:
             below.append([hit.rank, gold])

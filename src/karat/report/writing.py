@@ -17,7 +17,7 @@ from karat.report.provenance import Provenance
 from karat.report.rendering import render_page
 from karat.report.subject import Reported
 
-_MODULES = {"altair": "altair", "jinja2": "jinja2", "vl_convert": "vl-convert-python"}
+_MODULES = {"jinja2": "jinja2", "vl_convert": "vl-convert-python"}
 
 
 def write_report(
