@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from karat import demo
-from karat.labels.sentences import split_sentences
+from karat.labels.items import items_of
+from karat.labels.records import read_item, text_digest
+from karat.labels.results import read_responses
 
 Record = dict[str, Any]
 
@@ -31,6 +33,7 @@ SCALES: dict[str, set[str | int]] = {
     "correctness": {"incorrect", "partial", "correct"},
     "abstention": {"answered", "refused"},
 }
+FOUND = ("sentence", "passage")  # types of items that results have; people write the others
 POINT_TO_NO_PASSAGE = {"q20": ["[7]"], "q50": ["[6]"]}  # on purpose
 WITHOUT_CLAIMS = {"q12", "q34", "q40"}  # two refusals, and one whose claims are unknown on purpose
 NOT_LABELLED = {("q15", "a4", "gold-051"), ("q28", "gold-215"), ("q28", "gold-217")}  # on purpose
@@ -70,7 +73,6 @@ def test_sentences_are_the_answer_and_cite_what_it_cites() -> None:
         sentences = of_type(query, "sentence", "answer")
         assert [item["id"] for item in sentences] == [f"s{at + 1}" for at in range(len(sentences))]
         assert " ".join(item["text"] for item in sentences) == line["answer"]
-        assert [item["text"] for item in sentences] == split_sentences(line["answer"], passages(query))
         names = {str(rank): name for rank, name in enumerate(passages(query), start=1)}
         wrong: list[str] = []
         for item in sentences:
@@ -78,6 +80,16 @@ def test_sentences_are_the_answer_and_cite_what_it_cites() -> None:
             assert item.get("cites", []) == list(dict.fromkeys(names.get(number, f"[{number}]") for number in numbers))
             wrong += [f"[{number}]" for number in numbers if number not in names]
         assert wrong == POINT_TO_NO_PASSAGE.get(query, [])
+
+
+def test_labels_are_about_the_sentences_and_passages_that_karat_finds_in_the_results() -> None:
+    for response in read_responses(demo.GENERATED, system="generated").responses:
+        items = {each["id"]: read_item(each, "") for each in ITEMS[response.query] if each["type"] in FOUND}
+        found = {item.id: item for item in items_of(response)}
+        assert items == {
+            name: item._replace(text=items[name].text, digest=text_digest(item.text or ""))
+            for name, item in found.items()
+        }
 
 
 def test_passages_of_the_labels_are_those_of_the_results() -> None:
