@@ -176,6 +176,8 @@ def test_everything_can_be_done_with_the_keyboard(open_page: OpenPage) -> None:
     page.keyboard.type("q12 jk?")
     assert page.input_value("#search") == "q12 jk?"
     press("Escape")
+    expect(page.locator("#search")).not_to_be_focused()
+    assert page.input_value("#search") == "q12 jk?"
     press("?")
     expect(page.locator("#help")).to_be_visible()
     press("Escape")

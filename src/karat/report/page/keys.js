@@ -25,6 +25,7 @@ function onKey(event) {
   const target = event.target;
   const isTyping = target.matches?.("input, select, textarea");
   if (event.key === "Escape" && target.id === "search") {
+    event.preventDefault(); // some browsers would empty the field, and not say so
     target.blur();
     return;
   }
