@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from karat.conversion import Converted, convert
     from karat.documents.document import Document
     from karat.errors import KaratError
-    from karat.evaluation import EvaluationRunResult, evaluate, evaluate_answers, evaluate_results, evaluate_runs
+    from karat.evaluation import (
+        EvaluationRunResult,
+        evaluate,
+        evaluate_answers,
+        evaluate_results,
+        evaluate_runs,
+        evaluate_verdicts,
+    )
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Finding, Scores, SystemScores
 
@@ -44,6 +51,7 @@ _HOMES = {
     "evaluate_answers": "karat.evaluation",
     "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
+    "evaluate_verdicts": "karat.evaluation",
     "parse": "karat.measures",
     "register": "karat.measures",
 }
@@ -70,6 +78,7 @@ __all__ = [
     "evaluate_answers",
     "evaluate_results",
     "evaluate_runs",
+    "evaluate_verdicts",
     "parse",
     "register",
 ]

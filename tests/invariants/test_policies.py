@@ -25,7 +25,8 @@ SOURCE = Path(karat.__file__).parent
 PUBLIC = [
     "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline",
     "Scores", "SystemScores", "__version__", "compare", "component", "convert", "default_from_dict", "default_to_dict",
-    "definitions", "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs", "parse", "register",
+    "definitions", "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs", "evaluate_verdicts",
+    "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
@@ -43,19 +44,19 @@ MAY_IMPORT = {
     "dataclasses": "documents",
     "output": "arguments errors",
     "sources": "arguments documents errors files json_decoding judged spans threads",
-    "labels": "arguments documents errors sources verdicts",
+    "labels": "arguments documents errors files judged measures registry sources verdicts",
     "conversion": "arguments errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
     "ranking": "documents errors judged matching options sources threads",
     "answers": "documents errors judged output registry",
-    "measures": "answers errors judged registry spans",
+    "measures": "answers errors judged registry spans verdicts",
     "stats": "judged",
     "scores": "arguments errors files json_decoding judged measures options output registry stats",
-    "analysis": "answers arguments documents errors judged matching measures options output ranking registry scores"
-    " sources stats threads",
-    "evaluation": "analysis answers arguments documents errors files judged matching options output ranking registry"
-    " scores sources spans",
+    "analysis": "answers arguments documents errors judged labels matching measures options output ranking registry"
+    " scores sources stats threads verdicts",
+    "evaluation": "analysis answers arguments documents errors files judged labels matching options output ranking"
+    " registry scores sources spans",
     "comparison": "arguments errors judged options output registry scores stats",
     "plots": "analysis comparison errors measures options output registry scores",
     "report": "analysis answers arguments comparison documents errors judged matching measures output plots registry"

@@ -12,7 +12,11 @@ import karat
 from karat.measures import definitions
 from karat.registry.measure import Definition
 
-NAMES = {"evaluate": karat.evaluate, "evaluate_answers": karat.evaluate_answers}
+NAMES = {
+    "evaluate": karat.evaluate,
+    "evaluate_answers": karat.evaluate_answers,
+    "evaluate_verdicts": karat.evaluate_verdicts,
+}
 MODULES = sorted(module.name for module in pkgutil.walk_packages(karat.__path__, "karat."))
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.analysis.evidence import Evidence
@@ -45,6 +46,7 @@ from karat.spans import Spans
 
 if TYPE_CHECKING:
     from karat.evaluation.eval_run_result import EvaluationRunResult
+    from karat.evaluation.verdicts import evaluate_verdicts
 
 __all__ = [
     "DEFAULT_ANSWER_MEASURES",
@@ -54,17 +56,23 @@ __all__ = [
     "evaluate_answers",
     "evaluate_results",
     "evaluate_runs",
+    "evaluate_verdicts",
     "select_measures",
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Load `EvaluationRunResult`, which an evaluation does not need, when it is first used."""
-    if name != "EvaluationRunResult":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from karat.evaluation.eval_run_result import EvaluationRunResult
+_LATER = {
+    "EvaluationRunResult": "karat.evaluation.eval_run_result",
+    "evaluate_verdicts": "karat.evaluation.verdicts",
+}
+"""what an evaluation of documents or answers does not need, and is loaded when it is first used"""
 
-    return EvaluationRunResult
+
+def __getattr__(name: str) -> object:
+    """Load what most evaluations do not need."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
 
 
 def evaluate(

@@ -14,6 +14,13 @@ from karat.measures.sets import SetAP, SetF, SetP, SetR
 from karat.measures.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
 from karat.measures.counts import JudgedShare, UnjudgedShare
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
+from karat.measures.grounding import ContextPrecision, ContextRecall, ContextRelevance, Faithfulness
+from karat.measures.nuggets import NuggetCoverage, NuggetRecall
+from karat.measures.citations import CitationF1, CitationPrecision, CitationRecall, CitationValid
+from karat.measures.citations import SupportPrecision, SupportRecall
+from karat.measures.claims import ClaimF1, ClaimPrecision, ClaimRecall, ContextUtilization
+from karat.measures.claims import Hallucination, NoiseSensitivity, SelfKnowledge
+from karat.measures.rubrics import Abstention, Correctness
 from karat.answers import EM, SAS, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
 from karat.registry import Measure, definitions, meanings, parse, register
 
@@ -26,13 +33,31 @@ __all__ = [
     "RBP",
     "RR",
     "SAS",
+    "Abstention",
     "Bpref",
+    "CitationF1",
+    "CitationPrecision",
+    "CitationRecall",
+    "CitationValid",
+    "ClaimF1",
+    "ClaimPrecision",
+    "ClaimRecall",
     "Contains",
+    "ContextPrecision",
+    "ContextRecall",
+    "ContextRelevance",
+    "ContextUtilization",
+    "Correctness",
     "F",
+    "Faithfulness",
+    "Hallucination",
     "Hits",
     "IPrec",
     "JudgedShare",
     "Measure",
+    "NoiseSensitivity",
+    "NuggetCoverage",
+    "NuggetRecall",
     "NumQ",
     "NumRel",
     "NumRelRet",
@@ -43,6 +68,7 @@ __all__ = [
     "RecallAll",
     "RougeL",
     "Rprec",
+    "SelfKnowledge",
     "SetAP",
     "SetF",
     "SetP",
@@ -51,6 +77,8 @@ __all__ = [
     "SpanPrecision",
     "SpanRecall",
     "Success",
+    "SupportPrecision",
+    "SupportRecall",
     "TokenF1",
     "TokenPrecision",
     "TokenRecall",

@@ -37,34 +37,35 @@ _NOT_IN_KARAT = {
 }
 _SETS_NOT_IN_KARAT = "all_trec set prefs all_prefs qrels_jg".split()
 
-_JUDGED_BY_A_MODEL = (
-    "karat does not call a language model. If another tool has computed it for each query, karat compare, diff and gate"
-    " read it from a CSV, JSON or Parquet file."
-)
+_FROM_VERDICTS = "from labels by people or a model (--verdicts)."
 _PASSAGES = "If the relevant passages are known,"
 _INSTEAD = {
-    f"{_PASSAGES} AP(norm=found, credit=rank) is the mean precision at the relevant ones, and SetP their share.": (
-        "context_precision contextual_precision llm_context_precision llm_context_precision_with_reference"
-        " llm_context_precision_without_reference non_llm_context_precision_with_reference context_utilization"
+    f"ContextPrecision is computed {_FROM_VERDICTS} {_PASSAGES} AP(norm=found, credit=rank) is the mean precision at"
+    " them, and SetP their share.": (
+        "contextual_precision llm_context_precision llm_context_precision_with_reference"
+        " llm_context_precision_without_reference non_llm_context_precision_with_reference"
         " id_based_context_precision"
     ),
-    f"{_PASSAGES} R is the share of them that was retrieved, and RecallAll whether all were.": (
-        "context_recall contextual_recall llm_context_recall non_llm_context_recall id_based_context_recall"
+    f"ContextRecall is computed {_FROM_VERDICTS} {_PASSAGES} R is the share of them that was retrieved, and RecallAll"
+    " whether all were.": (
+        "contextual_recall llm_context_recall non_llm_context_recall id_based_context_recall"
         " context_entity_recall context_entities_recall"
     ),
-    f"{_PASSAGES} P@k and SetP are the share of retrieved passages that are relevant.": (
-        "context_relevance context_relevancy contextual_relevancy contextual_relevance"
-    ),
-    "TokenF1 and Contains compare the words of an answer with those of the gold answer, and SAS their meaning.": (
+    f"ContextRelevance is computed {_FROM_VERDICTS} {_PASSAGES} P@k and SetP are the share of retrieved passages that"
+    " are relevant.": "context_relevancy contextual_relevancy contextual_relevance",
+    "TokenF1 and Contains compare the words of an answer with those of the gold answer, and SAS their meaning;"
+    f" Correctness is computed {_FROM_VERDICTS}": (
         "answer_correctness factual_correctness answer_accuracy answer_similarity semantic_similarity bertscore"
-        " bert_score non_llm_string_similarity string_presence string_present correctness"
+        " bert_score non_llm_string_similarity string_presence string_present"
     ),
     "RougeL and TokenF1 compare the words of an answer with those of the gold answer.": (
         "bleu bleu_score sacrebleu rouge rouge_score rouge1 rouge2 rouge_1 rouge_2 rouge_lsum chrf chrf_score meteor"
     ),
-    _JUDGED_BY_A_MODEL: (
-        "faithfulness answer_relevancy answer_relevance response_relevancy groundedness response_groundedness"
-        " hallucination noise_sensitivity aspect_critic summarization_score g_eval geval bias toxicity"
+    f"Faithfulness is computed {_FROM_VERDICTS}": "response_groundedness",
+    f"Correctness(task=NAME) is computed on the scale of a rubric of your own, {_FROM_VERDICTS} If another tool has"
+    " computed this for each query, karat compare, diff and gate read it from a CSV, JSON or Parquet file.": (
+        "answer_relevancy answer_relevance response_relevancy aspect_critic summarization_score g_eval geval bias"
+        " toxicity"
     ),
 }
 

@@ -11,10 +11,13 @@ from karat import __version__
 from karat.errors import KaratError, first_few, plural, shown
 
 # The kinds of data that measures read: how the gold data of each is called, and what it is given for.
-_GOLD = {"judged": ("ground truth", "query"), "answers": ("gold answers", "question"), "spans": ("gold spans", "query")}
+_GOLD = {
+    "judged": ("ground truth", "query"), "answers": ("gold answers", "question"), "spans": ("gold spans", "query"),
+    "verdicts": ("nuggets and gold claims", "question"),
+}  # fmt: skip
 # The options that change the values of queries, and for which kinds. `missing` and `duplicates` only decide which
 # queries and runs are accepted, and `rel` is in the names of the measures.
-_CHANGES_VALUES = {"ties": {"judged"}, "ignore_identical_ids": {"judged", "spans"}}
+_CHANGES_VALUES = {"ties": {"judged"}, "ignore_identical_ids": {"judged", "spans"}, "by": {"verdicts"}}
 _DIGEST = re.compile("[0-9a-f]{16}")
 
 
@@ -23,7 +26,8 @@ class Fingerprint:
     """What scores were evaluated against.
 
     `truths` contains a digest of each query's ground truth, for each kind of data that the measures read: `judged`
-    documents, gold `answers`, gold `spans`. `match` is None if only answers were evaluated. `version` is that of karat.
+    documents, gold `answers`, gold `spans`, and the nuggets and gold claims that `verdicts` are about. `match` is None
+    if no documents were evaluated. `version` is that of karat.
 
     >>> from karat import evaluate
     >>> fingerprint = evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR").fingerprint

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from karat.analysis.bounds import Bounds
     from karat.analysis.evidence import Evidence
     from karat.analysis.explain import Explanation
+    from karat.analysis.label_evidence import LabelEvidence
     from karat.analysis.slices import Slices
     from karat.answers import Answers
     from karat.files.file_objects import FileSource
@@ -46,10 +47,10 @@ class Scores(Exports):
     """A table with a row per query and a column per measure, named by the measure's canonical name.
 
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
-    `evidence`, `answers` and `questions` (the texts of queries, if results contain them) are the data that the scores
-    were computed from; `without_evidence()` releases them. `fingerprint` identifies the ground truth and the options;
-    scores that karat did not compute have none. `asked` maps the names that measures were asked for by to their
-    columns; they can be looked up by these names, and by any other spelling.
+    `evidence`, `answers`, `verdicts` and `questions` (the texts of queries, if results contain them) are the data that
+    the scores were computed from; `without_evidence()` releases them. `fingerprint` identifies the ground truth and the
+    options; scores that karat did not compute have none. `asked` maps the names that measures were asked for by to
+    their columns; they can be looked up by these names, and by any other spelling.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -71,6 +72,7 @@ class Scores(Exports):
     asked: Mapping[str, str] = field(default_factory=dict, repr=False)
     lower_is_better: frozenset[str] = frozenset()
     questions: Mapping[str, str] = field(default_factory=dict, repr=False)
+    verdicts: LabelEvidence | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
@@ -288,11 +290,8 @@ class Scores(Exports):
 
     def without_evidence(self) -> Scores:
         """The scores without the data they were computed from."""
-        return replace(self, evidence=None, answers=None, questions={}, fingerprint=self._computed_fingerprint())
-
-    def _computed_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint without the ground truth that it is computed from."""
-        return None if self.fingerprint is None else self.fingerprint.computed()
+        fingerprint = None if self.fingerprint is None else self.fingerprint.computed()
+        return replace(self, evidence=None, answers=None, verdicts=None, questions={}, fingerprint=fingerprint)
 
     def to_arrow(self, *, names: Names = "canonical") -> pa.Table:
         """The table as an Arrow table, with the findings and the fingerprint in its metadata.

@@ -7,10 +7,10 @@ count them. A label that is missing is unknown, which is not the same as 0: its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -25,8 +25,14 @@ Against = Literal["nothing", "context", "answer", "gold", "question", "passage",
 """What a label compares its item with: all passages together, the answer, the gold answer, the question, one passage,
 the passages that a sentence cites together, or these without one of them."""
 
+HIGHEST_GRADE = 3.0
+"""of relevance; other labels are from 0 to 1"""
+
 SETS: tuple[str, ...] = get_args(ItemSet)
 AGAINST: tuple[str, ...] = get_args(Against)
+
+
+Computed = TypeVar("Computed")
 
 
 class Relation(NamedTuple):
@@ -35,6 +41,11 @@ class Relation(NamedTuple):
     task: str
     items: ItemSet
     against: Against = "nothing"
+
+    @property
+    def highest(self) -> float:
+        """The highest label that it can have; the lowest is 0."""
+        return HIGHEST_GRADE if self.task == "relevance" else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +81,8 @@ class Verdicts:
     label_value: Floats
     assumed: Mapping[Relation, float | Floats] = field(default_factory=dict)
     """what unknown labels of a relation are taken for: one value, or one per row"""
+    _shared: dict[object, Any] = field(default_factory=dict, repr=False)
+    """what does not depend on assumptions, computed when first needed"""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -122,6 +135,10 @@ class Verdicts:
 
     def pairs(self, task: str, items: ItemSet) -> PassagePairs:
         """Every item with every passage of its query, passages by rank, and the label of each pair."""
+        pairs = self._once((task, items), lambda: self._find_pairs(task, items))
+        return pairs.with_values(self._assumed(Relation(task, items, "passage"), pairs.value))
+
+    def _find_pairs(self, task: str, items: ItemSet) -> PassagePairs:
         rows, passages = self._rows(items), self._rows("passages")
         query = self.item_query[rows]
         per_query = np.bincount(self.item_query[passages], minlength=len(self.queries))
@@ -129,7 +146,7 @@ class Verdicts:
         lengths = per_query[query]
         item = np.repeat(np.arange(len(rows)), lengths)
         passage = passages[ranges(first[query], lengths)]
-        value = self._assumed(Relation(task, items, "passage"), self._found(task, "passage", rows[item], passage))
+        value = self._found(task, "passage", rows[item], passage)
         listed, rank = self.are_listed("passages")[query], self.item_rank[passage]
         return PassagePairs(len(self.queries), query, listed, item, passage, rank, value)
 
@@ -204,8 +221,11 @@ class Verdicts:
         """The positions of the items of a set; passages are in the order of their ranks."""
         return self._positions[items]
 
-    @cached_property
+    @property
     def _positions(self) -> dict[str, Ints]:
+        return self._once("positions", self._find_positions)
+
+    def _find_positions(self) -> dict[str, Ints]:
         positions = {name: np.flatnonzero(self.item_set == at) for at, name in enumerate(SETS)}
         passages = positions["passages"]
         order = np.lexsort((self.item_rank[passages], self.item_query[passages]))
@@ -225,7 +245,7 @@ class Verdicts:
 
     def _found(self, task: str, against: str, item: Ints, passage: Ints) -> Floats:
         """The labels of these items against these passages; NaN if there is none."""
-        table = self._tables.get((task, against))
+        table = self._once("tables", self._label_tables).get((task, against))
         if table is None:
             return np.full(len(item), np.nan)
         keys, values = table
@@ -233,8 +253,14 @@ class Verdicts:
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, values[at], np.nan)
 
-    @cached_property
-    def _tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+    def _once(self, name: object, compute: Callable[[], Computed]) -> Computed:
+        """What `compute` returns, computed once for all assumptions."""
+        if name not in self._shared:
+            self._shared[name] = compute()
+        found: Computed = self._shared[name]
+        return found
+
+    def _label_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
         """The labels by task and by what they are against: sorted keys of item and passage, and the values."""
         tables = {}
         kinds = self.label_task * len(AGAINST) + self.label_against

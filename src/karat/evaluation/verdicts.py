@@ -1,0 +1,118 @@
+"""evaluate_verdicts(): evaluate generated answers by the labels that people or models gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from karat.analysis.label_bounds import LabelBounds, label_bounds
+from karat.analysis.label_evidence import LabelEvidence
+from karat.arguments import check_text
+from karat.errors import KaratError, plural
+from karat.labels.missing import check_labels, labelled_measures
+from karat.labels.reading import VerdictRecords, read_verdict_records
+from karat.labels.selection import Selected, select
+from karat.options import Unknown, check_choice
+from karat.registry import Measure
+from karat.registry.selection import Measures, Selection, asked_names, select_measures
+from karat.scores import Finding, Scores
+from karat.scores.fingerprint import Fingerprint
+from karat.sources.digests import LazyDigests, digest
+
+
+def evaluate_verdicts(
+    verdicts: Any,
+    measures: Measures | None = None,
+    *,
+    system: str | None = None,
+    by: str | None = None,
+    unknown: Unknown = "bounds",
+    name: str = "",
+) -> Scores:
+    """Evaluate generated answers by labels: a verdict file or several, a list of records, or a data frame.
+
+    Without `measures`, those are computed that the labels suffice for. `system` and `by` choose a system and an author;
+    `by="human"` stands for all people, of whom the majority counts. A query that lacks a label is null, and a finding
+    says what the mean could be; `unknown="skip"` leaves that out, and `unknown="error"` refuses such queries.
+
+    >>> row = {"query": "q", "type": "claim", "task": "support", "against": "context"}
+    >>> labels = [{**row, "item": "c1", "label": "full"}, {**row, "item": "c2", "label": "none"}]
+    >>> evaluate_verdicts(labels).means
+    {'Faithfulness': 0.5}
+    """
+    check_choice("unknown", unknown, get_args(Unknown))
+    check_text("name", name)
+    for option, value in (("system", system), ("by", by)):
+        value is None or check_text(option, value)
+    listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
+    records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+    selected = select(records, system, by)
+    if listed is None:
+        listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
+    return score_verdicts(selected, listed, unknown, name, records.name)
+
+
+def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str, where: str) -> Scores:
+    """The scores of a system by its labels: of several samples, the mean of each measure."""
+    check_labels(selected, measures, where)
+    values, bounds = {}, {}
+    for measure in measures:
+        of_samples = [measure.compute(sample) for sample in selected.samples]
+        values[str(measure)] = np.mean(of_samples, axis=0)
+        if np.isnan(values[str(measure)]).any():
+            bounds[str(measure)] = _bounds(measure, selected, of_samples)
+    queries = selected.samples[0].queries
+    found = [Finding("reading", note, 0) for note in selected.notes]
+    found += _findings(queries, values, bounds, unknown, where)
+    return Scores(
+        queries,
+        values,
+        tuple(found),
+        name,
+        verdicts=LabelEvidence(selected, bounds),
+        fingerprint=Fingerprint({"verdicts": _digests(selected)}, options={"by": ", ".join(selected.authors)}),
+        asked=asked_names(measures),
+    )
+
+
+def _digests(selected: Selected) -> LazyDigests:
+    """The digest of each query's nuggets and gold claims, which must be the same for systems that are compared."""
+    golds: dict[str, set[tuple[str, str, str]]] = {query: set() for query in selected.samples[0].queries}
+    for item in selected.items:
+        if item is not None and item.set in ("nuggets", "gold_claims"):
+            golds[item.query].add((item.id, item.text or "", item.importance or ""))
+    return LazyDigests(lambda: {query: digest(items) for query, items in golds.items()})
+
+
+def _bounds(measure: Measure, selected: Selected, values: Sequence[Any]) -> LabelBounds:
+    """The mean of the bounds of all samples."""
+    each = [label_bounds(measure, sample, of) for sample, of in zip(selected.samples, values, strict=True)]
+    low, high = (np.mean([getattr(bounds, side) for bounds in each], axis=0) for side in ("low", "high"))
+    return LabelBounds(low, high, np.all([bounds.exact for bounds in each], axis=0))
+
+
+def _findings(
+    queries: Sequence[str], values: Mapping[str, Any], bounds: Mapping[str, LabelBounds], unknown: Unknown, where: str
+) -> list[Finding]:
+    """Queries that lack labels, with what the mean could be, and queries with nothing to judge."""
+    found = []
+    for measure, of_measure in bounds.items():
+        lacking = np.flatnonzero(np.isnan(values[measure]) & ~np.isnan(of_measure.low))
+        empty = int(np.isnan(of_measure.low).sum())
+        if len(lacking) and unknown == "error":
+            hint = 'Label it, or use unknown="bounds" (--unknown bounds).'
+            raise KaratError(f"{measure} of query {queries[lacking[0]]} lacks a label", where=where, hint=hint)
+        if len(lacking):
+            low, high = np.nanmean(of_measure.low), np.nanmean(of_measure.high)
+            text = f"{measure}: {plural(len(lacking), 'query')} without all labels left out"
+            if unknown == "bounds":
+                estimate = "" if of_measure.exact.all() else ", or within"
+                text += f"; with them, the mean is from {low:.4f} to {high:.4f}{estimate}"
+            found.append(Finding("unknown", text, len(lacking)))
+        if empty:
+            found.append(
+                Finding("nothing-to-judge", f"{measure}: {plural(empty, 'query')} with nothing to judge", empty)
+            )
+    return found

@@ -1,0 +1,97 @@
+"""Which labels measures need, and how to get them if there are none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from karat.errors import KaratError
+from karat.labels.selection import Selected
+from karat.measures import parse
+from karat.measures.relations import relations_of
+from karat.registry import Measure
+from karat.registry.selection import Selection
+from karat.verdicts import AGAINST, SETS, Relation, Verdicts
+
+_MEASURES = (
+    "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
+    "NuggetRecall(kind=vital)", "NuggetRecall", "CitationRecall", "CitationPrecision", "SupportPrecision",
+    "SupportRecall", "ClaimPrecision", "ClaimRecall", "Hallucination", "Correctness", "Abstention",
+)  # fmt: skip
+"""computed by default, if their labels are there"""
+
+_CITATIONS = ("cited", "others", "passage")
+_ITEMS = {
+    "claims": "the claims of the answer", "gold_claims": "the claims of the gold answer",
+    "sentences": "the sentences of the answer", "nuggets": "the nuggets of the question",
+    "passages": "the passages", "answer": "the answer", "gold": "the gold answer",
+}  # fmt: skip
+_AGAINST_WORDS = {
+    "context": "against the passages", "passage": "against each passage", "answer": "against the answer",
+    "gold": "against the gold answer", "question": "to the question", "cited": "against what they cite",
+    "others": "against what they cite",
+}  # fmt: skip
+_RECIPES = {
+    ("claims", "context"): "faithfulness", ("sentences", "context"): "faithfulness",
+    ("passages", "question"): "context",
+    ("gold_claims", "context"): "claims", ("claims", "passage"): "claims", ("gold_claims", "passage"): "claims",
+    ("claims", "gold"): "claims", ("gold_claims", "answer"): "claims", ("nuggets", "answer"): "nuggets",
+    ("nuggets", "passage"): "coverage", ("sentences", "passage"): "support", ("sentences", "cited"): "citations",
+    ("sentences", "others"): "citations",
+}  # fmt: skip
+
+
+def labelled_measures(selected: Selected) -> list[str]:
+    """The measures whose labels are there, for at least one query."""
+    verdicts = selected.samples[0]
+    found = [name for name in _MEASURES if not _missing(parse(name, "verdicts"), verdicts)]
+    if "Faithfulness" in found:
+        found = [name for name in found if name != "Faithfulness(unit=sentences)"]
+    if not found and len(verdicts.cite_sentence):
+        return ["CitationValid"]
+    if not found:
+        raise KaratError("no measure can be computed from these labels", hint="`karat measures` lists all measures.")
+    return found
+
+
+def check_labels(selected: Selected, measures: Selection, where: str) -> None:
+    """Refuse a measure for which no query has any label, and say what to label."""
+    for measure in measures:
+        if missing := _missing(measure, selected.samples[0]):
+            relation = missing[0]
+            what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
+            raise KaratError(f"{what}, and there are none", where=where, hint=_how_to_label(relation))
+
+
+def in_words(relation: Relation) -> str:
+    """What labels are about.
+
+    >>> in_words(Relation("support", "claims", "context"))
+    'the claims of the answer against the passages'
+    """
+    return f"{_ITEMS[relation.items]} {_AGAINST_WORDS.get(relation.against, '')}".strip()
+
+
+def _how_to_label(relation: Relation) -> str:
+    recipe = _RECIPES.get((relation.items, relation.against), relation.task)
+    return (
+        f"`karat verdicts template results.jsonl --task {recipe} -o todo.csv` writes a sheet to fill in,"
+        " and `karat verdicts import` reads it."
+    )
+
+
+def _missing(measure: Measure, verdicts: Verdicts) -> list[Relation]:
+    """The relations that have no label at all; measures of citations need labels of any kind for citations."""
+    return [relation for relation in relations_of(measure) if not _has_labels(relation, verdicts)]
+
+
+def _has_labels(relation: Relation, verdicts: Verdicts) -> bool:
+    if relation.task not in verdicts.tasks:
+        return False
+    against: set[str] = {relation.against}
+    if relation.items == "sentences" and relation.against in _CITATIONS:
+        against = {*_CITATIONS}
+    elif relation.against == "context":
+        against = {"context", "passage"}
+    rows = verdicts.label_task == verdicts.tasks.index(relation.task)
+    rows = rows & np.isin(verdicts.label_against, [AGAINST.index(each) for each in against])
+    return bool((verdicts.item_set[verdicts.label_item[rows]] == SETS.index(relation.items)).any())

@@ -1,0 +1,135 @@
+"""From all records to the Verdicts of one system: whose labels count, and what is known about each query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from karat.errors import KaratError, did_you_mean, enumeration, plural, shown
+from karat.labels.arrays import VerdictArrays
+from karat.labels.reading import VerdictRecords
+from karat.labels.records import Item, text_digest
+from karat.verdicts import Verdicts
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The labels of one system by the chosen authors: the Verdicts of each sample, the items, and notes."""
+
+    samples: tuple[Verdicts, ...]
+    items: tuple[Item | None, ...]
+    """the item at each position of the Verdicts; None for an answer without a record of its own"""
+    rows: tuple[int, ...]
+    """the rows of the records that count"""
+    authors: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def is_person(author: str) -> bool:
+    """Whether an author is a person: `human`, or `human:` and a name."""
+    return author == "human" or author.startswith("human:")
+
+
+def choose_authors(records: VerdictRecords, by: str | None, rows: Iterable[int] | None = None) -> tuple[str, ...]:
+    """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them."""
+    authors = records.labels.by
+    counts = Counter(authors if rows is None else (authors[row] for row in rows))
+    people = tuple(author for author in counts if is_person(author))
+    if by is not None:
+        chosen = people if by == "human" else tuple(author for author in counts if author == by)
+        if not chosen and counts:
+            near = did_you_mean(by, counts)
+            raise KaratError(
+                f"no label is by {shown(by)}", where=records.name, hint=f"{near} Authors: {_listed(counts)}.".strip()
+            )
+        return chosen
+    if len(people) == len(counts) or len(counts) == 1:
+        return tuple(counts)
+    hint = f"Choose one with by= (--by); human stands for all people. Authors: {_listed(counts)}."
+    raise KaratError("the labels are by several authors", where=records.name, hint=hint)
+
+
+def choose_system(records: VerdictRecords, system: str | None) -> str | None:
+    """The system whose labels count; without a choice, the only one."""
+    systems = records.systems
+    if system is not None and (system in systems or not systems):
+        return system
+    if system is None and len(systems) < 2:
+        return systems[0] if systems else None
+    if system is None:
+        hint = f"Choose one with system=. Systems: {', '.join(systems)}."
+        raise KaratError(f"the verdicts are about {plural(len(systems), 'system')}", where=records.name, hint=hint)
+    hint = f"{did_you_mean(system, systems)} Systems: {', '.join(systems)}.".strip()
+    raise KaratError(f"no verdict is about the system {shown(system)}", where=records.name, hint=hint)
+
+
+def select(
+    records: VerdictRecords,
+    system: str | None = None,
+    by: str | None = None,
+    queries: Sequence[str] | None = None,
+    given: Iterable[Item] = (),
+) -> Selected:
+    """The Verdicts of a system by the chosen authors.
+
+    `queries` are those that were evaluated; without them, all that have items or labels. `given` are the items of the
+    system's results: those that the records lack are added, and labels of a text that has changed since do not count.
+    """
+    system = choose_system(records, system)
+    labels = records.labels
+    mine = [row for row, each in enumerate(labels.system) if each is None or each == system]
+    authors = choose_authors(records, by, mine)
+    chosen = set(authors)
+    if len(chosen) < len(set(labels.by)):
+        mine = [row for row in mine if labels.by[row] in chosen]
+    items = _items(records, system)
+    notes = list(records.notes)
+    stale = _add_given(items, given)
+    stale |= {key for key, item in items.items() if item.is_changed}
+    if queries is None:
+        queries = tuple(dict.fromkeys([*(query for query, _ in items), *(labels.query[row] for row in mine)]))
+    position = {query: at for at, query in enumerate(queries)}
+    if unknown := {labels.query[row] for row in mine} - position.keys():
+        some = enumeration(sorted(unknown)[:3], "and") if len(unknown) <= 3 else f"{sorted(unknown)[0]}, …"
+        notes.append(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}")
+        mine = [row for row in mine if labels.query[row] in position]
+    building = VerdictArrays(records, position, items, mine, stale)
+    samples = building.samples(people=all(map(is_person, authors)))
+    return Selected(samples, tuple(building.listed_items), tuple(building.rows), authors, (*notes, *building.notes()))
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({plural(count, 'label')})" for name, count in counts.items())
+
+
+def _items(records: VerdictRecords, system: str | None) -> dict[tuple[str, str], Item]:
+    """The items of a system and those of all systems, by query and id."""
+    items: dict[tuple[str, str], Item] = {}
+    for (query, of_system, name), item in records.items.items():
+        if of_system is not None and of_system != system:
+            continue
+        other = items.get((query, name))
+        if other is not None:
+            what = f"the item {shown(name)} of query {shown(query)} is also in {other.where}, for all systems"
+            raise KaratError(what, where=item.where, hint="Give one of them another id.")
+        items[query, name] = item
+    return items
+
+
+def _add_given(items: dict[tuple[str, str], Item], given: Iterable[Item]) -> set[tuple[str, str]]:
+    """Add items of results that the records lack; return those whose text is not the one that was labelled."""
+    labelled_sets = {(item.query, item.set) for item in items.values()}
+    stale = set()
+    for item in given:
+        key = item.query, item.id
+        known = items.get(key)
+        if known is None:
+            # Items that were labelled are all there are; a set without any is that of the results.
+            if (item.query, item.set) not in labelled_sets or item.type == "answer":
+                items[key] = item
+        elif item.text is not None:
+            digest = known.digest or (known.text and text_digest(known.text))
+            if digest and digest != text_digest(item.text):
+                stale.add(key)
+    return stale

@@ -1,0 +1,13 @@
+"""The labels that a measure of verdicts reads."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from karat.registry import Measure
+from karat.verdicts import Relation
+
+
+def relations_of(measure: Measure) -> dict[Relation, int]:
+    """The relations that a measure reads, each with the direction in which a rising label moves the value."""
+    return {cast("Relation", relation): sign for relation, sign in measure.definition.labels(measure).items()}
