@@ -25,7 +25,7 @@ demo: .venv/installed
 
 test: .venv/tested
 	@$(BIN)/python tests/parity/install_peers.py
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-report: .venv/tested-report
 	@$(BIN)/python -m pytest -rs tests/report

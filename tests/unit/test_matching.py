@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -697,19 +697,21 @@ def once_each(draw: st.DrawFn) -> Texts:
     return texts
 
 
-@pytest.mark.parametrize(("match", "says"), MATCHERS, ids=called)
 @given(texts=once_each())
-@settings(max_examples=25)
-def test_all_input_formats_of_the_same_texts_give_the_same_hits(match: Any, says: Says, texts: Texts) -> None:
+@settings(max_examples=30)
+def test_all_input_formats_of_the_same_texts_give_the_same_hits(texts: Texts) -> None:
     golds = {query: dict.fromkeys(golds, 1.0) for query, (golds, _) in texts.items()}
-    first = run(texts, match)
-    assert (found(first) if isinstance(match, str) else functional(first)) == expected(texts, says)
-    # Tables and mappings of documents to numbers contain ids, which only a function compares as texts.
-    forms = ("lists", "positions", *([] if isinstance(match, str) else ["graded", "scored", "frame"]))
-    for form, truth in forms_of_truth(golds).items():
-        for form_of_run, retrieved in forms_of_run({query: listed for query, (_, listed) in texts.items()}).items():
-            if {form, form_of_run} <= {*forms}:
-                assert_same(evaluate(truth, retrieved, "R", match=match), first)
+    truths = forms_of_truth(golds)
+    runs = forms_of_run({query: listed for query, (_, listed) in texts.items()})
+    for match, says in MATCHERS:
+        first = run(texts, match)
+        assert (found(first) if isinstance(match, str) else functional(first)) == expected(texts, says), match
+        # Tables and mappings of documents to numbers contain ids, which only a function compares as texts.
+        forms = {"lists", "positions", *([] if isinstance(match, str) else ["graded", "scored", "frame"])}
+        for truth, retrieved in product(
+            *([source for form, source in sources.items() if form in forms] for sources in (truths, runs))
+        ):
+            assert_same(evaluate(truth, retrieved, "R", match=match), first)
 
 
 # Ids in tables and TREC files are in tests/unit/test_prefix_tables.py.
@@ -872,22 +874,23 @@ MORE_MEASURES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("match", EVERY_MATCHER, ids=called)
 @given(
     texts=meeting(passages(("gold ", "is ", "soft ", "Gold "), ("",), 8)),
     grades=st.lists(st.sampled_from([0, 1, 1, 2, 4])),
 )
 @settings(max_examples=20)
-def test_measures_stay_within_their_bounds_with_every_matcher(match: Any, texts: Texts, grades: list[int]) -> None:
+def test_measures_stay_within_their_bounds_with_every_matcher(texts: Texts, grades: list[int]) -> None:
     worth = iter([*grades, *[1] * 8])
     golds = {query: {gold: next(worth) for gold in dict.fromkeys(golds)} for query, (golds, _) in texts.items()}
     retrieved = {query: [text for text in listed if text] for query, (_, listed) in texts.items()}
     documents = {query: [Document(text, score=grade) for text, grade in docs.items()] for query, docs in golds.items()}
-    scores = evaluate(golds if callable(match) else documents, retrieved, [*MEASURES, *MORE_MEASURES], match=match)
     bounds = {definition.name: definition.bounds for definition in definitions()}
-    for name in scores.measures:
-        low, high = bounds[re.split(r"[@(]", name)[0]]
-        assert all(low - 1e-9 <= value <= high + 1e-9 for value in scores.column(name).tolist()), name
+    for match in EVERY_MATCHER:
+        scores = evaluate(golds if callable(match) else documents, retrieved, [*MEASURES, *MORE_MEASURES], match=match)
+        for name in scores.measures:
+            low, high = bounds[re.split(r"[@(]", name)[0]]
+            values = scores.column(name).tolist()
+            assert all(low - 1e-9 <= value <= high + 1e-9 for value in values), (match, name)
 
 
 # Explanations.

@@ -8,8 +8,6 @@ import hashlib
 import io
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +27,7 @@ from karat import KaratError, evaluate_answers
 from karat.files.input_file import InputFile
 from karat.sources.answers import PredictedAnswers, read_gold_answers, read_predicted_answers
 from tests.block_size import block_size
+from tests.standard_input import piped
 
 Write = Callable[..., str]
 
@@ -358,10 +357,9 @@ def test_gold_answers_can_be_read_from_standard_input(form: str, monkeypatch: py
 
 
 def test_predictions_can_be_read_from_a_pipe(write: Write) -> None:
-    program = "import karat, sys; print(karat.evaluate_answers(sys.argv[1], '-', 'TokenF1').to_json())"
-    command = [sys.executable, "-c", program, write(json.dumps(GOLD))]
-    piped = subprocess.run(command, input=json.dumps(PREDICTED), capture_output=True, text=True, check=True)
-    assert [row["TokenF1"] for row in json.loads(piped.stdout)["queries"]] == [2 / 3, 1, 0.5, 1]
+    with piped(json.dumps(PREDICTED).encode()):
+        scores = evaluate_answers(write(json.dumps(GOLD)), "-", "TokenF1")
+    assert list(scores.column("TokenF1")) == [2 / 3, 1, 0.5, 1]
 
 
 PREDICTION_TEXTS: dict[str, str] = {

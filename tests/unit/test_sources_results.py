@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -27,6 +26,7 @@ from karat.files.line_ends import LONGEST_LINE
 from karat.sources.columns import IfPresent
 from karat.sources.records import FIELDS
 from karat.sources.results import Results, read_results
+from tests.standard_input import piped
 
 Write = Callable[..., str]
 Json = dict[str, Any]
@@ -594,20 +594,15 @@ def test_a_line_may_have_megabytes(packed: bool, write: Write) -> None:
     assert results.run == {"q0": ["a"], "long": record["retrieved"], "q9": ["a"]}
 
 
-PRINT_SIZES = (
-    "import sys; from karat.sources.results import *; from karat.files.input_file import InputFile\n"
-    "source = InputFile(sys.argv[1])\n"
-    "print(source.first_byte(), [len(docs[0]) for docs in read_results(source).run.values()])"
-)
-
-
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 @pytest.mark.parametrize("form", ["plain", "gzip", "BOM"])
 def test_results_from_a_pipe_may_have_lines_longer_than_a_block(name: str, form: str) -> None:
     data = lines([long_record(12 << 20), {"query": "q", "truth": [], "retrieved": ["abc"]}]).encode()
     data = {"plain": data, "gzip": gzip.compress(data, 1), "BOM": b"\xef\xbb\xbf\n " + data}[form]
-    done = subprocess.run([sys.executable, "-c", PRINT_SIZES, name], input=data, capture_output=True, check=False)
-    assert (done.stdout, done.stderr) == (b"b'{' [12582912, 3]\n", b"")
+    with piped(data):
+        source = InputFile(name)
+        assert source.first_byte() == b"{"
+        assert [len(docs[0]) for docs in read_results(source).run.values()] == [12 << 20, 3]
 
 
 def test_a_list_of_any_length_in_a_pipe_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from karat.options import Ties
 from karat.sources import read_truth, trec, trec_blocks, trec_lines
 from karat.sources.tables import Columns, TableRun
 from tests.block_size import block_size
+from tests.standard_input import piped
 
 Grades = dict[str, dict[str, float]]
 Write = Callable[..., str]
@@ -342,10 +343,6 @@ def test_the_blocks_of_a_file_add_up_to_the_file(size: int, end: str, packed: bo
 # Standard input and pipes.
 
 
-def karat_in_python(program: str, stdin: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-c", program, *arguments], input=stdin, capture_output=True, check=False)
-
-
 PRINT_AP = "import sys, karat; print(karat.evaluate(sys.argv[1], sys.argv[2], 'AP')['AP'])"
 
 
@@ -354,14 +351,14 @@ PRINT_AP = "import sys, karat; print(karat.evaluate(sys.argv[1], sys.argv[2], 'A
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_run_can_be_read_from_a_pipe(name: str, run: str, packed: bool, write: Write) -> None:
     data = gzip.compress(run.encode()) if packed else run.encode()
-    done = karat_in_python(PRINT_AP, data, write(TRUTH, "t"), name)
-    assert (done.stdout, done.stderr) == (b"0.75\n", b"")
+    with piped(data):
+        assert karat.evaluate(write(TRUTH, "t"), name, "AP")["AP"] == 0.75
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_ground_truth_can_be_read_from_a_pipe(name: str, write: Write) -> None:
-    done = karat_in_python(PRINT_AP, TRUTH.encode(), name, write(RUN, "r"))
-    assert (done.stdout, done.stderr) == (b"0.75\n", b"")
+    with piped(TRUTH.encode()):
+        assert karat.evaluate(name, write(RUN, "r"), "AP")["AP"] == 0.75
 
 
 def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
