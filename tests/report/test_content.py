@@ -216,6 +216,59 @@ def test_texts_beyond_the_budget_are_those_of_the_smallest_changes(monkeypatch: 
     assert any("The texts of 1 document are left out" in sentence for sentence in content["cut"])
 
 
+def test_questions_and_answers_beyond_the_budget_are_shortened_after_those_of_the_largest_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("karat.report.budget._LEAST", 3_800)
+    monkeypatch.setattr("karat.report.budget._PER_QUERY", 0)
+    queries = {"calm": "c" * 900, "moved": "m" * 900}
+    gold = " ".join(["gold"] * 80)
+    records = [{"query": query, "gold_answers": ["x", gold], "answer": gold} for query in queries]
+    systems = {
+        "one": evaluate_results(records, "TokenF1"),
+        "two": evaluate_results([records[0], {**records[1], "answer": "tin"}], "TokenF1"),
+    }
+    content = content_of(systems, queries=queries)
+    assert content["queries"]["text"] == ["c" * 200 + "…", queries["moved"]]
+    answers = content["answers"]
+    assert answers["gold"] == [["x", gold[:200] + "…"], ["x", gold]]
+    assert answers["predicted"][1] == [gold[:200] + "…", "tin"]
+    best, in_answer, in_gold = answers["shared"][0][0][0]
+    assert (best, in_answer[-1][1], in_gold[-1][1]) == (1, 200, 200)
+    sentences = "The texts of 1 query are shortened", "The answers to 1 query are shortened"
+    assert [each for each in sentences if any(each in line for line in content["cut"])] == list(sentences)
+
+
+def test_long_ids_are_shortened_only_if_all_of_them_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = [f"{'q' * 5_000}{at}{'z' * 5_000}" for at in range(2)]
+    truth = {query: {"d" * 10_000: 1} for query in [*long, "short"]}
+    scores = evaluate(truth, truth, "RR", name="one")
+    assert content_of(scores)["queries"]["id"] == [*long, "short"]
+    monkeypatch.setattr("karat.report.budget._IDS", 9_000)
+    content = content_of(scores)
+    assert content["queries"]["id"] == ["q" * 50 + "…" + "z" * 25 + f" ({at})" for at in (1, 2)] + ["short"]
+    assert len(content["documents"]["id"][0]) < 100
+    assert "The ids of 2 queries are shortened, and numbered to tell them apart." in content["cut"]
+
+
+def test_a_very_long_text_is_cut_and_so_are_the_chunks_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.report.budget._LONGEST", 30)
+    gold = "Gold is soft. " * 2 + "It melts at 1064 °C."
+    record = {"query": "q", "truth": [gold], "retrieved": ["Gold is soft. Gold is soft. It melts", "1064 °C", "soft."]}
+    content = content_of(evaluate_results([record], "RR", match="chunk", name="rag"))
+    assert content["documents"]["text"][0] == gold[:30] + "…"
+    assert [hit[3] for hit in content["lists"][0][0]["hits"]] == [[0, 30], None, [8, 13]]
+    assert "The texts of 2 documents are cut after 30 characters." in content["cut"]
+
+
+def test_values_of_too_many_systems_are_those_of_the_first_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.report.budget._MOST_VALUES", 5)
+    runs = {"one": {"q": ["a"], "r": ["b"]}, "two": {"q": ["x", "a"], "r": ["b"]}}
+    content = content_of(evaluate_runs(runs["one"], runs, ["RR", "P@1"]))
+    assert content["queries"]["values"] == [[[1, 1], []], [[0.5, 1], []]]
+    assert any("The values of each query are shown for RR; a report of" in sentence for sentence in content["cut"])
+
+
 def test_chunks_and_answers_are_located_in_the_texts_as_given() -> None:
     record = {"query": "q", "truth": ["Gold, they say,  is  soft!"], "retrieved": ["iron", "is SOFT"]}
     answered = {**record, "gold_answers": ["very hard", "quite soft"], "answer": "It is soft."}

@@ -1,39 +1,151 @@
-"""What is left out of a report so that it stays small: the texts of the queries that changed least."""
+"""What is left out of a report so that it stays small: parts of texts, ids and values, of the largest changes last."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from karat.errors import plural
 from karat.report.documents import Documents
-from karat.report.rankings import Lists
+from karat.report.rankings import Lists, clipped
 from karat.report.subject import ReportSubject
 
-# Bytes of the texts of documents: for a report of few queries, for each query, and at most.
-_LEAST, _PER_QUERY, _MOST = 2_000_000, 1_000, 4_500_000
+# Bytes of all texts: for a report of few queries, for each query, and at most.
+_LEAST, _PER_QUERY, _MOST = 1_600_000, 1_000, 4_500_000
+# The parts of it that questions and answers have at most; documents have the rest.
+_QUESTIONS, _ANSWERS = 0.25, 0.5
+# Characters: of any text; and of a question or an answer beyond the budget.
+_LONGEST, _SHORT = 20_000, 200
+# Bytes of the ids of queries, or of documents; beyond it, ids of more characters than this are shortened.
+_IDS, _LONG_ID = 2_500_000, 100
+_MOST_VALUES = 1_000_000
+_MOST_GOLD_ANSWERS = 20
+_FEWER_QUERIES = "a report of fewer queries has them whole."
 
 
-def keep_texts(subject: ReportSubject, documents: Documents, lists: Lists | None) -> list[str]:
-    """Drop texts beyond the budget, those of the largest changes last; sentences on what was dropped."""
-    if lists is None:
-        return []
-    budget = min(_LEAST + _PER_QUERY * len(subject.queries), _MOST)
-    kept: dict[int, None] = {}
+class Budget:
+    """The texts that a report can have; `cut` are sentences on what was left out.
+
+    The texts of the queries that changed most are whole. Those of others are shortened, or left out.
+    """
+
+    def __init__(self, subject: ReportSubject) -> None:
+        self._subject = subject
+        self._bytes = min(_LEAST + _PER_QUERY * len(subject.queries), _MOST)
+        self._left: float = self._bytes
+        self.cut: list[str] = []
+
+    def questions(self, texts: list[str | None] | None) -> list[str | None] | None:
+        """The texts of queries."""
+        if texts is None:
+            return None
+        kept = list(texts)
+        left = available = self._bytes * _QUESTIONS
+        for place in self._subject.by_change.tolist():
+            text = texts[place] or ""
+            kept[place] = texts[place] if _size(text) <= left and len(text) <= _LONGEST else _shortened(text, _SHORT)
+            left -= _size(kept[place] or "")
+        self._left -= available - left
+        count = sum(one != other for one, other in zip(texts, kept, strict=True))
+        if count:
+            self.cut.append(f"The texts of {plural(count, 'query')} are shortened; {_FEWER_QUERIES}")
+        return kept
+
+    def answers(self, answers: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The gold and predicted answers, with the words that they share."""
+        if answers is None:
+            return None
+        golds, predicted, shared = answers["gold"], answers["predicted"], answers["shared"]
+        left = available = self._bytes * _ANSWERS
+        count = 0
+        for place in self._subject.by_change.tolist():
+            texts = [*(golds[place] or ()), *(text for row in predicted if (text := row[place]) is not None)]
+            size = sum(map(_size, texts))
+            if size > left or any(len(text) > _LONGEST for text in texts):
+                count += 1
+                size = self._shorten_answers(golds, predicted, shared, place)
+            left -= size
+        self._left -= available - left
+        if count:
+            self.cut.append(f"The answers to {plural(count, 'query')} are shortened; {_FEWER_QUERIES}")
+        return answers
+
+    def documents(self, documents: Documents, lists: Lists | None) -> None:
+        """The texts and the titles of documents."""
+        if lists is None:
+            return
+        left = self._left
+        long = [place for place, text in enumerate(documents.texts) if text is not None and len(text) > _LONGEST]
+        for place in long:
+            documents.texts[place] = _shortened(documents.texts[place] or "", _LONGEST)
+        kept: set[int] = set()
+        for document in dict.fromkeys(_in_order(lists)):
+            size = _size(documents.texts[document] or "") + _size(documents.titles[document] or "")
+            if size <= left:
+                kept.add(document)
+                left -= size
+        dropped = documents.drop_texts(kept)
+        if dropped:
+            self.cut.append(
+                f"The texts of {plural(dropped, 'document')} are left out, those of the queries that changed least;"
+                " a report of fewer queries has them all."
+            )
+        if shortened := kept.intersection(long):
+            lists.clip_spans(shortened, _LONGEST)
+            many = plural(len(shortened), "document")
+            self.cut.append(f"The texts of {many} are cut after {_LONGEST:,} characters.")
+
+    def ids(self, ids: Sequence[str | None], noun: str) -> list[str | None]:
+        """The ids of queries or documents: long ones are shortened if all of them would be too much."""
+        long = [place for place, name in enumerate(ids) if name is not None and len(name) > _LONG_ID]
+        kept = list(ids)
+        if sum(_size(name or "") for name in ids) > _IDS:
+            for place in long:
+                name = ids[place] or ""
+                kept[place] = f"{name[: _LONG_ID // 2]}…{name[-_LONG_ID // 4 :]} ({place + 1})"
+            self.cut.append(f"The ids of {plural(len(long), noun)} are shortened, and numbered to tell them apart.")
+        return kept
+
+    def measures_with_values(self) -> int:
+        """The number of measures whose values of each query are shown."""
+        measures = self._subject.measures
+        values = len(self._subject.systems) * len(self._subject.queries)
+        count = min(len(measures), max(1, _MOST_VALUES // max(1, values)))
+        if count < len(measures):
+            shown = measures[0] if count == 1 else f"the first {count} measures"
+            self.cut.append(
+                f"The values of each query are shown for {shown}; a report of fewer systems or of other measures"
+                " (`-m`) shows others."
+            )
+        return count
+
+    def _shorten_answers(self, golds: Any, predicted: Any, shared: Any, place: int) -> int:
+        """Shorten the answers to a query, and return what is left of them in bytes."""
+        best = [found[0][0] for row in shared if (found := row[place])]
+        most = max(_MOST_GOLD_ANSWERS, *(at + 1 for at in best)) if best else _MOST_GOLD_ANSWERS
+        if golds[place] is not None:
+            golds[place] = [_shortened(text, _SHORT) for text in golds[place][:most]]
+        for row, spans in zip(predicted, shared, strict=True):
+            if row[place] is not None:
+                row[place] = _shortened(row[place], _SHORT)
+            if spans[place]:
+                spans[place] = [[at, *(clipped(each, _SHORT) for each in of_texts)] for at, *of_texts in spans[place]]
+        texts = [*(golds[place] or ()), *(row[place] or "" for row in predicted)]
+        return sum(map(_size, texts))
+
+
+def _in_order(lists: Lists) -> Iterator[int]:
+    """The documents of the queries that have lists, those of the largest changes first."""
     for place in lists.listed:
         golds = lists.golds[place]
-        of_query = [] if golds is None else list(golds.documents)
+        yield from () if golds is None else golds.documents
         for row in lists.lists:
-            of_query += [] if (shown := row[place]) is None else shown["docs"]
-        for document in of_query:
-            text = documents.texts[document]
-            if text is None or document in kept:
-                continue
-            size = len(text.encode(errors="surrogatepass"))
-            if size <= budget:
-                kept[document] = None
-                budget -= size
-    dropped = documents.drop_texts(kept)
-    if not dropped:
-        return []
-    return [
-        f"The texts of {plural(dropped, 'document')} are left out, those of the queries that changed least;"
-        " a report of fewer queries has them all."
-    ]
+            yield from () if (shown := row[place]) is None else shown["docs"]
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

@@ -14,12 +14,12 @@ from karat.measures import meanings
 from karat.plots.page import charts_for_page
 from karat.plots.rows import first_ranks
 from karat.report.answers import answers_part
-from karat.report.budget import keep_texts
+from karat.report.budget import Budget
 from karat.report.documents import Documents
 from karat.report.moves import moves
-from karat.report.numbers import numbers
+from karat.report.numbers import Number, numbers
 from karat.report.provenance import Provenance
-from karat.report.rankings import MOST_GOLDS, RANKS, Lists, read_lists
+from karat.report.rankings import RANKS, Lists, read_lists
 from karat.report.sentences import answer
 from karat.report.subject import Reported, ReportSubject, subject_of
 from karat.report.table import missing_queries, table
@@ -56,8 +56,10 @@ def report_content(
         wanted = documents.without_text()
         found = read_texts(corpus, wanted, "corpus") if wanted else FoundTexts({}, notes=(_UNUSED_CORPUS,))
         documents.add_texts(found)
-    cut = _cut_lists(subject, lists)
-    cut += keep_texts(subject, documents, lists)
+    budget = Budget(subject)
+    questions = budget.questions(_query_texts(subject, query_texts))
+    answers = budget.answers(answers_part(subject))
+    budget.documents(documents, lists)
     moved, cut_moves = moves(subject, lists)
     unjudged = _unjudged(subject)
     shares = None if unjudged is None else [share for share, _ in unjudged]
@@ -74,22 +76,22 @@ def report_content(
         "table": table(subject, shares),
         "findings": [printable(text) for text in dict.fromkeys(findings)],
         "queries": {
-            "id": list(subject.queries),
-            "text": _query_texts(subject, query_texts),
-            "values": [[numbers(subject.column(name, each)) for each in subject.measures] for name in subject.names],
+            "id": budget.ids(subject.queries, "query"),
+            "text": questions,
+            "values": _values(subject, budget.measures_with_values()),
             "first": _first_relevant(subject),
             "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
             "missing": _missing(subject),
             "slices": _groups(subject, properties),
         },
-        "documents": documents.to_dict(),
+        "documents": {**documents.to_dict(), "id": budget.ids(documents.ids, "document")},
         "lists": None if lists is None else lists.lists,
         "golds": None if lists is None else lists.golds_dict(),
         "moves": moved,
-        "answers": answers_part(subject),
+        "answers": answers,
         "charts": charts_for_page(subject.systems, subject.comparison, properties, level=subject.level),
         "made": (provenance or Provenance()).to_dict(subject),
-        "cut": [*cut, *cut_moves],
+        "cut": [*_cut_lists(subject, lists), *budget.cut, *cut_moves],
     }
 
 
@@ -125,6 +127,14 @@ def _query_texts(subject: ReportSubject, texts: FoundTexts | None) -> list[str |
     """The text of each query, None if it is not known; what is given comes before what results contain."""
     known = questions_of(subject.systems.values()) | {query: found.text for query, found in (texts or {}).items()}
     return [known.get(query) for query in subject.queries] if known else None
+
+
+def _values(subject: ReportSubject, measures: int) -> list[list[list[Number]]]:
+    """The values of each system on each measure, by query; on later measures, none."""
+    return [
+        [numbers(subject.column(name, each)) if at < measures else [] for at, each in enumerate(subject.measures)]
+        for name in subject.names
+    ]
 
 
 def _first_relevant(subject: ReportSubject) -> list[list[int | None]]:
@@ -198,7 +208,9 @@ def _cut_lists(subject: ReportSubject, lists: Lists | None) -> list[str]:
             " `karat evaluate --explain QUERY` shows more."
         )
     if any(golds.left_out > 0 for golds in lists.golds if golds is not None):
-        cut.append(f"Of more than {MOST_GOLDS} relevant documents of a query, those with the highest grades are shown.")
+        cut.append(
+            f"Of more than {lists.most_golds} relevant documents of a query, those with the highest grades are shown."
+        )
     if len(lists.listed) < len(subject.queries):
         cut.append(
             f"Lists are shown for the {len(lists.listed):,} queries that changed most, of {len(subject.queries):,};"

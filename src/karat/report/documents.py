@@ -52,12 +52,14 @@ class Documents:
                 self.titles[place] = found.title or None
 
     def drop_texts(self, kept: Iterable[int]) -> int:
-        """Drop the texts of all documents but some; return the number of texts that were dropped."""
+        """Drop the texts and titles of all documents but some; return the number of texts that were dropped."""
         keep = set(kept)
-        dropped = [place for place, text in enumerate(self.texts) if text is not None and place not in keep]
-        for place in dropped:
-            self.texts[place] = None
-        return len(dropped)
+        dropped = 0
+        for place, text in enumerate(self.texts):
+            if place not in keep:
+                dropped += text is not None
+                self.texts[place] = self.titles[place] = None
+        return dropped
 
     def to_dict(self) -> dict[str, Any]:
         return {

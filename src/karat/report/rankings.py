@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,9 @@ from karat.report.subject import ReportSubject
 
 RANKS = 20
 """the documents of a list that are shown"""
-MOST_LISTS = 25_000
-MOST_GOLDS = 200
+_MOST_LISTS = 25_000
+# Relevant documents: of a query, and of all queries.
+_MOST_GOLDS, _ALL_GOLDS, _LEAST_GOLDS = 200, 400_000, 10
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Lists:
     golds: list[QueryGolds | None]
     listed: Sequence[int]
     """the queries that have lists: those with the largest changes first"""
+    most_golds: int
+    """the relevant documents of a query that are shown"""
 
     def golds_dict(self) -> list[dict[str, Any] | None]:
         return [
@@ -52,15 +55,29 @@ class Lists:
             for golds in self.golds
         ]
 
+    def clip_spans(self, documents: Collection[int], length: int) -> None:
+        """Leave out the parts of the spans in some gold documents that are beyond a number of characters."""
+        for row in self.lists:
+            for shown, golds in zip(row, self.golds, strict=True):
+                for hit in () if shown is None else shown["hits"]:
+                    if hit[3] is not None and golds is not None and golds.documents[hit[1]] in documents:
+                        hit[3] = next(iter(clipped([hit[3]], length)), None)
+
+
+def clipped(spans: Sequence[Sequence[int]], length: int) -> list[list[int]]:
+    """The parts of spans within the first characters."""
+    return [[start, min(stop, length)] for start, stop in spans if start < length]
+
 
 def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
     """The ranked lists of all systems whose run is known; None if there are none."""
     evidence = {name: scores.evidence for name, scores in subject.systems.items() if scores.evidence is not None}
     if not evidence:
         return None
-    most = max(1, MOST_LISTS // len(evidence))
+    most = max(1, _MOST_LISTS // len(evidence))
     listed = subject.by_change[:most].tolist()
-    found = Lists([], [None] * len(subject.queries), listed)
+    most_golds = min(_MOST_GOLDS, max(_LEAST_GOLDS, _ALL_GOLDS // max(1, len(listed))))
+    found = Lists([], [None] * len(subject.queries), listed, most_golds)
     rankings: dict[str, dict[str, Ranking]] = {}
     for name, of_system in evidence.items():
         queries = [query for place in listed if (query := subject.queries[place]) in of_system.truth.positions]
@@ -68,7 +85,7 @@ def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
     for place in listed:
         query = subject.queries[place]
         found.golds[place] = _golds(
-            query, evidence, {name: of[query] for name, of in rankings.items() if query in of}, documents
+            query, evidence, {name: of[query] for name, of in rankings.items() if query in of}, documents, most_golds
         )
     for name in subject.names:
         row: list[dict[str, Any] | None] = [None] * len(subject.queries)
@@ -88,7 +105,9 @@ def matches_content(match: Matcher) -> bool:
     return match.key.field == "content" and match.texts is None and not isinstance(match, FunctionMatcher)
 
 
-def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Ranking], documents: Documents) -> QueryGolds:
+def _golds(
+    query: str, evidence: dict[str, Evidence], rankings: dict[str, Ranking], documents: Documents, most: int
+) -> QueryGolds:
     """The relevant documents of a query, best first, then the others that are in a list."""
     golds = QueryGolds()
     for name, ranking in rankings.items():
@@ -98,7 +117,7 @@ def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Rankin
         hits = {hit.gold - rows.start for hit in ranking.hits if hit.rank <= RANKS}
         best_first = sorted(range(len(grades)), key=[-grade for grade in grades].__getitem__)
         relevant = [row for row in best_first if grades[row] > 0]
-        shown = dict.fromkeys([*relevant[:MOST_GOLDS], *(row for row in best_first if row in hits)])
+        shown = dict.fromkeys([*relevant[:most], *(row for row in best_first if row in hits)])
         originals = truth.original_documents(rows)
         by_content = matches_content(evidence[name].match)
         for row in shown:
@@ -106,7 +125,7 @@ def _golds(query: str, evidence: dict[str, Evidence], rankings: dict[str, Rankin
             key = truth.docs[rows.start + row]
             if key not in golds.places:
                 golds.add(key, documents.add(document, by_content), grades[row])
-        golds.left_out = max(golds.left_out, len(relevant) - MOST_GOLDS)
+        golds.left_out = max(golds.left_out, len(relevant) - most)
     return golds
 
 
