@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -40,6 +41,17 @@ def test_every_chart_is_drawn_when_it_is_scrolled_into_view(open_page: OpenPage,
         assert page.locator(f"figure[data-kind={kind}] h3").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     assert violations(page) == []
+
+
+def test_charts_of_two_systems_say_how_many_queries_they_leave_out(open_page: OpenPage, demo: dict[str, Any]) -> None:
+    values = copy.deepcopy(demo["queries"]["values"])
+    values[0][0][:2] = [None, None]
+    page = open_page({**demo, "queries": {**demo["queries"], "values": values}})
+    for kind in ("differences", "scatter"):
+        caption = page.locator(f"figure[data-kind={kind}] figcaption")
+        expect(caption).to_contain_text("It is without 2 queries that A or B has no value for.")
+    page.select_option("#choose-measure", index=1)
+    expect(caption).not_to_contain_text("It is without")
 
 
 def test_a_point_names_its_query_and_a_click_opens_it(open_page: OpenPage, demo: dict[str, Any]) -> None:

@@ -190,6 +190,48 @@ def test_nulls_infinite_values_and_one_query_can_be_drawn() -> None:
         assert compiles(SystemScores({"a": one, "b": null}).plot(kind).to_dict())
 
 
+def test_queries_that_are_left_out_are_counted_in_the_title() -> None:
+    values = np.array([0.5, np.nan, 0.25, 1.0])
+    queries = ("q1", "q2", "q3", "q4")
+    several = SystemScores({"a": Scores(queries, {"AP": values}), "b": Scores(queries, {"AP": values[::-1]})})
+    note = "without 2 queries that have no value"
+    assert several.plot("differences").to_dict()["title"] == {"text": "b − a", "subtitle": note}
+    assert several.plot("scatter").to_dict()["title"] == note
+    drawn = vl_convert.vegalite_to_svg(several.plot("scatter").to_dict())
+    assert note in drawn
+    whole = SystemScores({name: scores.take([0, 3]) for name, scores in several.items()})
+    assert "title" not in whole.plot("scatter").to_dict()
+
+
+def test_measures_have_the_names_that_were_asked_for() -> None:
+    asked = evaluate_runs(demo.TRUTH, demo.runs(), ["map", "P_5"])
+    assert [row["measure"] for row in records(asked.plot())[::3]] == ["AP", "P@5"]
+    assert [row["measure"] for row in records(asked.plot(names="asked"))[::3]] == ["map", "P_5"]
+    for kind in ("differences", "bounds", "scatter"):
+        assert "map" in str(asked.plot(kind, "AP", system="bm25", names="asked").to_dict()["description"])
+    with pytest.raises(KaratError, match="names='other' is not one of canonical, asked"):
+        asked.plot(names="other")  # type: ignore[arg-type]
+
+
+def test_groups_of_a_comparison_show_their_differences_and_means(comparison: Comparison) -> None:
+    slices = comparison.slices("relevant")
+    _, system = comparison.pairs()[0]
+    found = records(slices.plot("differences", "AP", system=system))
+    expected = [each.row("AP", system) for each in (*slices.groups.values(), comparison)]
+    assert [row["difference"] for row in found] == pytest.approx([row.difference for row in expected])
+    assert [row["low"] for row in found] == pytest.approx([row.difference_low for row in expected])
+    assert found[-1]["group"] == "all (50)"
+    compiles(slices.plot().to_dict())
+    means = records(slices.plot("slices", "AP"))
+    assert len(means) == len(slices.groups) * len(comparison.systems)
+    of_scores = records(comparison.plot("slices", "AP", by="relevant"))
+    assert {(row["group"], row["system"], row["mean"]) for row in means} == {
+        (row["group"], row["system"], row["mean"]) for row in of_scores
+    }
+    with pytest.raises(KaratError, match="'pie' is not a kind of plot of groups"):
+        slices.plot("pie")
+
+
 def test_names_are_texts_whatever_they_contain(systems: SystemScores) -> None:
     hostile = "</script><b onclick='alert(1)'>{b}\u202e\x00\"'\ufffe\ud800\\"
     two = SystemScores({hostile: systems["bm25"], "🥇" * 10_000: systems["overlap"]})

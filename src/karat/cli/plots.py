@@ -7,8 +7,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from karat.errors import require
-from karat.options import PlotKind
+from karat.cli.terminal import print_error
+from karat.errors import printable, require
+from karat.options import Names, PlotKind
 
 if TYPE_CHECKING:
     from karat.cli.slices import Grouping
@@ -22,6 +23,8 @@ class PlotFile:
 
     file: str
     kind: PlotKind | None
+    names: Names = "canonical"
+    """how measures are named"""
 
     @property
     def needs_run_data(self) -> bool:
@@ -52,8 +55,11 @@ class PlotFile:
             kind = "intervals"
         level = 0.95 if comparison is None else comparison.method.level
         with nullcontext() if grouping is None else naming_options(grouping):
-            chart = draw(kind, Subject(systems, None, pairs, comparison, groups, level))
+            chart = draw(kind, Subject(systems, None, pairs, comparison, groups, level, self.names))
         write_plot(chart, self.file)
+        if comparison is None:  # a comparison has notes itself
+            for pair, note in chart.panel_notes.items():
+                print_error(printable(f"note: {self.file}: {pair}, {note}.") + "\n")
 
 
 def plot_file(given: Mapping[str, Any]) -> PlotFile | None:
@@ -68,4 +74,4 @@ def plot_file(given: Mapping[str, Any]) -> PlotFile | None:
     check_installed()
     hint = "Add --by, such as --by queries.csv:language."
     require(kind != "slices" or given.get("by") is not None, "--plot-kind slices needs groups of queries", hint)
-    return PlotFile(file, kind)
+    return PlotFile(file, kind, given.get("names", "canonical"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.comparison.compute import compare_uncorrected, correct_together
 from karat.comparison.exports import ComparisonExports
@@ -15,7 +15,11 @@ from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, method_text
 from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.output.tables import Cell, Table, note_line
+from karat.registry import Measure
 from karat.scores.summary import DIGITS, cell_text, check_digits, nonzero_text, notes
+
+if TYPE_CHECKING:
+    import altair as alt
 
 _MIN_QUERIES = 5
 """the queries that a difference is tested with; with fewer, it can never be significant at 0.05"""
@@ -53,7 +57,7 @@ class ComparisonSlices(ComparisonExports):
         digits = check_digits(digits)
         baselines = list(dict.fromkeys(row.baseline for row in _differences(self.whole)))
         all_pairs = len(baselines) > 1
-        two_ps = any(row.p != row.p_corrected for _, comparison in self._every() for row in comparison.rows)
+        two_ps = any(row.p != row.p_corrected for _, comparison in self.with_all() for row in comparison.rows)
         header = (
             "measure", "run", *(["baseline"] if all_pairs else []), self.by, "queries", "mean", "baseline mean",
             "difference" if all_pairs else f"difference from {baselines[0]}", "p",
@@ -64,7 +68,7 @@ class ComparisonSlices(ComparisonExports):
         for pair in _differences(self.whole):
             labels = [pair.measure, pair.system, pair.baseline or ""]
             shown = ["" if labels[: at + 1] == previous[: at + 1] else label for at, label in enumerate(labels)]
-            for label, comparison in self._every():
+            for label, comparison in self.with_all():
                 row = _same(comparison, pair)
                 power = _power(comparison, row)
                 baseline = comparison.systems[row.baseline or ""].combined(row.measure)
@@ -78,6 +82,24 @@ class ComparisonSlices(ComparisonExports):
         first = self.whole.measures[0]
         sentences = first_sentences(self.sentences, first, len(self._by_measure[first]))
         return Table(header, tuple(rows), self._notes, 4 if all_pairs else 3, sentences)
+
+    def plot(
+        self,
+        kind: str = "differences",
+        measure: str | Measure | None = None,
+        *,
+        system: str | None = None,
+        baseline: str | None = None,
+    ) -> alt.LayerChart | alt.ConcatChart:
+        """An altair chart that fits a column of a paper (extra `karat[report]`).
+
+        `differences` shows the difference in each group, for each system that was compared with a baseline, or those
+        that `system` and `baseline` name. `slices` shows the mean of each system in each group. `measure` is the first
+        one by default.
+        """
+        from karat.plots.groups import draw_groups
+
+        return draw_groups(kind, self, measure, system, baseline).for_paper()
 
     def to_dict(self) -> dict[str, Any]:
         """`{"by", "groups": [{"group", "queries", "rows", "power"}], "all": {...}, "sentences", "notes"}`."""
@@ -97,7 +119,7 @@ class ComparisonSlices(ComparisonExports):
         """The fields of each row, with its group and the number of queries in it; the last group is all queries."""
         return [
             {"group": label, "queries": len(comparison.queries), **record}
-            for label, comparison in self._every()
+            for label, comparison in self.with_all()
             for record in comparison.records()
         ]
 
@@ -105,7 +127,8 @@ class ComparisonSlices(ComparisonExports):
         groups = plural(len(self.groups), "group")
         return safe_line(f"<ComparisonSlices of {', '.join(self.whole.systems)} by {self.by}: {groups}>")
 
-    def _every(self) -> Iterator[tuple[str, Comparison]]:
+    def with_all(self) -> Iterator[tuple[str, Comparison]]:
+        """The name and the comparison of each group, and of all queries."""
         yield from self.groups.items()
         yield "all", self.whole
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import KaratError, printable
@@ -49,6 +49,20 @@ class Chart:
     is_square: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
     panel_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    panel_notes: Mapping[str, str] = field(default_factory=dict)
+    """what is left out of a panel; a page says so itself"""
+
+    def with_measures(self, names: Mapping[str, str]) -> Chart:
+        """The chart with other names of measures."""
+
+        def renamed(placeholders: Mapping[str, str]) -> dict[str, str]:
+            return {each: names.get(name, name) if each == "measure" else name for each, name in placeholders.items()}
+
+        rows = self.rows
+        if rows is not None and "measure" in rows:
+            rows = {**rows, "measure": [names.get(name, name) for name in rows["measure"]]}
+        panels = {panel: renamed(placeholders) for panel, placeholders in self.panel_names.items()}
+        return replace(self, rows=rows, names=renamed(self.names), panel_names=panels)
 
     def for_page(self) -> dict[str, Any]:
         """The chart as the report embeds it: as wide as its container."""
@@ -97,8 +111,11 @@ class Chart:
         return {placeholder: label(name) for placeholder, name in names.items()}
 
     def _heading(self, panel: str) -> Spec:
-        """The title of a panel, if the titles of its axes do not say what it shows."""
-        return {"title": panel} if self.headings and panel else {}
+        """The title of a panel, if the titles of its axes do not say what it shows, and what is left out of it."""
+        title, note = panel if self.headings else "", self.panel_notes.get(panel, "")
+        if title and note:
+            return {"title": {"text": title, "subtitle": note}}
+        return {"title": title or note} if title or note else {}
 
     def _axis_width(self, records: Sequence[Mapping[str, Any]]) -> float:
         """About the width of the labels of the vertical axis."""

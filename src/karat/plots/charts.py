@@ -181,6 +181,26 @@ def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str])
     return Chart("Scores by group", about, view, columns, rows, by="measure", panels="slice", names=names)
 
 
+def group_differences(rows: Columns, level: float, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
+    """A row per group of queries: the difference of two systems, and a line for its confidence interval."""
+    x = {"type": "quantitative", "title": "difference in {measure}", "scale": {"padding": 6}}
+    y = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True, "tickBand": "extent"}}
+    same = {"y": y, "tooltip": _tooltip("group", difference="+.3f", low="+.3f", high="+.3f")}
+    layers = [
+        _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "mean", x={"field": "difference", **x}, **_DOT, **same),
+        _layer("rule", "zero", x={"datum": 0}),
+    ]
+    about = (
+        "How {b} differs from {a} on {measure}, in each group of queries (and their number), with its"
+        f" {100 * level:g}% confidence interval if it was tested."
+    )
+    view = {"height": {"step": _ROW}, "layer": layers}
+    columns = ("pair", "group", "difference", "low", "high")
+    title = "Difference by group"
+    return Chart(title, about, view, columns, rows, panels="pair", headings=True, panel_names=panel_names)
+
+
 def _lines(x: Spec, y: Spec, rows: Columns, tooltip: list[Spec]) -> Spec:
     """A line with points per emphasized system, over thin lines of the others."""
     emphasized, others = [{"filter": "datum.emphasized"}], [{"filter": "!datum.emphasized"}]

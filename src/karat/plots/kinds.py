@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 from karat.analysis.evidence import NO_RUN_DATA
 from karat.comparison import Comparison
 from karat.comparison.alignment import align_systems, check_system
-from karat.errors import KaratError, did_you_mean, require, shown
-from karat.options import PlotKind, check_level
+from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.options import Names, PlotKind, check_choice, check_level
 from karat.plots import charts, rows
 from karat.plots.chart import Chart, Columns
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.names import all_measures
+from karat.scores.names import all_measures, first_asked
 
 _MAX_ROWS = 48
 """with more rows of systems and measures than this, only the first measure is shown"""
@@ -35,6 +35,8 @@ class Subject:
     grouping: Mapping[str, Any] = field(default_factory=dict)
     """`by`, `bins` and `queries` of slices"""
     level: float = 0.95
+    names: Names = "canonical"
+    """how measures are named"""
 
     @property
     def measure_name(self) -> str:
@@ -74,7 +76,9 @@ def draw(kind: str, subject: Subject) -> Chart:
     if needs == "two systems":
         hint = "Plot a comparison, or the scores of two systems."
         require(subject.pairs, f"the plot {kind} needs two systems, but there is only one", hint)
-    return KINDS[kind].make(subject)
+    check_choice("names", subject.names, get_args(Names))
+    chart = KINDS[kind].make(subject)
+    return chart if subject.names == "canonical" else chart.with_measures(first_asked(subject.systems))
 
 
 def pairs_of(systems: Mapping[str, Scores], system: str | None, baseline: str | None) -> list[tuple[str, str]]:
@@ -95,21 +99,25 @@ def _intervals(subject: Subject) -> Chart:
 
 
 def _differences(subject: Subject) -> Chart:
-    return charts.differences(*_pair_rows(subject, "differences"))
+    return _chart_of_pairs(subject, "differences", charts.differences)
 
 
 def _scatter(subject: Subject) -> Chart:
-    return charts.scatter(*_pair_rows(subject, "scatter"))
+    return _chart_of_pairs(subject, "scatter", charts.scatter)
 
 
-def _pair_rows(subject: Subject, kind: str) -> tuple[Columns, int, dict[str, dict[str, str]]]:
-    """The rows of each pair of systems, the number of queries, and the names in each pair."""
-    if len(subject.pairs) > MAX_PAIRS:
-        what = f"the plot {kind} shows at most {MAX_PAIRS} pairs of systems, not {len(subject.pairs)}"
-        raise KaratError(what, hint='Pass system="..." and baseline="...", or plot fewer systems.')
+def check_pairs(kind: str, pairs: Sequence[tuple[str, str]]) -> None:
+    """Reject more pairs of systems than a chart can show."""
+    what = f"the plot {kind} shows at most {MAX_PAIRS} pairs of systems, not {len(pairs)}"
+    require(len(pairs) <= MAX_PAIRS, what, 'Pass system="..." and baseline="...", or plot fewer systems.')
+
+
+def _chart_of_pairs(subject: Subject, kind: str, make: Callable[..., Chart]) -> Chart:
+    """The chart of each pair of systems, which says how many queries are left out because one has no value."""
+    check_pairs(kind, subject.pairs)
     measure = subject.measure_name
     parts: list[Columns] = []
-    names = {}
+    names, notes = {}, {}
     for one, other in subject.pairs:
         two = {name: subject.systems[name] for name in (one, other)}
         if subject.comparison is None:
@@ -118,7 +126,10 @@ def _pair_rows(subject: Subject, kind: str) -> tuple[Columns, int, dict[str, dic
         pair = f"{other} − {one}"
         parts.append({**found, "pair": [pair] * len(found["query"])})
         names[pair] = {"a": one, "b": other, "measure": measure}
-    return rows.joined(parts), max(len(part["query"]) for part in parts), names
+        if left_out := len(two[one].queries) - len(found["query"]):
+            notes[pair] = f"without {plural(left_out, 'query')} that {'has' if left_out == 1 else 'have'} no value"
+    queries = max(len(part["query"]) for part in parts)
+    return replace(make(rows.joined(parts), queries, names), panel_notes=notes)
 
 
 def _cutoffs(subject: Subject) -> Chart:

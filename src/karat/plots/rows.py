@@ -46,7 +46,7 @@ def interval_rows(systems: Systems, measures: Sequence[str], level: float, compa
             rows.append((measure, named[name], scores.combined(measure), low, high))
     order = {measure: at for at, measure in enumerate(measures)}
     rows.sort(key=lambda row: order[row[0]])
-    return _columns(("measure", "system", "mean", "low", "high"), rows)
+    return columns_of(("measure", "system", "mean", "low", "high"), rows)
 
 
 def pair_rows(before: Scores, after: Scores, measure: str) -> Columns:
@@ -61,7 +61,7 @@ def pair_rows(before: Scores, after: Scores, measure: str) -> Columns:
         (before.queries[at], theirs[at], mine[at], change[at] + 0.0, names[int(np.sign(sign * change[at]))], place)
         for place, at in enumerate(order)
     ]
-    return _columns(("query", "a", "b", "difference", "change", "place"), rows)
+    return columns_of(("query", "a", "b", "difference", "change", "place"), rows)
 
 
 def cutoff_rows(systems: Systems) -> Columns:
@@ -91,7 +91,7 @@ def first_rows(systems: Systems) -> Columns:
         groups = [len(RANKS) - 1 if rank is None else bisect_left(_LAST_RANKS, rank) for rank in ranks]
         counts = np.bincount(groups, minlength=len(RANKS)).tolist()
         rows += [(name, RANKS[place], count, place) for place, count in enumerate(counts)]
-    return _columns(("system", "rank", "queries", "place"), rows)
+    return columns_of(("system", "rank", "queries", "place"), rows)
 
 
 def first_ranks(scores: Scores) -> list[int | None]:
@@ -107,7 +107,7 @@ def bounds_rows(systems: Systems, measure: str) -> Columns:
         found = scores.bounds(measure)
         low, high = found.mean
         rows.append((measure, name, scores.combined(measure), low, high, int(found.unjudged.sum())))
-    return _columns(("measure", "system", "value", "low", "high", "unjudged"), rows)
+    return columns_of(("measure", "system", "value", "low", "high", "unjudged"), rows)
 
 
 def slice_rows(
@@ -122,7 +122,7 @@ def slice_rows(
                 rows.append(
                     (slice_name, measure, text, group["queries"], name, ends["mean"], ends["low"], ends["high"])
                 )
-    return _columns(("slice", "measure", "group", "queries", "system", "mean", "low", "high"), rows)
+    return columns_of(("slice", "measure", "group", "queries", "system", "mean", "low", "high"), rows)
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
@@ -161,11 +161,12 @@ def _deepest(scores: Scores) -> int:
 def _with_emphasis(systems: Systems, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Columns:
     named = labels(systems)
     chosen = {named[name] for name in emphasized(systems)}
-    columns = _columns(names, rows)
+    columns = columns_of(names, rows)
     return {**columns, "emphasized": [name in chosen for name in columns["system"]]}
 
 
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Columns:
+def columns_of(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Columns:
+    """Rows as columns of these names."""
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return {name: [_plain(value) for value in column] for name, column in zip(names, columns, strict=True)}
 

@@ -56,7 +56,8 @@ def paper_config() -> dict[str, Any]:
         "axisY": {"titleLimit": 150},
         "legend": {**text, **dark, "labelLimit": 130, "columnPadding": 8, "rowPadding": 1, "offset": 6},
         "title": {
-            "fontSize": TEXT, "fontWeight": "normal", "anchor": "start", "frame": "group", "offset": 4, "limit": 265
+            "fontSize": TEXT, "fontWeight": "normal", "anchor": "start", "frame": "group", "offset": 4, "limit": 265,
+            "subtitleFontSize": TEXT,
         },
         "text": {"fontSize": TEXT},
         "padding": 2,

@@ -169,20 +169,21 @@ class Exports(Tabular, Reportable):
         bins: int | Sequence[float] | None = None,
         queries: Mapping[str, str] | None = None,
         level: float = 0.95,
+        names: Names = "canonical",
     ) -> alt.LayerChart | alt.ConcatChart:
         """An altair chart that fits a column of a paper (extra `karat[report]`).
 
         `kind` is `intervals`, `differences`, `scatter`, `cutoffs`, `precision-recall`, `first`, `bounds` or `slices`.
         `measure` is the first one by default; `intervals` shows all. `differences` and `scatter` compare each system,
         or `system`, with `baseline`, which is the first one by default. `slices` takes `by`, `bins` and `queries` as
-        `Scores.slices` does.
+        `Scores.slices` does. Measures have the names that they were asked for by if `names` is `asked`.
         """
         from karat.plots.kinds import Subject, draw, pairs_of
 
         systems = self._by_system()
         grouping = {"by": by, "bins": bins, "queries": queries}
         pairs = pairs_of(systems, system, baseline)
-        return draw(kind, Subject(systems, measure, pairs, grouping=grouping, level=level)).for_paper()
+        return draw(kind, Subject(systems, measure, pairs, grouping=grouping, level=level, names=names)).for_paper()
 
     def _arrow(self, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per query, and with all else that is saved in its metadata."""

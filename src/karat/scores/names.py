@@ -113,8 +113,15 @@ def with_names(scores: Scores, names: Names) -> Scores:
     check_choice("names", names, get_args(Names))
     if names == "canonical":
         return scores
-    first: dict[str, str] = {}
-    for asked, column in scores.asked.items():
-        first.setdefault(column, asked)
+    first = first_asked({"": scores})
     values = {first.get(column, column): numbers for column, numbers in scores.values.items()}
     return replace(scores.without_evidence(), values=values)
+
+
+def first_asked(systems: Mapping[str, Scores]) -> dict[str, str]:
+    """The first name that each measure was asked for by."""
+    found: dict[str, str] = {}
+    for scores in systems.values():
+        for asked, column in scores.asked.items():
+            found.setdefault(column, asked)
+    return found

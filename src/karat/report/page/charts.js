@@ -51,8 +51,14 @@ function printCharts(isPrinting) {
 function titleCharts() {
   for (const { chart, figure } of charts.values()) {
     figure.querySelector("h3").textContent = printable(filled(chart.title));
-    figure.querySelector("figcaption").textContent = printable(filled(chart.about));
+    figure.querySelector("figcaption").textContent = printable(filled(chart.about)) + (chart.rows ? "" : leftOut());
   }
+}
+
+// How many queries a chart of A and B does not show.
+function leftOut() {
+  const count = content.queries.id.filter((_, at) => changeOf(at, state) === null).length;
+  return count ? ` It is without ${plural(count, "query")} that A or B has no value for.` : "";
 }
 
 // A text, or anything that contains texts, with the chosen names.
