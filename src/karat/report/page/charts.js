@@ -113,7 +113,7 @@ async function drawView(target, kind, chart, rows) {
   else if (spec.height?.step) spec.height = heightOfSteps(spec, rows);
   if (target.clientWidth < 420) narrowLegends(spec);
   if (rows.length < 500) spec.layer = spec.layer?.map((layer) => (layer.mark.size ? { ...layer, mark: { ...layer.mark, size: 2 * layer.mark.size } } : layer));
-  const result = await vegaEmbed(target, spec, { ...EMBED, config: chartColours() });
+  const result = await vegaEmbed(target, spec, { ...EMBED, config: chartLook(target.clientWidth, spec.height) });
   result.view.addEventListener("click", (_, item) => openFromChart(item?.datum));
   target.querySelector("canvas").setAttribute("aria-label", printable(`${filled(chart.title)}. ${filled(chart.about)} ${valuesText(chart, rows)}`));
   return result;
@@ -177,7 +177,8 @@ const STYLES = {
   mean: "ink", range: "band", other: "same",
 };
 
-function chartColours() {
+// Colours, and texts that are cut where the chart ends.
+function chartLook(width, height) {
   const styles = getComputedStyle(document.documentElement);
   const colour = (name) => styles.getPropertyValue(`--${name}`).trim();
   const text = { labelColor: colour("muted"), titleColor: colour("ink"), gridColor: colour("line"), domainColor: colour("line"), tickColor: colour("line") };
@@ -189,8 +190,10 @@ function chartColours() {
     font,
     view: { stroke: null },
     axis: { ...text, labelFlush: false, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600 },
+    axisX: { titleLimit: width - 60 },
+    axisY: { titleLimit: height },
     axisQuantitative: { tickCount: 6 },
-    legend: { ...text, labelFontSize: 12, titleFontSize: 12 },
+    legend: { ...text, labelLimit: 230, labelFontSize: 12, titleFontSize: 12 },
     header: { ...text },
     title: { color: colour("ink") },
     text: { color: colour("ink") },
