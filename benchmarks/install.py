@@ -17,6 +17,8 @@ PEERS = {
     "ranx": ["ranx>=0.3.21,<0.4"],
     "haystack-ai": ["haystack-ai>=3.1,<4"],
     "rapidfuzz": ["rapidfuzz>=3.9,<4"],
+    # Not a peer: it opens reports in a browser.
+    "playwright": ["playwright>=1.50,<2"],
     "rouge-score": ["rouge-score>=0.1.2,<0.2"],
     # Only wheels: the source package downloads trec_eval's code while it builds.
     "pytrec-eval-terrier": ["--only-binary=pytrec-eval-terrier", "pytrec-eval-terrier>=0.5.6,<0.6"],
@@ -32,7 +34,7 @@ def main() -> None:
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     if LOCAL_WHEELS.exists():
         pip.append(f"--find-links={LOCAL_WHEELS}")
-    subprocess.run([*pip, "--editable", f"{REPOSITORY}[chunks,static]"], check=True)
+    subprocess.run([*pip, "--editable", f"{REPOSITORY}[chunks,static,report]"], check=True)
     for peer, requirement in PEERS.items():
         done = subprocess.run([*pip, *requirement], stderr=subprocess.PIPE, text=True)
         if "No matching distribution" in done.stderr or "ResolutionImpossible" in done.stderr:

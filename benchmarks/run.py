@@ -1,11 +1,11 @@
-"""Benchmark karat against its peers, then its start (start.py) and its growth (growth.py): three tables.
+"""Benchmark karat against its peers, then its start (start.py), report (report.py) and growth (growth.py): four tables.
 
     .venv-bench/bin/python benchmarks/run.py [--small] [--only NAME]
 
 Every time is measured in a new process; tasks.py describes what is included. It is the best of three, or a single run
 if that takes more than five seconds. A ratio is printed only if both libraries found the same means to 1e-4 (for
 randomization tests, p-values within the expected random error). A full run updates results.md and the table in
-README.md; the other two tables are only part of a full run.
+README.md; the other tables are only part of a full run.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from pathlib import Path
 from shutil import which
 
 import growth
+import report
 import start
 from answer_tasks import CONTAINING, FOR_SAS, REWRITTEN
 from markdown import table, verdict
@@ -147,7 +148,7 @@ def main() -> int:
     parts = [machine(), workload(size), table(HEAD, list(rows.values()))]
     whole = size is FULL and not options.only
     if whole:
-        for part in (start, growth):
+        for part in (start, report, growth):
             text, more = part.measured()
             parts += [part.WORKLOAD, text]
             problems += more
