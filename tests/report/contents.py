@@ -23,13 +23,13 @@ def small(queries: int = 12) -> dict[str, Any]:
     documents = [f"d{at}" for at in range(40)]
     values = [[[round(rng.random(), 4) for _ in ids] for _ in measures] for _ in systems]
     values[2][0][-1] = values[1][0][-1] = 0.5
-    golds = [{"docs": rng.sample(range(40), 5), "grades": [2, 1, 1, 0, 0]} for _ in ids]
+    golds = [{"docs": rng.sample(range(40), 5), "grades": [2, 1, 1, 0, 0], "relevant": 3} for _ in ids]
     lists: list[list[dict[str, Any] | None]] = []
     for _ in systems:
         ranked: list[dict[str, Any] | None] = []
         for gold in golds:
             docs = rng.sample(range(40), 10)
-            hits = [[docs.index(doc), at, "same id", [5, 25]] for at, doc in enumerate(gold["docs"][:3]) if doc in docs]
+            hits = [[docs.index(doc), at, "same id", [5, 25]] for at, doc in enumerate(gold["docs"]) if doc in docs]
             below = [[57, 0]] if gold["docs"][0] not in docs else []
             ranked.append({"docs": docs, "total": 100, "hits": sorted(hits), "below": below})
         lists.append(ranked)

@@ -179,6 +179,26 @@ def test_lists_have_the_first_documents_the_hits_and_the_ranks_of_relevant_ones_
     assert "Lists show the first 20 documents" in content["cut"][0]
 
 
+def test_relevant_documents_are_those_that_the_measures_count() -> None:
+    truth = {"q": {"good": 2, "fair": 1, "bad": 0, "pooled": -1}}
+    run = {"q": ["fair", "pooled", "good", "bad"]}
+    content = content_of(evaluate(truth, run, ["AP", "nDCG@5"], rel=2, name="one"))
+    (golds,) = content["golds"]
+    assert ([content["documents"]["id"][doc] for doc in golds["docs"]][:1], golds["relevant"]) == (["good"], 1)
+    assert (golds["grades"], content["queries"]["first"]) == ([2, 1, 0, -1], [[3]])
+    scored = {"q": [{"id": "a", "score": 0.25}, {"id": "b", "score": 0.0}]}
+    (golds,) = content_of(evaluate(scored, {"q": ["b"]}, ["R", "nDCG@5"], name="one"))["golds"]
+    assert (golds["grades"], golds["relevant"]) == ([0.25, 0], 2)
+
+
+def test_saved_scores_beside_a_run_have_no_ranks_and_no_answers() -> None:
+    record = {"query": "q", "truth": ["a"], "retrieved": ["a"], "gold_answers": ["x"], "answer": "x"}
+    scores = evaluate_results([record], ["RR", "TokenF1"], match="content")
+    content = content_of({"run": scores, "saved": scores.without_evidence()})
+    assert content["queries"]["first"] == [[1], None]
+    assert content["answers"]["predicted"] == [["x"], None]
+
+
 def test_moves_are_those_of_diff() -> None:
     comparison = compare(evaluate_runs(str(demo.TRUTH), demo_runs(), ["nDCG@10", "RR"]), "bm25")
     content = content_of(comparison)

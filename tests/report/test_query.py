@@ -45,7 +45,7 @@ def test_grades_unjudged_documents_and_missed_gold_are_marked_in_words(open_page
     content["lists"][1][0] = {
         "docs": [gold[0], gold[3], 39],
         "total": 3,
-        "hits": [[0, 0, "same id", None]],
+        "hits": [[0, 0, "same id", None], [1, 3, "same id", None]],
         "below": [[57, 2]],
     }
     page = open_page(content, "#query=q1")
@@ -55,6 +55,39 @@ def test_grades_unjudged_documents_and_missed_gold_are_marked_in_words(open_page
     assert "not relevant" in badges.all_text_contents()[1]
     assert column.locator(".missed li .id").all_inner_texts() == [f"d{doc}" for doc in gold[1:3]]
     assert column.locator(".missed li .move").all_inner_texts() == ["not retrieved", "at rank 57"]
+
+
+def test_a_document_that_matches_several_gold_documents_finds_them_all(open_page: OpenPage) -> None:
+    content = contents.small()
+    hits = [[0, 0, "contained", None], [0, 1, "contained", None], [1, 1, "contained", None], [2, 0, "contained", None]]
+    content["lists"][1][0] = {"docs": [37, 38, 39], "total": 3, "hits": hits, "below": []}
+    content["documents"]["id"][37] = None
+    page = open_page(content, "#query=q1")
+    column = page.locator("#query .list").first
+    assert column.locator(".missed li .id").all_inner_texts() == [f"d{content['golds'][0]['docs'][2]}"]
+    assert ["repeated" in text for text in column.locator("ol li").all_inner_texts()] == [False, True, True]
+    assert column.locator("ol li .id").all_inner_texts() == ["d38", "d39"]
+    assert column.locator("ol .grade").first.get_attribute("title") == "relevant, grade 2 (contained)"
+
+
+def test_a_document_of_the_pool_that_nobody_judged_is_unjudged(open_page: OpenPage) -> None:
+    content = contents.small()
+    content["golds"][0].update(grades=[2, 1, 1, 0, -1])
+    content["lists"][1][0] = {"docs": [content["golds"][0]["docs"][4]], "total": 1, "hits": [[0, 4, "same id", None]]}
+    page = open_page(content, "#query=q1")
+    assert page.locator("#query .list").first.locator("ol .grade").all_text_contents() == ["? unjudged"]
+
+
+def test_what_a_cut_list_does_not_show_is_not_called_new(open_page: OpenPage) -> None:
+    content = contents.small()
+    relevant = content["golds"][0]["docs"][0]
+    hit = [0, 0, "same id", None]
+    content["lists"][2][0] = {"docs": [relevant, 39], "total": 2, "hits": [hit]}
+    for total, expected in ((57, ["▲ up 56", "not in the top 1 of A"]), (1, ["new", "new"])):
+        below = [[57, 0]] if total > 1 else []
+        content["lists"][1][0] = {"docs": [38], "total": total, "hits": [], "below": below}
+        page = open_page(content, "#query=q1")
+        assert page.locator("#query .list").nth(1).locator("ol .move").all_text_contents() == expected
 
 
 def test_a_list_that_is_missing_says_so(open_page: OpenPage) -> None:

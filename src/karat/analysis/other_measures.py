@@ -10,7 +10,7 @@ import numpy as np
 from karat.analysis.evidence import NO_RUN_DATA
 from karat.errors import KaratError
 from karat.judged import Floats
-from karat.measures import meanings
+from karat.measures import RR, meanings
 from karat.registry import Measure
 from karat.scores import Scores
 
@@ -47,3 +47,14 @@ def same_threshold(scores: Scores, measure: Measure) -> Measure:
     settings = (dict(known.settings) for name in scores.measures for known in meanings(name)[:1])
     rel = next((given["rel"] for given in settings if "rel" in given), None)
     return measure if rel is None else measure(rel=rel)
+
+
+def relevance_threshold(scores: Scores) -> float:
+    """The grade from which documents count as relevant, as in `same_threshold`; 1 by default.
+
+    >>> from karat import evaluate
+    >>> relevance_threshold(evaluate({"q": {"a": 2}}, {"q": ["a"]}, "P(rel=2)@5"))
+    2.0
+    """
+    rel = same_threshold(scores, RR).get("rel")
+    return float(rel) if isinstance(rel, int | float) else 1.0

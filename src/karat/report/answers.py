@@ -19,7 +19,7 @@ def answers_part(subject: ReportSubject) -> dict[str, Any] | None:
         return None
     normalize = _normalization(subject)
     golds: list[list[str] | None] = [None] * len(subject.queries)
-    predicted: list[list[str | None]] = []
+    predicted: list[list[str | None] | None] = []
     shared: list[list[list[list[Any]] | None]] = []
     for scores in subject.systems.values():
         texts: list[str | None] = [None] * len(subject.queries)
@@ -34,7 +34,7 @@ def answers_part(subject: ReportSubject) -> dict[str, Any] | None:
             texts[place] = text
             if best is not None and text is not None and golds[place] == of_query:
                 spans[place] = [[best, *shared_words(of_query[best], text, normalize)]]
-        predicted.append(texts)
+        predicted.append(None if answers is None else texts)
         shared.append(spans)
     return {"gold": golds, "predicted": predicted, "shared": shared}
 

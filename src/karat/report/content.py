@@ -137,14 +137,16 @@ def _values(subject: ReportSubject, measures: int) -> list[list[list[Number]]]:
     ]
 
 
-def _first_relevant(subject: ReportSubject) -> list[list[int | None]]:
-    """The rank of the first relevant document of each query; None if there is none."""
-    found = []
+def _first_relevant(subject: ReportSubject) -> list[list[int | None] | None]:
+    """The rank of the first relevant document of each query, None if there is none; None for saved scores."""
+    found: list[list[int | None] | None] = []
     for scores in subject.systems.values():
+        if scores.evidence is None:
+            found.append(None)
+            continue
         row: list[int | None] = [None] * len(subject.queries)
-        if scores.evidence is not None:
-            for place, rank in zip(subject.rows(scores).tolist(), first_ranks(scores), strict=True):
-                row[place] = rank
+        for place, rank in zip(subject.rows(scores).tolist(), first_ranks(scores), strict=True):
+            row[place] = rank
         found.append(row)
     return found
 

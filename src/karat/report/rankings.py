@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from karat.analysis.evidence import Evidence
+from karat.analysis.other_measures import relevance_threshold
 from karat.analysis.rankings import Ranking, read_rankings
 from karat.matching.location import Locator, locator
 from karat.matching.matchers import FunctionMatcher, Matcher
@@ -28,14 +29,19 @@ class QueryGolds:
     documents: list[int] = field(default_factory=list)
     grades: list[float] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
+    relevant: int = 0
+    """the number of documents that are relevant, which come first"""
     left_out: int = 0
 
-    def add(self, key: str, document: int, grade: float) -> int:
-        place = self.places.setdefault(key, len(self.documents))
-        if place == len(self.documents):
-            self.documents.append(document)
-            self.grades.append(grade)
-        return place
+    def add(self, key: str, document: int, grade: float, is_relevant: bool) -> None:
+        self.places[key] = len(self.documents)
+        self.documents.append(document)
+        self.grades.append(grade)
+        self.relevant += is_relevant
+
+    def to_dict(self) -> dict[str, Any]:
+        grades = [number(grade) for grade in self.grades]
+        return {"docs": self.documents, "grades": grades, "relevant": self.relevant}
 
 
 @dataclass
@@ -50,10 +56,7 @@ class Lists:
     """the relevant documents of a query that are shown"""
 
     def golds_dict(self) -> list[dict[str, Any] | None]:
-        return [
-            None if golds is None else {"docs": golds.documents, "grades": [number(grade) for grade in golds.grades]}
-            for golds in self.golds
-        ]
+        return [None if golds is None else golds.to_dict() for golds in self.golds]
 
     def clip_spans(self, documents: Collection[int], length: int) -> None:
         """Leave out the parts of the spans in some gold documents that are beyond a number of characters."""
@@ -79,14 +82,14 @@ def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
     most_golds = min(_MOST_GOLDS, max(_LEAST_GOLDS, _ALL_GOLDS // max(1, len(listed))))
     found = Lists([], [None] * len(subject.queries), listed, most_golds)
     rankings: dict[str, dict[str, Ranking]] = {}
+    least = {name: relevance_threshold(subject.systems[name]) for name in evidence}
     for name, of_system in evidence.items():
         queries = [query for place in listed if (query := subject.queries[place]) in of_system.truth.positions]
         rankings[name] = read_rankings(of_system, queries, RANKS)
     for place in listed:
         query = subject.queries[place]
-        found.golds[place] = _golds(
-            query, evidence, {name: of[query] for name, of in rankings.items() if query in of}, documents, most_golds
-        )
+        of_query = {name: of[query] for name, of in rankings.items() if query in of}
+        found.golds[place] = _golds(query, evidence, of_query, least, documents, most_golds)
     for name in subject.names:
         row: list[dict[str, Any] | None] = [None] * len(subject.queries)
         locate = locator(evidence[name].match) if name in evidence else None
@@ -106,26 +109,37 @@ def matches_content(match: Matcher) -> bool:
 
 
 def _golds(
-    query: str, evidence: dict[str, Evidence], rankings: dict[str, Ranking], documents: Documents, most: int
+    query: str,
+    evidence: Mapping[str, Evidence],
+    rankings: Mapping[str, Ranking],
+    least: Mapping[str, float],
+    documents: Documents,
+    most: int,
 ) -> QueryGolds:
     """The relevant documents of a query, best first, then the others that are in a list."""
-    golds = QueryGolds()
+    found: dict[str, tuple[int, float, bool]] = {}
+    left_out = 0
     for name, ranking in rankings.items():
-        truth, judged = evidence[name].truth, evidence[name].judged
+        truth = evidence[name].truth
         rows = truth.golds(truth.positions[query])
-        grades = judged.gold_grade[rows.start : rows.stop].tolist()
+        in_query = slice(rows.start, rows.stop)
+        grades = evidence[name].judged.gold_grade[in_query].tolist()
+        # Only graded measures read the scores of gold documents: to others, each of them is relevant.
+        is_relevant = (truth.grades[in_query] >= least[name]).tolist()
         hits = {hit.gold - rows.start for hit in ranking.hits if hit.rank <= RANKS}
         best_first = sorted(range(len(grades)), key=[-grade for grade in grades].__getitem__)
-        relevant = [row for row in best_first if grades[row] > 0]
-        shown = dict.fromkeys([*relevant[:most], *(row for row in best_first if row in hits)])
+        relevant = [row for row in best_first if is_relevant[row]]
         originals = truth.original_documents(rows)
         by_content = matches_content(evidence[name].match)
-        for row in shown:
-            document = originals[row]
+        for row in dict.fromkeys([*relevant[:most], *(row for row in best_first if row in hits)]):
             key = truth.docs[rows.start + row]
-            if key not in golds.places:
-                golds.add(key, documents.add(document, by_content), grades[row])
-        golds.left_out = max(golds.left_out, len(relevant) - most)
+            if key not in found:
+                document = documents.add(originals[row], by_content)
+                found[key] = (document, grades[row], is_relevant[row])
+        left_out = max(left_out, len(relevant) - most)
+    golds = QueryGolds(left_out=left_out)
+    for key, gold in sorted(found.items(), key=lambda item: not item[1][2]):
+        golds.add(key, *gold)
     return golds
 
 

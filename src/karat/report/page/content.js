@@ -45,27 +45,25 @@ const queryName = (query) => printable(content.queries.id[query]);
 const questionOf = (query) => content.queries.text?.[query] ?? null;
 const failedAt = () => content.queries.failed_at ?? content.table.unjudged_at ?? 10;
 
-const hasFirst = () => (content.queries.first ?? []).some((ranks) => ranks?.some((rank) => rank !== null));
+// Whether the ranks of the relevant documents of a system are known.
+const hasRanks = (system) => Boolean(content.queries.first?.[system]);
 
 function hasFailed(system, query) {
-  const rank = content.queries.first?.[system]?.[query] ?? null;
+  const rank = content.queries.first[system][query];
   return rank === null || rank > failedAt();
 }
 
 const unjudgedOf = (system, query) => content.queries.unjudged?.[system]?.[query] ?? null;
 
-// The judged documents of a query: [{ place, doc, grade, relevant }], relevant ones first.
+// The judged documents of a query, relevant ones first. A negative grade: in the pool, but not judged.
 function goldsOf(query) {
-  const golds = content.golds?.[query];
-  if (!golds) return [];
-  return golds.docs.map((doc, place) => {
-    const grade = golds.grades?.[place] ?? null;
-    return { place, doc, grade, relevant: golds.relevant === undefined ? grade === null || grade > 0 : place < golds.relevant };
-  });
+  const { docs = [], grades = [], relevant = 0 } = content.golds?.[query] ?? {};
+  return docs.map((doc, place) => ({ place, doc, grade: grades[place], relevant: place < relevant, judged: grades[place] >= 0 }));
 }
 
-// The ranked documents of a query: [{ place, doc, gold, reason, span, repeated, key }]. `key` is the same for the same
-// document in two lists, or for two chunks of the same gold document.
+// The ranked documents of a query: [{ place, doc, hits, gold, repeated, key }]. `gold` is the best of the judged
+// documents that a document matches, if possible one that none above it matches. `key` is the same for the same document
+// in two lists, or for two chunks of the same gold document.
 function rankedOf(system, query) {
   const list = content.lists?.[system]?.[query];
   if (!list) return null;
@@ -73,12 +71,12 @@ function rankedOf(system, query) {
   const seen = new Set();
   return list.docs.map((doc, place) => {
     const hits = list.hits.filter((hit) => hit[0] === place);
-    const own = golds.find((gold) => gold.doc === doc);
-    const gold = hits.length ? golds[hits[0][1]] : own;
-    const repeated = Boolean(gold) && seen.has(gold.place);
-    const key = gold && !repeated ? `gold ${gold.place}` : `document ${doc}`;
-    if (gold) seen.add(gold.place);
-    return { place, doc, gold, repeated, key, reason: hits[0]?.[2] ?? null, span: hits[0]?.[3] ?? null, hits };
+    const matched = hits.map((hit) => hit[1]).sort((left, right) => left - right);
+    const best = matched.find((gold) => !seen.has(gold)) ?? matched[0];
+    const repeated = seen.has(best);
+    const key = best === undefined || repeated ? `document ${doc}` : `gold ${best}`;
+    matched.forEach((gold) => seen.add(gold));
+    return { place, doc, hits, gold: golds[best], repeated, key };
   });
 }
 

@@ -8,7 +8,8 @@ function listsSection(query) {
   const golds = goldsOf(query);
   const shown = systems.slice(0, MOST_LISTS);
   const lists = shown.map((system) => rankedOf(system, query));
-  const columns = shown.map((system, at) => listColumn(system, query, lists[at], at > 0 ? lists[0] : null, golds));
+  const first = lists[0] && { items: lists[0], below: [], ...content.lists[shown[0]][query] };
+  const columns = shown.map((system, at) => listColumn(system, query, lists[at], at > 0 ? first : null, golds));
   const board = element("div.lists", { "data-columns": shown.length }, ...columns);
   const lines = svg("svg", { class: "lines", "aria-hidden": "true" });
   board.append(lines);
@@ -43,45 +44,56 @@ function listColumn(system, query, list, first, golds) {
   const { total } = content.lists[system][query];
   const count = total > list.length ? `top ${list.length} of ${total.toLocaleString("en")}` : plural(list.length, "document");
   const items = list.map((item) => listItem(item, first));
-  const found = new Set(list.filter((item) => item.gold).map((item) => item.gold.place));
+  const found = new Set(list.flatMap((item) => item.hits.map((hit) => hit[1])));
   const missed = golds.filter((gold) => gold.relevant && !found.has(gold.place));
   return element("div.list", {}, element("div.head", {}, heading, element("span.quiet", {}, count)), element("ol", {}, items), missedList(system, query, missed));
 }
 
 function listItem(item, first) {
   const document_ = documentOf(item.doc);
+  const reason = item.hits.find((hit) => hit[1] === item.gold?.place)?.[2];
   return element(
     "li", { class: gradeKind(item.gold), "data-key": item.key },
     element("span.rank", { "aria-hidden": "true" }, String(item.place + 1)),
     element("div.what", {}, documentTitle(document_, moveText(item, first), item.repeated && element("span.move", {}, "repeated")), unfolding(document_.text)),
-    gradeBadge(item.gold),
+    gradeBadge(item.gold, reason),
   );
 }
 
 function documentTitle({ id, title }, ...notes) {
-  const name = element("bdi.id", {}, printable(id));
+  const name = id !== null && element("bdi.id", {}, printable(id));
   return element("div.name", {}, title && element("span.title", { dir: "auto" }, printable(title)), name, ...notes);
 }
 
-const gradeKind = (gold) => (!gold ? "unknown" : gold.relevant ? "relevant" : "irrelevant");
+const gradeKind = (gold) => (!gold?.judged ? "unknown" : gold.relevant ? "relevant" : "irrelevant");
 
-function gradeBadge(gold) {
-  if (!gold) {
+// The grade of a judged document, and why it was matched, if it was.
+function gradeBadge(gold, reason = "") {
+  if (!gold?.judged) {
     return content.queries.unjudged ? element("span.grade.unknown", { title: "unjudged" }, "?", hidden(" unjudged")) : element("span.grade.unknown", { title: "no match" }, "–", hidden(" matches no gold document"));
   }
   const words = gold.relevant ? "relevant" : "not relevant";
-  const grade = gold.grade === null ? (gold.relevant ? "✓" : "✗") : printable(gold.grade);
-  return element("span.grade", { class: `grade ${gradeKind(gold)}`, title: `${words}, grade ${gold.grade ?? "–"}` }, gold.relevant ? `✓ ${grade === "✓" ? "" : grade}` : grade, hidden(` ${words}`));
+  const grade = String(Number(gold.grade.toPrecision(6)));
+  const title = `${words}, grade ${grade}${reason && ` (${printable(reason)})`}`;
+  return element("span", { class: `grade ${gradeKind(gold)}`, title }, gold.relevant ? `✓ ${grade}` : grade, hidden(` ${words}`));
 }
 
 // Where the first list has the same document.
 function moveText(item, first) {
   if (!first) return null;
-  const before = first.find((other) => other.key === item.key);
-  if (!before) return element("span.move.new", {}, "new");
-  const up = before.place - item.place;
-  if (up === 0) return element("span.move", {}, "=", hidden(" same rank"));
-  return element(`span.move.${up > 0 ? "up" : "down"}`, { title: `rank ${before.place + 1} in ${systemName(state.a)}` }, element("span", { "aria-hidden": "true" }, up > 0 ? "▲" : "▼"), hidden(up > 0 ? "up " : "down "), ` ${Math.abs(up)}`);
+  const rank = item.place + 1;
+  const before = rankIn(first, item);
+  if (before === null) return element("span.move.new", {}, first.total > first.items.length ? `not in the top ${first.items.length} of A` : "new");
+  if (before === rank) return element("span.move", {}, "=", hidden(" same rank"));
+  const isUp = before > rank;
+  return element(`span.move.${isUp ? "up" : "down"}`, { title: `rank ${before} in ${systemName(state.a)}` }, element("span", { "aria-hidden": "true" }, isUp ? "▲" : "▼"), hidden(isUp ? " up" : " down"), ` ${Math.abs(before - rank)}`);
+}
+
+// The rank of the same document in a list; below the documents shown, only the ranks of relevant ones are known.
+function rankIn({ items, below }, { key, gold, repeated }) {
+  const place = items.findIndex((item) => item.key === key);
+  if (place >= 0) return place + 1;
+  return (gold && !repeated && below.find((hit) => hit[1] === gold.place)?.[0]) || null;
 }
 
 // A text that is cut at its start, and unfolds.
@@ -89,7 +101,7 @@ function unfolding(text) {
   if (!text) return null;
   const shown = printableLines(text);
   if (shown.length <= 120) return element("p.text", { dir: "auto" }, shown);
-  const start = shown.slice(0, 110).replace(/\s+\S{0,20}$/, "");
+  const start = Array.from(shown.slice(0, 220)).slice(0, 110).join("").replace(/\s+\S{0,20}$/, "");
   return element("details.text", {}, element("summary", { dir: "auto" }, `${start} …`), element("p", { dir: "auto" }, shown));
 }
 
@@ -108,7 +120,7 @@ function missedList(system, query, missed) {
 function legend(golds) {
   const entry = (badge, text) => element("span", {}, badge, ` ${text}`);
   const entries = [entry(element("span.grade.relevant", { "aria-hidden": "true" }, "✓ 2"), "relevant, with its grade")];
-  if (golds.some((gold) => !gold.relevant)) entries.push(entry(element("span.grade.irrelevant", { "aria-hidden": "true" }, "0"), "not relevant"));
+  if (golds.some((gold) => gold.judged && !gold.relevant)) entries.push(entry(element("span.grade.irrelevant", { "aria-hidden": "true" }, "0"), "not relevant"));
   entries.push(content.queries.unjudged ? entry(element("span.grade.unknown", { "aria-hidden": "true" }, "?"), "unjudged") : entry(element("span.grade.unknown", { "aria-hidden": "true" }, "–"), "no match"));
   if (state.b !== null) entries.push(element("span", {}, "▲ ▼ ranks gained or lost since A"));
   return element("p.legend", {}, ...entries);

@@ -148,6 +148,6 @@ function changeBar(change, largest) {
 }
 
 function firstText(query) {
-  const ranks = chosenSystems().map((system) => content.queries.first[system]?.[query] ?? "none");
+  const ranks = chosenSystems().map((system) => (hasRanks(system) ? content.queries.first[system][query] ?? "none" : "–"));
   return ranks.join(" → ");
 }

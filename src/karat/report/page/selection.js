@@ -8,7 +8,7 @@ const FILTERS = {
   failed: {
     label: () => `nothing relevant in the top ${failedAt()}`,
     keeps: (query) => hasFailed(shownSystem(), query),
-    there: hasFirst,
+    there: () => hasRanks(shownSystem()),
   },
   unjudged: {
     label: () => "with unjudged documents",
@@ -29,8 +29,8 @@ const SORTS = {
   change: { label: () => "Change", value: (query) => changeOf(query, state), pair: true },
   first: {
     label: () => "First relevant",
-    value: (query) => content.queries.first?.[shownSystem()]?.[query] ?? Infinity,
-    there: hasFirst,
+    value: (query) => content.queries.first[shownSystem()]?.[query] ?? Infinity,
+    there: () => chosenSystems().some(hasRanks),
   },
   unjudged: {
     label: () => "Unjudged",
