@@ -69,6 +69,7 @@ def small(queries: int = 12) -> dict[str, Any]:
             "first": [[rng.choice([1, 2, 3, 12, None]) for _ in ids] for _ in systems],
             "unjudged": [[rng.choice([0, 0, 2]) for _ in ids] for _ in systems],
             "missing": [[at == queries - 1 and system == 0 for at in range(queries)] for system in range(3)],
+            "groups": {"kind": ["how-to", "fact"]},
             "slices": {"kind": [("fact", "how-to")[at % 2] for at in range(queries)]},
         },
         "documents": {"id": documents, "title": [f"Title of {doc}" for doc in documents],
@@ -111,7 +112,7 @@ def _texts_replaced(value: Any, replace: Callable[[str], str], key: str = "") ->
     if isinstance(value, list):
         return [_texts_replaced(item, replace, key) for item in value]
     if isinstance(value, dict):
-        names_from_files = key in ("packages", "options", "slices")
+        names_from_files = key in ("packages", "options", "groups", "slices")
         return {
             replace(name) if names_from_files else name: _texts_replaced(item, replace, name)
             for name, item in value.items()

@@ -302,3 +302,13 @@ def test_scores_that_were_evaluated_against_other_queries_are_not_compared(syste
     fewer = replace(systems["bm25"].take([0, 1]), findings=())
     with pytest.raises(KaratError, match="the systems have different queries"):
         SystemScores({"all": systems["overlap"], "two": fewer}).plot("scatter")
+
+
+def test_names_with_braces_and_equal_labels_are_not_mixed_up() -> None:
+    names = ["{a}", "{measure}", "x\n", "x\\n", "x\\n (2)"]
+    systems = SystemScores({name: Scores(("q", "r"), {"RR": np.array([0.5, 1.0])}) for name in names})
+    spec = systems.plot("intervals").to_dict()
+    labels = [row["system"] for row in spec["datasets"]["rows"]]
+    assert len(set(labels)) == len(names)
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == labels
+    assert labels[:2] == ["{a}", "{measure}"]

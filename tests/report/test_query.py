@@ -33,10 +33,16 @@ def test_a_click_opens_a_query_with_lists_answers_and_contributions(open_page: O
     expect(contributions.nth(1)).to_contain_text("+0.1000")
 
 
-def test_contributions_are_reversed_with_the_pair(open_page: OpenPage) -> None:
-    page = open_page(contents.small(), "#query=q1&a=dense&b=bm25")
-    cells = page.locator("table.contributions tbody tr").first.locator("td").all_inner_texts()
-    assert [text.strip() for text in cells[1:]] == ["rank 1", "rank 3", "−0.2500"]
+def test_contributions_say_from_which_system_to_which(open_page: OpenPage) -> None:
+    content = contents.small()
+    content["moves"]["1>2"]["nDCG@10"]["0"].append(["number of documents retrieved", None, None, 0.00001])
+    page = open_page(content, "#query=q1&a=dense&b=bm25")
+    table = page.locator("table.contributions")
+    assert table.locator("thead th").all_inner_texts()[2:4] == ["bm25", "dense"]
+    cells = [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
+    assert [text.strip() for text in cells[0][2:]] == ["rank 3", "rank 1", "+0.2500"]
+    assert [text.strip() for text in cells[3]] == ["number of documents retrieved", "", "", "", "+1e−05"]
+    expect(page.locator("#query")).to_contain_text("when the document moves from bm25 to dense, one document at a time")
 
 
 def test_grades_unjudged_documents_and_missed_gold_are_marked_in_words(open_page: OpenPage) -> None:

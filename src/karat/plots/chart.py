@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import KaratError, printable
@@ -134,29 +135,41 @@ def label(text: str) -> str:
 def labels(names: Iterable[str]) -> dict[str, str]:
     """The label of each name; names whose labels would be the same are numbered."""
     found: dict[str, str] = {}
-    for at, name in enumerate(names, 1):
-        found[name] = label(name) if label(name) not in found.values() else f"{label(name)} ({at})"
+    for name in names:
+        text = label(name)
+        numbered = (f"{text} ({number})" for number in count(2))
+        taken = set(found.values())
+        found[name] = next(each for each in chain([text], numbered) if each not in taken)
     return found
 
 
 def filled(value: Any, names: Mapping[str, str]) -> Any:
-    """A specification in which names replace `{a}`, `{b}` and `{measure}`."""
-    return _with_texts(value, lambda text: _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), text))
+    """A text, or a specification, in whose titles names replace `{a}`, `{b}` and `{measure}`.
+
+    Other texts of a specification may be names from users' files.
+    """
+
+    def fill(text: str, key: str) -> str:
+        return _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), text) if key == "title" else text
+
+    return _with_texts(value, fill, "title")
 
 
 def _drawable(value: Spec) -> Spec:
     """A specification whose texts can be drawn: other characters become escapes or replacement characters."""
-    found: Spec = _with_texts(value, lambda text: _NOT_DRAWN.sub("\ufffd", printable(text)))
+    found: Spec = _with_texts(value, lambda text, _: _NOT_DRAWN.sub("\ufffd", printable(text)))
     return found
 
 
-def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A specification with other texts."""
+def _with_texts(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:
+    """A specification with other texts, which depend on the keys that they have."""
     if isinstance(value, str):
-        return change(value)
+        return change(value, key)
     if isinstance(value, list):
-        return [_with_texts(each, change) for each in value]
-    return {key: _with_texts(each, change) for key, each in value.items()} if isinstance(value, dict) else value
+        return [_with_texts(each, change, key) for each in value]
+    if isinstance(value, dict):
+        return {name: _with_texts(each, change, name) for name, each in value.items()}
+    return value
 
 
 def load_altair() -> Any:

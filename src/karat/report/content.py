@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from karat.analysis.slices import query_values
+from karat.analysis.slices import Slices, query_values
 from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings
@@ -48,6 +48,7 @@ def report_content(
     subject = subject_of(reported)
     query_texts = None if queries is None else read_texts(queries, subject.queries, "queries")
     properties = _properties(subject, by, query_texts)
+    slices = _slices(subject, properties)
     documents = Documents()
     lists = read_lists(subject, documents)
     _add_matched_texts(subject, documents)
@@ -82,7 +83,8 @@ def report_content(
             "first": _first_relevant(subject),
             "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
             "missing": _missing(subject),
-            "slices": _groups(subject, properties),
+            "groups": {name: list(sliced.groups) for name, sliced in slices.items()},
+            "slices": {name: _group_of_each(subject, sliced) for name, sliced in slices.items()},
         },
         "documents": {**documents.to_dict(), "id": budget.ids(documents.ids, "document")},
         "lists": None if lists is None else lists.lists,
@@ -189,15 +191,15 @@ def _properties(subject: ReportSubject, by: Mapping[str, Any], texts: FoundTexts
     return found
 
 
-def _groups(subject: ReportSubject, properties: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str | None]]:
-    """The group of each query, for each property."""
-    found = {}
-    for name, values in properties.items():
-        everything = Scores(subject.queries, {})
-        groups = everything.slices(values).groups
-        places = {query: label for label, scores in groups.items() for query in scores.queries}
-        found[name] = [places.get(query) for query in subject.queries]
-    return found
+def _slices(subject: ReportSubject, properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Slices]:
+    """The groups of queries, for each property."""
+    everything = Scores(subject.queries, {})
+    return {name: everything.slices(values) for name, values in properties.items()}
+
+
+def _group_of_each(subject: ReportSubject, sliced: Slices) -> list[str]:
+    group = {query: label for label, scores in sliced.groups.items() for query in scores.queries}
+    return [group[query] for query in subject.queries]
 
 
 def _cut_lists(subject: ReportSubject, lists: Lists | None) -> list[str]:

@@ -61,14 +61,15 @@ function leftOut() {
   return count ? ` It is without ${plural(count, "query")} that A or B has no value for.` : "";
 }
 
-// A text, or anything that contains texts, with the chosen names.
-function filled(value) {
+// A text, or a specification and the titles in it, with the chosen names. Other texts may be names from users' files.
+function filled(value, key = "title") {
   if (typeof value === "string") {
+    if (key !== "title") return value;
     const names = { a: content.systems[state.a], b: content.systems[state.b] ?? "", measure: content.measures[state.measure].name };
     return value.replace(/\{(a|b|measure)\}/g, (_, name) => printable(names[name]));
   }
-  if (Array.isArray(value)) return value.map(filled);
-  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, filled(item)]));
+  if (Array.isArray(value)) return value.map((item) => filled(item, key));
+  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item, name)]));
   return value;
 }
 

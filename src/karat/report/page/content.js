@@ -85,12 +85,14 @@ function documentOf(doc) {
   return { id: id[doc], title: title?.[doc] ?? null, text: text?.[doc] ?? null };
 }
 
-// How judged documents moved from A to B: [[gold place, rank before, rank after, contribution]]. The report has them
-// for one direction of each pair.
+// How judged documents moved between A and B: [[gold place, rank before, rank after, contribution]]; what is not due to
+// one of them has a text instead of a place. The report has them for one direction of each pair. In the other direction
+// contributions are others, not the same with the opposite sign.
 function movesOf(query, { measure, a, b }) {
   const { name } = content.measures[measure];
-  const moves = content.moves?.[`${a}>${b}`]?.[name]?.[query];
-  if (moves) return moves;
-  const reversed = content.moves?.[`${b}>${a}`]?.[name]?.[query];
-  return reversed?.map(([gold, after, before, contribution]) => [gold, before, after, contribution === null ? null : -contribution]) ?? null;
+  for (const [from, to] of [[a, b], [b, a]]) {
+    const moves = content.moves?.[`${from}>${to}`]?.[name]?.[query];
+    if (moves) return { from, to, moves };
+  }
+  return null;
 }

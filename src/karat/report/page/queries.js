@@ -8,7 +8,7 @@ function makeQueries() {
   byId("queries-tools").append(...searchAndFilters());
   listeners.push((before) => {
     const watched = ["measure", "a", "b", "sort", "descending", "filter", "search"];
-    const isChanged = watched.some((name) => before[name] !== state[name]) || String(before.slice) !== String(state.slice);
+    const isChanged = watched.some((name) => before[name] !== state[name]) || !isSameSlice(before.slice, state.slice);
     if (isChanged) showQueries();
   });
   showQueries();
@@ -27,21 +27,24 @@ function searchAndFilters() {
   if (slices.length) {
     const slice = element("select", { id: "slice" }, element("option", { value: "" }, "all"));
     const choices = [null];
-    for (const [label, groups] of slices) {
-      const options = [...new Set(groups.map(String))].sort().map((group) => {
+    for (const [label] of slices) {
+      const options = content.queries.groups[label].map((group) => {
         choices.push([label, group]);
         return element("option", { value: choices.length - 1 }, printable(group));
       });
       slice.append(element("optgroup", { label: printable(label) }, ...options));
     }
     slice.addEventListener("change", () => choose({ slice: choices[Number(slice.value)] }));
-    listeners.push(() => (slice.value = Math.max(0, choices.findIndex((choice) => String(choice) === String(state.slice))) || ""));
-    slice.value = Math.max(0, choices.findIndex((choice) => String(choice) === String(state.slice))) || "";
+    const show = () => (slice.value = choices.findIndex((choice) => isSameSlice(choice, state.slice)) || "");
+    listeners.push(show);
+    show();
     tools.push(element("label", {}, "Slice ", slice));
   }
   tools.push(element("button", { type: "button", id: "export", onclick: exportSelected }, "Export as CSV"));
   return tools;
 }
+
+const isSameSlice = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 function showQueries() {
   selected = selectedQueries();

@@ -74,7 +74,7 @@ function queryView(query) {
 
 function slicesOf(query) {
   const slices = Object.entries(content.queries.slices ?? {});
-  return slices.length ? element("p.facts", {}, slices.map(([label, groups]) => element("span", {}, `${printable(label)}: ${printable(groups[query] ?? "–")}`))) : null;
+  return slices.length ? element("p.facts", {}, slices.map(([label, groups]) => element("span", {}, `${printable(label)}: ${printable(groups[query])}`))) : null;
 }
 
 // The values of all systems for this query.
@@ -109,30 +109,31 @@ function valueCell(system, measure, query) {
 
 // What each document contributed to the difference of A and B.
 function contributionsSection(query) {
-  const moves = movesOf(query, state);
-  if (!moves?.length) return null;
+  const { from, to, moves } = movesOf(query, state) ?? { moves: [] };
+  if (!moves.length) return null;
   const golds = goldsOf(query);
+  const { name, higher } = content.measures[state.measure];
   const largest = Math.max(...moves.map((move) => Math.abs(move[3] ?? 0)));
   const rank = (found) => (found === null ? "not retrieved" : `rank ${found}`);
   const rows = moves.map(([gold, before, after, contribution]) => {
-    const document_ = golds[gold] && documentOf(golds[gold].doc);
-    const { higher } = content.measures[state.measure];
-    const gain = contribution === null ? 0 : higher ? contribution : -contribution;
+    const gain = higher ? contribution : -contribution;
     const kind = gain > 0 ? "better" : gain < 0 ? "worse" : "same";
+    const isDocument = isNumber(gold);
     return element(
       "tr", {},
-      element("th", { scope: "row" }, document_ ? documentTitle(document_) : "–"),
-      element("td", {}, golds[gold] ? gradeBadge(golds[gold]) : "–"),
-      element("td.number", {}, rank(before)),
-      element("td.number", {}, rank(after)),
+      element("th", { scope: "row" }, isDocument ? documentTitle(documentOf(golds[gold].doc)) : gold),
+      element("td", {}, isDocument && gradeBadge(golds[gold])),
+      element("td.number", {}, isDocument && rank(before)),
+      element("td.number", {}, isDocument && rank(after)),
       element(`td.change.${kind}`, {}, changeBar(contribution, largest), element("span.text", {}, changeText(contribution, isCount(state.measure)))),
     );
   });
-  const names = ["Document", "Grade", systemName(state.a), systemName(state.b), "Contribution"];
+  const names = ["Document", "Grade", systemName(from), systemName(to), "Contribution"];
   return element(
     "section", {},
-    element("h3", {}, `What made the difference in ${printable(content.measures[state.measure].name)}`),
+    element("h3", {}, `What made the difference in ${printable(name)}`),
     element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Contributions of documents" },
-      element("table.contributions", {}, element("caption.hidden", {}, "What each document contributed to the difference"), element("thead", {}, element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, rows))),
+      element("table.contributions", {}, element("caption.hidden", {}, "What each document contributed to the difference"), element("thead", {}, element("tr", {}, names.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, rows))),
+    element("p.legend", {}, `Contribution: the change in the score when the document moves from ${systemName(from)} to ${systemName(to)}, one document at a time, topmost first.`),
   );
 }

@@ -50,7 +50,7 @@ function selectedQueries() {
   const keeps = (isThere(FILTERS[state.filter]) ? FILTERS[state.filter] : FILTERS.all).keeps;
   const selected = [];
   for (let query = 0; query < content.queries.id.length; query++) {
-    if (groups && String(groups[query]) !== state.slice[1]) continue;
+    if (groups && groups[query] !== state.slice[1]) continue;
     if (words.length) {
       const text = `${content.queries.id[query]} ${questionOf(query) ?? ""}`.toLowerCase();
       if (!words.every((word) => text.includes(word))) continue;

@@ -62,8 +62,8 @@ function stateOfFragment() {
   if (Object.hasOwn(SORTS, sort.replace(/^-/, ""))) [chosen.sort, chosen.descending] = [sort.replace(/^-/, ""), sort.startsWith("-")];
   if (Object.hasOwn(FILTERS, texts.get("filter"))) chosen.filter = texts.get("filter");
   const slices = content.queries.slices ?? {};
-  const groups = Object.hasOwn(slices, texts.get("slice")) ? slices[texts.get("slice")] : [];
-  if (groups.some((group) => String(group) === texts.get("group"))) chosen.slice = [texts.get("slice"), texts.get("group")];
+  const groups = Object.hasOwn(slices, texts.get("slice")) ? content.queries.groups[texts.get("slice")] : [];
+  if (groups.includes(texts.get("group"))) chosen.slice = [texts.get("slice"), texts.get("group")];
   chosen.search = texts.get("search") ?? "";
   return chosen;
 }
