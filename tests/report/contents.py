@@ -23,7 +23,9 @@ def small(queries: int = 12) -> dict[str, Any]:
     documents = [f"d{at}" for at in range(40)]
     values = [[[round(rng.random(), 4) for _ in ids] for _ in measures] for _ in systems]
     values[2][0][-1] = values[1][0][-1] = 0.5
-    golds = [{"docs": rng.sample(range(40), 5), "grades": [2, 1, 1, 0, 0], "relevant": 3} for _ in ids]
+    golds: list[dict[str, Any]] = [
+        {"docs": rng.sample(range(40), 5), "grades": [2, 1, 1, 0, 0], "relevant": 3} for _ in ids
+    ]
     lists: list[list[dict[str, Any] | None]] = []
     for _ in systems:
         ranked: list[dict[str, Any] | None] = []
