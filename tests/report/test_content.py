@@ -215,6 +215,24 @@ def test_moves_are_those_of_diff() -> None:
         assert [move[3] for move in moves] == pytest.approx([move.contribution for move in of_query], rel=1e-5)
 
 
+def test_contributions_add_up_to_the_difference_whatever_the_report_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.report.rankings.MOST_GOLDS", 2)
+    systems = evaluate_runs(str(demo.TRUTH), demo_runs(), ["SetP", "AP"])
+    content = content_of(compare(systems, "bm25"))
+    assert set(content["moves"]) == {"1>0", "1>2", "0>2"}
+    texts = set()
+    for measure, queries in content["moves"]["1>0"].items():
+        for place, moves in queries.items():
+            before, after = (systems[name].column(measure)[int(place)] for name in ("bm25", "overlap"))
+            assert math.fsum(move[3] for move in moves) == pytest.approx(after - before)
+            texts |= {move[0] for move in moves if isinstance(move[0], str)}
+    assert texts == {"other documents"}
+    longer = evaluate_runs({"q": {"a": 1}}, {"one": {"q": ["a"]}, "two": {"q": ["a", "b"]}}, "SetP")
+    assert content_of(longer)["moves"] == {
+        "0>1": {"SetP": {"0": [["number of documents retrieved", None, None, -0.5]]}}
+    }
+
+
 def test_texts_come_from_files_and_the_report_says_which_are_missing(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"_id": "a", "title": "A", "text": "text of a"}\n')

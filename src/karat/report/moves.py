@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from karat.analysis.diff import diff
+from karat.analysis.diff import QueryDiff, diff
+from karat.measures import meanings
 from karat.report.numbers import number
 from karat.report.rankings import Lists
 from karat.report.subject import ReportSubject
@@ -24,8 +26,8 @@ Moves = dict[str, dict[str, dict[int, list[list[Any]]]]]
 def moves(subject: ReportSubject, lists: Lists | None) -> tuple[Moves, list[str]]:
     """For each pair of systems and each measure: the moves of queries that changed, as far as the budget allows.
 
-    A pair is named by the indices of its systems, `0>1`. The largest changes come first. If any are left out, the
-    second value is a sentence about them.
+    A pair is named by the indices of its systems, `0>1`. The largest changes come first. The second value
+    are sentences about those that are left out.
     """
     if lists is None:
         return {}, []
@@ -43,7 +45,7 @@ def moves(subject: ReportSubject, lists: Lists | None) -> tuple[Moves, list[str]
         if before.queries != after.queries or measure not in before.values or measure not in after.values:
             continue
         compared = diff(before, after, measure, None, (names[one], names[other]))
-        if compared.limitation is not None:
+        if compared.limitation is not None or meanings(measure)[0].definition.takes == "answers":
             continue
         changes = np.nan_to_num(differences(after.values[measure], before.values[measure]))
         largest = np.argsort(-np.abs(changes), kind="stable")[: max(most, 0)]
@@ -53,27 +55,43 @@ def moves(subject: ReportSubject, lists: Lists | None) -> tuple[Moves, list[str]
         for query_diff in compared.query_diffs(shown):
             place = subject.places[query_diff.query]
             golds = {} if (of_query := lists.golds[place]) is None else of_query.places
-            moved = [
+            moved: list[list[Any]] = [
                 [golds[move.gold], move.before, move.after, number(move.contribution)]
                 for move in query_diff.moves
                 if move.gold in golds
             ]
-            if moved:
+            if moved := moved + _rest(query_diff, golds):
                 of_measure[place] = moved
         if of_measure:
             found.setdefault(f"{one}>{other}", {})[measure] = of_measure
-    if not left_out:
-        return found, []
-    return found, [
-        "What documents contributed to a difference is shown for the queries that changed most;"
-        " `karat diff --query QUERY` shows it for any query."
-    ]
+    cut = []
+    if left_out:
+        cut.append(
+            "What documents contributed to a difference is shown for the queries that changed most;"
+            " `karat diff --query QUERY` shows it for any query."
+        )
+    if found and len(names) > _MOST_IN_PAIRS:
+        cut.append(
+            f"What documents contributed to a difference is shown for differences from {names[pairs[0][0]]};"
+            " `karat diff` shows it for any two systems."
+        )
+    return found, cut
+
+
+def _rest(query_diff: QueryDiff, golds: Mapping[str, int]) -> list[list[Any]]:
+    """What is not due to any of the judged documents of the report, with a text in place of a document."""
+    others = [move for move in query_diff.moves if move.gold not in golds]
+    rest = query_diff.unattributed + sum(move.contribution or 0.0 for move in others)
+    what = "other documents" if others else "number of documents retrieved"
+    if any(move.contribution is None for move in query_diff.moves):
+        what = "all documents together"
+    return [[what, None, None, number(rest)]] if rest else []
 
 
 def _pairs(subject: ReportSubject) -> list[tuple[int, int]]:
-    """All pairs of a few systems; of many, each with the baseline."""
-    systems = len(subject.names)
-    if systems <= _MOST_IN_PAIRS:
-        return list(combinations(range(systems), 2))
-    before = subject.baseline or 0
-    return [(before, other) for other in range(systems) if other != before]
+    """All pairs of a few systems, the baseline before others; of many, the baseline with each of them."""
+    first = subject.baseline or 0
+    others = [system for system in range(len(subject.names)) if system != first]
+    if len(subject.names) <= _MOST_IN_PAIRS:
+        return list(combinations([first, *others], 2))
+    return [(first, other) for other in others]
