@@ -216,7 +216,7 @@ def test_moves_are_those_of_diff() -> None:
 
 
 def test_contributions_add_up_to_the_difference_whatever_the_report_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.report.rankings.MOST_GOLDS", 2)
+    monkeypatch.setattr("karat.report.rankings._MOST_GOLDS", 2)
     systems = evaluate_runs(str(demo.TRUTH), demo_runs(), ["SetP", "AP"])
     content = content_of(compare(systems, "bm25"))
     assert set(content["moves"]) == {"1>0", "1>2", "0>2"}

@@ -55,7 +55,10 @@ class Budget:
         """The gold and predicted answers, with the words that they share."""
         if answers is None:
             return None
-        golds, predicted, shared = answers["gold"], answers["predicted"], answers["shared"]
+        golds = answers["gold"]
+        pairs = zip(answers["predicted"], answers["shared"], strict=True)
+        answered = [(texts, spans) for texts, spans in pairs if texts is not None]
+        predicted, shared = [texts for texts, _ in answered], [spans for _, spans in answered]
         left = available = self._bytes * _ANSWERS
         count = 0
         for place in self._subject.by_change.tolist():
