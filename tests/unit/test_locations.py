@@ -61,6 +61,22 @@ def test_the_place_of_a_chunk_is_a_part_of_the_text_as_given(match: str, chunk: 
     assert gold[slice(*span)] == part
 
 
+def test_a_long_text_that_is_only_similar_has_a_place_where_it_is_similar() -> None:
+    words = [f"{at * at % 977:b}" for at in range(300)]
+    gold = " ".join(words)
+    chunk = " ".join([*words[100:150], "gold", *words[151:200]])
+    assert len(chunk) > 600
+    for match in ("fuzzy(threshold=95)", "chunk(threshold=95)"):
+        locate = locator(matcher_of(match))
+        assert locate is not None
+        span = locate(chunk, gold)
+        assert span is not None
+        part = " ".join(words[100:200])
+        assert abs(span[0] - gold.index(part)) <= 8
+        assert span[1] - span[0] == len(chunk)
+        assert locate("x" + "other words " * 60, gold) is None
+
+
 def test_matchers_that_do_not_search_in_the_gold_text_know_no_place() -> None:
     assert locator(matcher_of("overlap")) is None
     assert locator(matcher_of("content")) is None

@@ -91,18 +91,28 @@ class FuzzyComparer:
         return f"partial ratio {self._partial_ratio(one, other):.1f}"
 
     def location(self, text: str, gold: str) -> tuple[int, int] | None:
-        """The part of a gold text, as given, that is most similar to a text; None if that takes long to find."""
+        """The part of a gold text, as given, that is most similar to a text; None if that takes long to find.
+
+        Of a long text, it is the most similar of the parts that begin where a few characters agree.
+        """
         one, other = self._normalize(text), self._normalize(gold)
         start, end = other.find(one), other.find(one) + len(one)
         if start < 0:
             if len(one) > len(other):
                 start, end = 0, len(other)
             elif len(one) > _LONG:
-                return None
+                start, end = self._likely_place(one, other)
             else:
                 found = rapidfuzz().alignment(one, other)
                 start, end = (0, 0) if found is None else (found.dest_start, found.dest_end)
-        return original_span(gold, self._folds, start, end)
+        return original_span(gold, self._folds, start, end) if start < end else None
+
+    def _likely_place(self, short: str, long: str) -> tuple[int, int]:
+        """The likely piece of the longer text that is most similar to the shorter one; empty if none is similar."""
+        ratio, size = rapidfuzz().ratio, len(short)
+        ratios = {start: ratio(short, long[start : start + size]) for start in _likely_starts(short, long)}
+        start = max(ratios, key=lambda each: (ratios[each], -each), default=0)
+        return (start, start + size) if ratios.get(start, 0.0) >= self._threshold else (0, 0)
 
     def _candidates(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Pairs of texts that may be similar: either of the two may be the shorter one."""
@@ -122,7 +132,8 @@ class FuzzyComparer:
         if len(short) > _WORD:
             # If any piece clearly reaches the threshold, so does the best one.
             ratio, clearly = rapidfuzz().ratio, self._threshold + _ROUNDING
-            if any(ratio(short, piece, score_cutoff=clearly) for piece in _likely_pieces(short, long)):
+            pieces = (long[start : start + len(short)] for start in _likely_starts(short, long))
+            if any(ratio(short, piece, score_cutoff=clearly) for piece in pieces):
                 return True
             if len(short) <= _LONG and not _may_reach(short, long, self._ratio):
                 return False
@@ -167,11 +178,11 @@ def _longest_subsequence(text: str, others: Sequence[str], least: int) -> int:
     return int(best[1]) if best and best[1] >= least else 0
 
 
-def _likely_pieces(short: str, long: str) -> Iterator[str]:
-    """Pieces of the longer text that begin where the shorter one would begin, if a few characters in a row agree."""
+def _likely_starts(short: str, long: str) -> set[int]:
+    """Where pieces of the longer text begin in which the shorter one may begin, if a few characters in a row agree."""
     size, starts = len(short), set()
     for at in range(0, size, max(size // _ANCHORS, _WORD)):
         found = long.find(short[at : at + SHORTEST])
         if found >= 0:
             starts.add(min(max(found - at, 0), len(long) - size))
-    yield from (long[start : start + size] for start in starts)
+    return starts
