@@ -75,3 +75,13 @@ def test_findings_options_and_code_read_as_people_write_them() -> None:
     assert "<code>karat diff</code> shows &lt;more&gt;, and ` is a character." in page
     for option in ("no", "none", "0.95"):
         assert f"<dd><bdi>{option}</bdi></dd>" in page
+
+
+def test_a_file_without_a_hash_and_a_small_share_are_not_shown_as_nothing() -> None:
+    content = contents.small()
+    content["made"]["files"].append({"name": "s3://bucket/run.trec", "bytes": None, "sha256": None})
+    content["table"]["unjudged"] = [0.004, 0, 0.38]
+    page = render_page(content)
+    assert "not hashed: not a local file that can be read again" in page
+    shares = re.findall(r'class="share" data-value="0[.\d]*">([^<]*%)<', page)
+    assert shares == ["&lt; 1%", "0%", "38%"]
