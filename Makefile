@@ -54,7 +54,7 @@ docs: .venv/tested-report
 	@$(BIN)/python scripts/draw_differences.py
 	@$(BIN)/python scripts/draw_plots.py
 
-fuzz: .venv/tested
+fuzz: .venv/tested-report
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(REPEAT),--repeat $(REPEAT))
 
 bench: .venv-bench/installed

@@ -183,6 +183,25 @@ prefix('#', normalize='none')
 same('content', normalize='case')
 """
 BASE_CALLS = [line for line in CALLS.splitlines() if line]
+# They take a hundred times as long as the others.
+PAGES_AND_PLOTS = f"""
+scores.report('report.html', queries={{'q1': 'how soft?'}}, corpus={{'d1': 'gold', 'd2': {{'title': 'x', 'text': 'iron'}}}}, by={GROUPS}, title='x')
+several.report('report.html', queries=[{{'_id': 'q1', 'text': 'a'}}], corpus=[{{'_id': 'd1', 'text': 'b'}}], by='relevant')
+comparison.report('report.html', by={{'q1': 1.0, 'q2': 5.0}}, title='x')
+compare({{'a': scores, 'b': others, 'c': scores}}, permutations=100, resamples=100).report('report.html')
+evaluate_results({RESULTS}, ['R@5', 'TokenF1'], match='content').report('report.html')
+Scores(('q1', 'q2'), {{'AP': np.array([0.5, np.nan]), 'x': np.array([1.0, -2.0])}}, name='x').report('report.html')
+scores.plot('intervals', 'AP', level=0.9, names='asked')
+scores.plot('cutoffs')
+scores.plot('bounds', 'AP')
+scores.plot('slices', by={GROUPS}, bins=None, queries=None)
+several.plot('differences', 'AP', system='b', baseline='a')
+several.plot('precision-recall')
+comparison.plot('scatter', 'AP', system='b', baseline='a')
+comparison.slices({GROUPS}).plot('differences', 'AP', system='b', baseline='a')
+SystemScores({{'a': Scores(('q1', 'q2'), {{'AP': np.array([0.5, np.nan])}}), 'b': Scores(('q1', 'q2'), {{'AP': np.array([0.5, 1.0])}})}}).plot('scatter')
+"""
+REPORT_CALLS = [line for line in PAGES_AND_PLOTS.splitlines() if line]
 
 
 def pipeline() -> karat.Pipeline:

@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from karat import Comparison, Scores, SystemScores
-from tests.fuzz.base_calls import BASE_CALLS, namespace
+from karat.report import rendering
+from tests.fuzz.base_calls import BASE_CALLS, REPORT_CALLS, namespace
 from tests.fuzz.failure import Failure, told, wrong_exception
 from tests.fuzz.hostile_values import EXPRESSIONS
 
@@ -23,17 +25,20 @@ Edit = Callable[[ast.expr], None]
 
 # Their arguments say how large a value is, or are Python's business.
 _BUILDERS = ("nested", "nested_mapping", "deep_text", "range", "map", "iter")
+_REPORTS = 1 / 50
+"""how many of the calls write reports and draw plots, which takes long"""
 _names = cache(namespace)
 
 
 def prepare_calls() -> None:
-    """Import everything that calls need."""
+    """Import everything that calls need, but for the chart library: making it takes more memory than calls have."""
     _names()
+    patch.object(rendering, "chart_library", lambda: "library").start()
 
 
 def fuzz_call(random: Random, announce: Callable[[str], object]) -> tuple[str, Failure | None]:
     """The function that was called with hostile arguments, and what went wrong."""
-    base = random.choice(BASE_CALLS)
+    base = random.choice(REPORT_CALLS if random.random() < _REPORTS else BASE_CALLS)
     edits = [_edit(random) for _ in range(random.choice((1, 1, 1, 2, 3)))]
     function = base.split("(")[0].split("[")[0]
     announce(_edited(base, edits))
@@ -86,7 +91,8 @@ def _may_raise(code: str, error: Exception) -> bool:
     """Whether this is what a function is for: the error of a test that fails, or of a key that a mapping lacks."""
     if isinstance(error, AssertionError):
         return code.startswith("assert_scores(")
-    if ".slices(" in code and "given(query)" in str(traceback.extract_tb(error.__traceback__)[-1].line):
+    groups = re.search(r"\.(slices|report|plot)\(", code)
+    if groups and "given(query)" in str(traceback.extract_tb(error.__traceback__)[-1].line):
         return True  # an error of the function that was passed
     is_mapping = re.match(r"\w+(\.per_query)?(\[|\.get\()", code)
     return isinstance(error, KeyError | TypeError) and bool(is_mapping)

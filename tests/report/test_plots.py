@@ -230,6 +230,8 @@ def test_groups_of_a_comparison_show_their_differences_and_means(comparison: Com
     }
     with pytest.raises(KaratError, match="'pie' is not a kind of plot of groups"):
         slices.plot("pie")
+    with pytest.raises(KaratError, match="is not a kind of plot of groups"):
+        slices.plot(np.array(["differences", "slices"]))  # type: ignore[arg-type]
 
 
 def test_names_are_texts_whatever_they_contain(systems: SystemScores) -> None:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from karat import demo
 from karat.cli import program
 from karat.errors import KaratError
+from tests.fuzz.base_calls import REPORT_CALLS, namespace
 
 TRUTH = str(demo.TRUTH)
 BM25, OVERLAP = (str(demo.runs()[name]) for name in ("bm25", "overlap"))
@@ -97,6 +98,13 @@ def test_one_system_has_a_level_and_no_comparison() -> None:
     for option in ("--test=t", "--baseline=bm25", "--detect=0.1", "--common-queries"):
         with pytest.raises(KaratError, match=f"{option.partition('=')[0]} is about a comparison, and there is only"):
             run("report", TRUTH, BM25, "-o", "report.html", option)
+
+
+def test_the_calls_of_the_fuzzer_that_write_reports_are_valid() -> None:
+    names = namespace()
+    for call in REPORT_CALLS:
+        eval(call, dict(names))
+    assert Path("report.html").exists()
 
 
 GATE = ("gate", TRUTH, BM25, "--baseline", OVERLAP, "--max-drop", "AP=0.5")

@@ -22,7 +22,7 @@ def draw_groups(
 ) -> Chart:
     """The difference of each pair of systems in each group of queries, or the mean of each system in each group."""
     hint = f"{did_you_mean(kind, _KINDS)} The kinds are {' and '.join(_KINDS)}.".strip()
-    require(kind in _KINDS, f"{shown(kind)} is not a kind of plot of groups", hint)
+    require(isinstance(kind, str) and kind in _KINDS, f"{shown(kind)} is not a kind of plot of groups", hint)
     first = next(iter(slices.whole.systems.values()))
     name = first.measures[0] if measure is None else first.column_name(measure)
     pairs = slices.whole.pairs(system, baseline)
