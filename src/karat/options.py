@@ -28,6 +28,9 @@ Family = Literal["measure", "all"]
 PlotKind = Literal[
     "intervals", "differences", "scatter", "cutoffs", "precision-recall", "first", "bounds", "slices"
 ]  # fmt: skip
+Recipe = Literal[
+    "faithfulness", "context", "support", "citations", "nuggets", "coverage", "claims", "correctness", "abstention"
+]  # fmt: skip
 
 # What other tools, and people, call the choices of an option, without blanks, hyphens and capital letters.
 SPELLINGS: Mapping[str, Mapping[str, str]] = {

@@ -72,16 +72,16 @@ class Group(WithHelp, click.Group):
     `command` in the module `karat.cli.NAME` is imported when it is needed: a command loads only itself.
     """
 
-    def __init__(self, *, names: Sequence[str], **attributes: Any) -> None:
+    def __init__(self, *, names: Sequence[str], modules: str = "karat.cli.{}", **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.names = names
+        self.names, self.modules = names, modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.names:
-            command: click.Command = import_module(f"karat.cli.{cmd_name}").command
+            command: click.Command = import_module(self.modules.format(cmd_name)).command
             return command
         if ctx.resilient_parsing:
             return None
@@ -120,7 +120,9 @@ def usage_error(error: click.UsageError) -> KaratError:
         hint = did_you_mean(error.option_name, names) or f"See {error.ctx.command_path} --help."
         return KaratError(f"no such option: {error.option_name}", hint=hint)
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return KaratError(f"{error.param.human_readable_name} is missing", hint=usage)
+        is_option = isinstance(error.param, click.Option)
+        name = max(error.param.opts, key=len) if is_option else error.param.human_readable_name
+        return KaratError(f"{name} is missing", hint=usage)
     if isinstance(error, click.BadParameter) and error.param is not None:
         return KaratError(
             error.message.rstrip(".").replace("a valid float", "a number").replace("a valid integer", "a whole number"),

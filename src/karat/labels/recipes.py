@@ -13,14 +13,12 @@ passage and the answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from karat.labels.records import Item
 from karat.labels.responses import Response
+from karat.options import Recipe
 
-Recipe = Literal[
-    "faithfulness", "context", "support", "citations", "nuggets", "coverage", "claims", "correctness", "abstention"
-]
 RECIPES: tuple[str, ...] = get_args(Recipe)
 Against = tuple[str, ...] | str | None
 """what an item is compared with: passages by their ids, or `context`, `answer`, `gold` or `question`"""

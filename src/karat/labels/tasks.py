@@ -18,6 +18,10 @@ class Task:
     scale: Mapping[str, float]
     question: str = ""
 
+    def record(self) -> dict[str, object]:
+        """The task as a record of a verdict file."""
+        return {"record": "task", "name": self.name, "question": self.question, "scale": dict(self.scale)}
+
     def label(self, given: object, where: str) -> str:
         """A label as it is spelled on the scale; a label that is not on it is an error."""
         text = _spelled(given)

@@ -1,0 +1,99 @@
+"""Add what people have labelled to a verdict file, which is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from karat.errors import KaratError, plural
+from karat.labels.filled_sheets import FilledSheet
+from karat.labels.reading import VerdictRecords, read_verdict_records
+from karat.labels.records import VERSION, Item
+from karat.output.files import write_chunks
+
+_Key = tuple[str, str | None, str, str, object]
+
+
+@dataclass(frozen=True)
+class Added:
+    """How many labels were added to a verdict file, and notes on others."""
+
+    labels: int
+    notes: tuple[str, ...] = ()
+
+
+def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
+    """Append the items, rubrics and labels of a sheet to a verdict file, or write a new one.
+
+    What is in the file already is not repeated. A label that the same person gave before is replaced, as the later one
+    counts; a note says how many there are.
+    """
+    content = Path(path).read_bytes() if os.path.isfile(path) else b""
+    known = VerdictRecords()
+    notes = []
+    if content.strip():
+        if not content.lstrip().removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
+            hint = "Labels are added to JSON lines, plain and not compressed."
+            raise KaratError("this is not a verdict file", where=os.fspath(path), hint=hint)
+        known = read_verdict_records(path)
+        notes += known.notes
+        if known.notes and not content.endswith(b"\n"):
+            content = content[: content.rfind(b"\n") + 1]  # the last line was cut short
+        content += b"" if content.endswith(b"\n") else b"\n"
+    else:
+        content = _line({"record": "file", "version": VERSION})
+    lines = [_line(task.record()) for name, task in sheet.tasks.items() if known.tasks.get(name) != task]
+    lines += [_line(item.record()) for key, item in sheet.items.items() if not _is_known(item, known.items.get(key))]
+    changed = [key for key, item in sheet.items.items() if _is_changed(item, known.items.get(key))]
+    if changed:
+        has, them = ("has", "it") if len(changed) == 1 else ("have", "them")
+        notes.append(f"{plural(len(changed), 'item')} {has} another text now; earlier labels are not about {them}")
+    earlier = _labels(known)
+    verdicts = [(each, earlier.get(_key(each))) for each in sheet.verdicts]
+    new = [each for each, before in verdicts if before != _value(each)]
+    if same := len(verdicts) - len(new):
+        notes.append(f"{plural(same, 'label')} {'was' if same == 1 else 'were'} in the file already")
+    if replaced := sum(before is not None and before != _value(each) for each, before in verdicts):
+        by = sheet.verdicts[0]["by"]
+        notes.append(f"{plural(replaced, 'label')} by {by} replaced; use --by if these are other people's labels")
+    if lines or new:
+        write_chunks(path, [content, *lines, *map(_line, new)])
+    return Added(len(new), tuple(notes))
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can only write as an escape
+        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def _is_known(item: Item, known: Item | None) -> bool:
+    """Whether the file has this item, with the same text and everything else."""
+    return known is not None and {**item.record(), "text": 0} == {**known.record(), "text": 0}
+
+
+def _is_changed(item: Item, known: Item | None) -> bool:
+    return known is not None and item.record().get("digest") != known.record().get("digest")
+
+
+def _labels(known: VerdictRecords) -> dict[tuple[_Key, str], tuple[object, ...]]:
+    """The latest label of each author about each thing, with its reason."""
+    labels = known.labels
+    keys = zip(labels.query, labels.system, labels.task, labels.item, labels.against, strict=True)
+    values = zip(labels.label, labels.why, strict=True)
+    return {(key, by): value for key, by, value in zip(keys, labels.by, values, strict=True)}
+
+
+def _key(verdict: dict[str, Any]) -> tuple[_Key, str]:
+    against = verdict.get("against")
+    against = tuple(sorted(against)) if isinstance(against, list) else against
+    return (verdict["query"], verdict.get("system"), verdict["task"], verdict["item"], against), verdict["by"]
+
+
+def _value(verdict: dict[str, Any]) -> tuple[object, ...]:
+    return verdict.get("label"), verdict.get("why")
