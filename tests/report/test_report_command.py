@@ -81,7 +81,7 @@ def test_the_options_of_a_comparison_are_used_and_shown() -> None:
     arguments = [text for name, value in chosen.items() for text in (f"--{name}", value)]
     run("report", TRUTH, OVERLAP, BM25, "-o", "report.html", "--common-queries", *arguments)
     shown = options_of("report.html")
-    assert {name: shown.get(name) for name in (*chosen, "common_queries")} == {**chosen, "common_queries": "True"}
+    assert {name: shown.get(name) for name in (*chosen, "common_queries")} == {**chosen, "common_queries": "yes"}
     page = Path("report.html").read_text("utf-8")
     assert "Means with 90% confidence intervals" in page
     assert "p by Tukey's randomized HSD" in html.unescape(page)
