@@ -630,6 +630,16 @@ def test_a_narrow_terminal_gets_every_number_in_its_width(columns: int, folder: 
     assert sorted(re.findall(r"\d\.\d{4}", "\n".join(lines))) == sorted(re.findall(r"\d\.\d{4}", piped))
 
 
+@pytest.mark.parametrize("columns", [100, 200])
+def test_texts_are_cut_to_the_width_of_the_terminal(columns: int, folder: Path) -> None:
+    (folder / "corpus.tsv").write_text("".join(f"{name}\t{'word ' * 99}\n" for name in "abcdx"))
+    words = ("evaluate", "truth.qrels", "good.trec", "-m", "RR", "--explain", "q1", "--corpus", "corpus.tsv")
+    status, shown = on_terminal(folder, *words, columns=columns)
+    assert status == 0
+    row = next(line for line in without_colour(shown).splitlines() if "same id" in line)
+    assert columns - 8 < len(row.rstrip()) <= columns
+
+
 ODD = f"q{ESCAPE}[31m [red]d[/red] {ESCAPE}]0;x\x07 \\[b] &<b> %_$ | ** `x`".split()
 
 

@@ -191,7 +191,7 @@ def test_one_query_in_full_shows_every_move_and_both_lists(good: Text) -> None:
     change = json.loads(good(*RUNS, "--query", "q", "--format", "json"))
     assert (change["query"], [move["gold"] for move in change["moves"]]) == ("q", ["a"])
     assert good(*RUNS, "--query", "q", "--format", "csv").startswith(
-        "gold,label,grade,before,after,change,contribution\na,a,1.0,1,,fell out"
+        "gold,label,grade,before,after,change,contribution,text\na,a,1.0,1,,fell out"
     )
     assert good(*RUNS, "--query", "same").count("[1] d") == 2
     assert r"\[2\] b" in good(*RUNS, "--query", "q", "--format", "markdown")
@@ -321,7 +321,7 @@ def test_hostile_ids_are_shown_as_escapes(good: Text, folder: Path) -> None:
     ("words", "header"),
     [
         ((), "query,before,after,difference\n"),
-        (("--query", "q"), "gold,label,grade,before,after,change,contribution\n"),
+        (("--query", "q"), "gold,label,grade,before,after,change,contribution,text\n"),
     ],
 )
 def test_csv_has_a_header_even_if_nothing_changed(good: Text, words: tuple[str, ...], header: str) -> None:
@@ -333,3 +333,55 @@ def test_the_number_of_digits_is_chosen(good: Text) -> None:
     assert "-0.38" in good(*words)
     assert "-0.3801" not in good(*words)
     assert "-0.3801" not in good(*words, "--query", "q")
+
+
+@pytest.fixture
+def texts(folder: Path) -> tuple[str, ...]:
+    """Files of the texts of queries and documents, as options."""
+    (folder / "queries.tsv").write_text("q\tHow soft is gold?\nr\tWhat rusts?\nsame\tx y\n", "utf-8")
+    lines = [json.dumps({"_id": name, "text": f"text of {name}, " * 9}) for name in ("a", "b", "c", "d")]
+    (folder / "corpus.jsonl").write_text("\n".join(lines), "utf-8")
+    return ("--queries", "queries.tsv", "--corpus", "corpus.jsonl")
+
+
+def test_questions_and_documents_are_shown_beside_their_ids(good: Text, texts: tuple[str, ...]) -> None:
+    shown = good(*RUNS, *texts)
+    assert "q: How soft is gold?   a: text of a, text of a, text of a, tex…   1 → –   fell out of the top 10" in shown
+    assert "note: queries.tsv: there is no header line; the columns are read as ids and texts.\n" in shown
+    rows = list(csv.DictReader(io.StringIO(good(*RUNS, *texts, "--format", "csv"))))
+    assert [row["text"] for row in rows] == ["How soft is gold?", "What rusts?"]
+    whole = json.loads(good(*RUNS, *texts, "--format", "json"))
+    assert [each["text"] for each in whole["queries"]] == ["How soft is gold?", "What rusts?"]
+    assert whole["queries"][0]["moves"][0]["text"] == "text of a, " * 9
+
+
+def test_one_query_has_its_question_and_whole_texts(good: Text, texts: tuple[str, ...]) -> None:
+    shown = good(*RUNS, *texts, "--query", "q")
+    assert "query q: How soft is gold?\n" in shown
+    assert "note: corpus.jsonl: no text for 1 of 3 documents (x)." in shown
+    assert "2      [2] b: text of b, text of b, text of b, tex…   [2] b: text of b," in shown
+    (row,) = csv.DictReader(io.StringIO(good(*RUNS, *texts, "--query", "q", "--format", "csv")))
+    assert row["text"] == "text of a, " * 9
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--queries", "old.trec"), "old.trec: this is a run, not the texts of queries."),
+        (("--corpus", "truth.qrels"), "truth.qrels: this is ground truth, not the texts of documents."),
+        (("--queries", "corpus.jsonl"), "corpus.jsonl: no text found for any of the 3 queries."),
+        (("--corpus", "queries.tsv"), "queries.tsv: no text found for any of the 2 documents."),
+        (("--corpus", "absent.jsonl"), "absent.jsonl: no such file"),
+    ],
+)
+@pytest.mark.usefixtures("texts")
+def test_wrong_texts_are_refused(words: tuple[str, ...], message: str, mistake: Text) -> None:
+    assert message in mistake(*RUNS, *words)
+
+
+def test_the_corpus_is_not_read_for_saved_scores(good: Text, folder: Path, texts: tuple[str, ...]) -> None:
+    for name in ("old", "new"):
+        evaluate(folder / "truth.qrels", folder / f"{name}.trec", "RR").to_json(folder / f"{name}.json")
+    shown = good("old.json", "new.json", *texts, "--query", "q")
+    assert "query q: How soft is gold?\n" in shown
+    assert "note: the corpus was not read: no document that is shown needs a text." in shown

@@ -158,5 +158,5 @@ def test_an_explanation_shows_the_texts_of_a_corpus_and_of_the_query() -> None:
     assert by_id.explain("q1", corpus=CORPUS).notes == ("the corpus: no text for 1 of 3 documents (x)",)
     assert "text" not in by_id.explain("q1").to_dict()
     assert [row.text for row in by_id.explain("q1").rows] == [None, None, None]
-    with pytest.raises(KaratError, match="the queries: no text found for query 'q1'"):
+    with pytest.raises(KaratError, match="the queries: no text found for any of the 2 queries"):
         by_id.explain("q1", queries={"other": "x"})

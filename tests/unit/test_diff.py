@@ -359,7 +359,7 @@ def test_json_is_complete_and_html_is_escaped() -> None:
     found = diff_of({hostile: {hostile: 1}}, {hostile: [hostile]}, {hostile: ["x", hostile]}, "RR")
     whole = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     ranks = {"before": 1, "after": 2, "change": "fell", "contribution": -0.5}
-    move = {"gold": hostile, "label": hostile, "grade": 1.0, **ranks}
+    move = {"gold": hostile, "label": hostile, "grade": 1.0, **ranks, "text": None}
     query_diff = {
         "query": hostile,
         "before": 1.0,

@@ -8,32 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.rankings import Hit, read_ranking
+from karat.analysis.texts import WIDTH, ShownTexts, id_and_text, label
 from karat.answers import Answers
-from karat.documents.document import Document
-from karat.documents.fields import DocumentLike, document_key
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, for_log, require, shown
 from karat.measures import meanings
-from karat.output.tables import BEST, Cell, Table, note_line
+from karat.output.tables import BEST, Cell, Table, long_cell, note_line
+from karat.output.widths import shorten
 from karat.registry.names import format_value
 from karat.scores.directions import registered_direction
-from karat.sources.texts import FoundTexts, read_texts
 
 if TYPE_CHECKING:
     from rich.console import Group
 
     from karat.scores import Scores
 
-_WIDTH = 40
 _ANSWER_WIDTH = 50
-_QUESTION_WIDTH = 100
-_DERIVED_ID = 64  # length of the ids that Haystack and karat derive for documents without one
+QUESTION_WIDTH = 300
+"""columns of the question of a query that is shown alone"""
 
 
 @dataclass(frozen=True)
 class ExplanationRow:
     """A rank, the document retrieved there and the gold it matched, if any; rank None is a gold that was not retrieved.
 
+    `document` and `gold` are the id and the text, on one line.
     `reason` says why the document matched. `repeated` says that the gold was already found at a higher rank: most
     measures credit it once. `text` is the text of the document, or of the gold that was not retrieved, if it is known.
     """
@@ -103,15 +102,15 @@ class Explanation:
     def _answers_table(self, answer: Answer, with_scores: bool) -> Table:
         """A row per gold answer and a column per measure; the best value is the score."""
         measures = list(dict.fromkeys(measure for _, scores in answer.golds for measure in scores))
-        predicted = "(none)" if answer.predicted is None else shorten(answer.predicted)
-        rows = [(Cell("predicted"), Cell(predicted), *(Cell("") for _ in measures))]
+        predicted = "(none)" if answer.predicted is None else answer.predicted
+        rows = [(Cell("predicted"), long_cell(predicted, _ANSWER_WIDTH), *(Cell("") for _ in measures))]
         best = {measure: answer.best(measure) for measure in measures}
         for gold, scores in answer.golds:
             values = (
                 Cell(f"{scores[measure]:.4f}", BEST if scores[measure] == best[measure] else None)
                 for measure in measures
             )
-            rows.append((Cell("gold"), Cell(shorten(gold)), *values))
+            rows.append((Cell("gold"), long_cell(gold, _ANSWER_WIDTH), *values))
         notes = (*self._text_notes(), self._scores_note()) if with_scores else ()
         return Table(("", "answer", *measures), tuple(rows), notes, labels=2)
 
@@ -120,7 +119,7 @@ class Explanation:
         return f"query {self.query}: {', '.join(values)}"
 
     def _text_notes(self) -> list[str]:
-        question = [] if self.text is None else [f"query {self.query}: {shorten(self.text, _QUESTION_WIDTH)}"]
+        question = [] if self.text is None else [f"query {self.query}: {shorten(self.text, QUESTION_WIDTH)}"]
         return [*question, *(note_line(f"{note}.") for note in self.notes)]
 
     def _documents_table(self) -> Table:
@@ -131,8 +130,8 @@ class Explanation:
             rank = "" if same else "–" if row.rank is None else str(row.rank)
             reason = f"{row.reason} (repeated)" if row.repeated else row.reason
             grade = "" if row.grade is None else format_value(row.grade)
-            cells = (rank, "" if same else row.document, row.gold, grade, reason)
-            rows.append(tuple(Cell(text) for text in cells))
+            documents = (long_cell(text, WIDTH) for text in ("" if same else row.document, row.gold))
+            rows.append((Cell(rank), *documents, Cell(grade), Cell(reason)))
             last = row.rank
         hidden = self.retrieved - len({row.rank for row in self.rows if row.rank is not None})
         left_out = f"; {hidden:,} more without a match are not shown" if hidden else ""
@@ -172,15 +171,13 @@ def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any
         near = did_you_mean(query, dict.fromkeys([*documents, *answers]))
         raise KaratError(f"query {shown(query)} is not in the ground truth", hint=near or None)
     values = scores.per_query.get(query, {})
+    texts = ShownTexts.of([scores], queries, corpus, [query])
     found = Explanation(query, (), 0, values, "")
     if scores.evidence is not None and query in scores.evidence.truth.positions:
-        found = _explain_documents(scores.evidence, query, values, k, corpus)
+        found = _explain_documents(scores.evidence, query, values, k, texts)
     if scores.answers is not None and query in answers:
         found = replace(found, answer=_explain_answer(scores.answers, query, list(scores.values)))
-    if queries is not None:
-        text = read_texts(queries, [query], "queries")
-        found = replace(found, text=text[query].text, notes=(*text.notes, *found.notes))
-    return found
+    return replace(found, text=texts.questions.get(query), notes=texts.notes)
 
 
 def _explain_answer(answers: Answers, query: str, columns: Iterable[str]) -> Answer:
@@ -197,14 +194,14 @@ def _explain_answer(answers: Answers, query: str, columns: Iterable[str]) -> Ans
 
 
 def _explain_documents(
-    evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int, corpus: Any
+    evidence: Evidence, query: str, scores: Mapping[str, float | None], k: int, texts: ShownTexts
 ) -> Explanation:
     """Explain the scores of a query by the first k ranks and every hit below them."""
     ranking = read_ranking(evidence, query, k)
     golds = evidence.truth.golds(evidence.truth.positions[query])
     given = dict(zip(golds, evidence.truth.original_documents(golds), strict=True))
-    texts, notes = _texts(evidence, [*ranking.documents.values(), *given.values()], corpus)
-    by_gold = {gold: _with_text(document, texts) for gold, document in given.items()}
+    texts.look_up([*ranking.documents.values(), *given.values()])
+    by_gold = {gold: texts.with_text(document) for gold, document in given.items()}
     names = {gold: label(document) for gold, document in by_gold.items()}
     at_rank: dict[int, list[Hit]] = {}
     for hit in ranking.hits:
@@ -212,7 +209,7 @@ def _explain_documents(
     found: set[int] = set()
     rows: list[ExplanationRow] = []
     for rank, document in ranking.documents.items():
-        shown_document = _with_text(document, texts)
+        shown_document = texts.with_text(document)
         name, text = label(shown_document), id_and_text(shown_document)[1]
         if rank not in at_rank:
             rows.append(ExplanationRow(rank, name, text=text))
@@ -226,52 +223,4 @@ def _explain_documents(
         for gold in golds
         if gold not in found
     ]
-    return Explanation(query, tuple(rows), ranking.retrieved, dict(scores), str(evidence.match), notes=notes)
-
-
-def _texts(
-    evidence: Evidence, documents: Iterable[DocumentLike], corpus: Any
-) -> tuple[Mapping[str, str], tuple[str, ...]]:
-    """The texts of documents that are known by id only: those that they were matched by, or those of the corpus."""
-    by_content = evidence.match.key.field == "content"
-    if corpus is None or (by_content and evidence.match.texts is None):
-        return evidence.match.texts or {}, ()
-    ids = {document for document in documents if isinstance(document, str)}
-    found = read_texts(corpus, ids) if ids else FoundTexts({})
-    return {each: text.text for each, text in found.items()}, found.notes
-
-
-def _with_text(document: DocumentLike, texts: Mapping[str, str]) -> DocumentLike:
-    """A document that is known by its id only, with its text, if that is known."""
-    is_known = isinstance(document, str) and document in texts
-    return {"id": document, "content": texts[document]} if is_known else document
-
-
-def label(document: DocumentLike, width: int = _WIDTH) -> str:
-    """A document on one line: its id, if it was given one, and the beginning of its text.
-
-    >>> label({"id": "gold-001", "content": "Gold is the chemical element with atomic number 79."})
-    'gold-001: Gold is the chemical element …'
-    """
-    name, text = id_and_text(document)
-    return shorten(": ".join(part for part in (name, text if text != name else None) if part), width)
-
-
-def id_and_text(document: DocumentLike) -> tuple[str | None, str | None]:
-    """The id of a document, None if it was not given one, and its text; a text alone may be either, and is the id."""
-    name = document.given_id if isinstance(document, Document) else _field(document, "id")
-    text = None if isinstance(document, str) else _field(document, "content")
-    return None if name and text and len(name) == _DERIVED_ID else name, text
-
-
-def shorten(text: str, width: int = _ANSWER_WIDTH) -> str:
-    """A text on one line, cut to a width."""
-    words = " ".join(text.split())
-    return words if len(words) <= width else f"{words[: width - 1]}…"
-
-
-def _field(document: DocumentLike, field: str) -> str | None:
-    try:
-        return document_key(document, field, "")
-    except KaratError:
-        return shown(document, _WIDTH) if field == "id" else None
+    return Explanation(query, tuple(rows), ranking.retrieved, dict(scores), str(evidence.match))

@@ -27,6 +27,7 @@ from karat.cli.parser import Command
 )
 @click.option("--losses", is_flag=True, help="Show only queries that got worse.")
 @opt.common_queries
+@opt.queries
 @opt.corpus
 @opt.force
 @opt.digits
@@ -57,7 +58,7 @@ def command(
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
     output = Output.of(given, is_scores=False)
     plotted = plot_file(given)
-    request = Request.of({**given, "measures": measures or ("nDCG@10",)}, accepts_saved=True)
+    request = Request.of({**given, "measures": measures or ("nDCG@10",)}, shows_texts=True, accepts_saved=True)
     files = SystemFiles([truth, *runs], request.evaluation)
     if not measures and (common := files.saved_measures()) and "nDCG@10" not in common:
         require(len(common) == 1, "a diff shows one measure at a time", f"Use -m {' or -m '.join(common)}.")
@@ -71,7 +72,17 @@ def command(
         raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)
     aligned = align_systems(systems, None, common_queries, given["force"])
     (first, before), (second, after) = aligned.systems.items()
-    found = diff(before, after, before.measures[0], n or None, (first, second), losses, aligned.notes)
+    found = diff(
+        before,
+        after,
+        before.measures[0],
+        n or None,
+        (first, second),
+        losses,
+        aligned.notes,
+        queries=request.texts.queries or None,
+        corpus=request.texts.corpus_to_show(given["match"]),
+    )
     if plotted is not None:
         plotted.save("differences", aligned.systems)
     if query is None:
@@ -83,10 +94,10 @@ def command(
             columns=["query", "before", "after", "difference"],
         )
         return
+    tables = found.query_tables(query, output.decimals)
     about = {"measure": found.measure, "systems": list(found.names)}
     change = {**about, **found[query].to_dict(), "notes": found.all_notes}
     # What moved cannot be shown for saved scores.
     rows = change["moves"] if found.limitation is None else [found[query].values()]
     header = [field.name for field in fields(Move)] if found.limitation is None else []
-    tables = found.query_tables(query, output.decimals)
     print_report(output, tables, document=lambda: change, rows=lambda: rows, columns=header)

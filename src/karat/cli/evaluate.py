@@ -70,7 +70,8 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
     elif request.grouping is not None:
         print_slices(scores, request.grouping, output)
     else:
-        print_scores(scores, output, request.texts.queries or None, request.texts.corpus or None)
+        texts = request.texts
+        print_scores(scores, output, texts.queries or None, texts.corpus_to_show(given["match"]))
 
 
 def _check_views(bounds: bool, given: Mapping[str, Any]) -> None:

@@ -37,6 +37,12 @@ class TextSources:
 
         return self.corpus if not are_shown or matcher_of(match).field == "content" else ()
 
+    def corpus_to_show(self, match: str) -> Sequence[DescribedFile] | None:
+        """The texts of documents that are to be read to show them; None if they were read to match documents."""
+        from karat.matching.matchers import matcher_of
+
+        return None if matcher_of(match).field == "content" else self.corpus or None
+
     def files(self) -> list[str]:
         return [each.file.name for each in (*self.queries, *self.corpus)]
 

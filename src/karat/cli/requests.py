@@ -31,12 +31,12 @@ class Request:
     page: Report | None
 
     @classmethod
-    def of(cls, given: Given, **others: Any) -> Request:
+    def of(cls, given: Given, *, shows_texts: bool = False, **others: Any) -> Request:
         """What options ask for; what cannot be done is an error before any work. `others` are those of `Evaluation`."""
         inputs = parse_inputs(given["formats"], given["columns"], given["split"])
         texts = TextSources(inputs.texts("queries", given.get("queries", ())), inputs.texts("corpus", given["corpus"]))
         by, report = given.get("by"), given.get("report")
-        are_shown = report is not None or given.get("explain") is not None
+        are_shown = shows_texts or report is not None or given.get("explain") is not None
         grouping = read_grouping(by, texts.queries_to_group(by, are_shown))
         page = None if report is None else Report(report, texts, grouping, given.get("title", ""))
         if page is not None:

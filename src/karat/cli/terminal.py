@@ -96,6 +96,8 @@ def print_table(table: Table, narrower: Table | None = None) -> None:
     if console is None:
         print_text(table.with_encoding(sys.stdout.encoding).text())
         return
+    if sys.stdout.isatty():
+        table = table.fitted(console.width)
     if narrower is not None and not table.fits(console):
         table = narrower
     table = table.with_encoding(sys.stdout.encoding)

@@ -135,10 +135,13 @@ class Comparison(ComparisonExports, Reportable):
         baseline: str | None = None,
         *,
         losses: bool = False,
+        queries: Any = None,
+        corpus: Any = None,
     ) -> Diff:
         """The queries that changed most from the baseline to the system, largest losses first, with their documents.
 
-        With `losses=True`, only queries that got worse.
+        With `losses=True`, only queries that got worse. `queries` and `corpus` are texts to show, as in
+        `Scores.explain`: `{id: text}`, files, records or data frames; results contain theirs.
         """
         from karat.analysis.diff import diff
 
@@ -146,7 +149,8 @@ class Comparison(ComparisonExports, Reportable):
         mine, theirs = self._pair(system, baseline)
         compared = {system: self.systems[system].only([name]) for system in (theirs, mine)}
         notes = check_same_truth(compared, force=True)  # what differs was accepted when the systems were compared
-        return diff(self.systems[theirs], self.systems[mine], name, n, (theirs, mine), losses, tuple(notes))
+        before, after = self.systems[theirs], self.systems[mine]
+        return diff(before, after, name, n, (theirs, mine), losses, tuple(notes), queries=queries, corpus=corpus)
 
     def slices(self, by: Any, bins: int | Sequence[float] | None = None, *, queries: Any = None) -> ComparisonSlices:
         """The same comparison within each group of queries, to see where a system is better or worse.

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from unicodedata import combining, east_asian_width
 
 from karat.errors import for_log, printable
 from karat.output.encoding import with_encoding
+from karat.output.widths import shared_widths, shorten, width_of
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _GAP = 3
 _UNFOLDED = 1_000_000
+_NARROWEST = 16  # columns of a long text in a narrow terminal
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,22 @@ BEST = Mark("*", "best in its column", "bold green")
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, and a mark if it stands out."""
+    """A text, and a mark if it stands out.
+
+    A long text is cut to a width that fits most places: `whole` is the text, of which a wide terminal shows more, and
+    `tail` follows it in any case.
+    """
 
     text: str
     mark: Mark | None = None
+    whole: str = ""
+    tail: str = ""
+
+
+def long_cell(text: str, width: int, tail: str = "") -> Cell:
+    """A cell with a text that is cut to a width, or to another one that the terminal has."""
+    whole = printable(" ".join(text.split()))
+    return Cell(shorten(whole, width) + tail, None, whole, tail)
 
 
 @dataclass(frozen=True)
@@ -82,7 +95,7 @@ class Table:
     def text(self) -> str:
         """Plain text, without folding and colour; symbols mark the cells that stand out."""
         header, *rows = self._texts()
-        widths = [max(map(_width, column)) for column in zip(header, *rows, strict=True)]
+        widths = [max(map(width_of, column)) for column in zip(header, *rows, strict=True)]
         rule = "─" * (sum(widths) + _GAP * (len(widths) - 1))
         below = map(printable, (*self.legend, *self.notes, *self.sentences))
         lines = [_aligned(header, widths, self.labels), rule, *(_aligned(row, widths, self.labels) for row in rows)]
@@ -123,6 +136,29 @@ class Table:
 
         natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._grid())
         return natural.maximum <= console.width
+
+    def fitted(self, width: int) -> Table:
+        """The table with its long texts cut so that it is as wide as the terminal; if it is stacked, its labels are."""
+        long = [at for at in range(len(self.header)) if any(row[at].whole for row in self.rows)]
+        if not long:
+            return self
+        shown = [max(map(width_of, column)) for column in zip(*self._texts(), strict=True)]
+        texts = {
+            at: [self.header[at], *(row[at].whole + row[at].tail or row[at].text for row in self.rows)] for at in long
+        }
+        wanted = [max(map(width_of, texts[at])) for at in long]
+        others = sum(shown[at] for at in range(len(shown)) if at not in long) + _GAP * (len(shown) - 1)
+        least = sum(min(each, _NARROWEST) for each in wanted)
+        if width - others < least and self.labels < len(shown):
+            labels = sum(shown[at] for at in range(self.labels) if at not in long) + _GAP * self.labels
+            others = labels + max(shown[self.labels :])
+        widths = dict(zip(long, shared_widths(wanted, max(width - others, least)), strict=True))
+
+        def cut(cell: Cell, at: int) -> Cell:
+            room = widths[at] - width_of(cell.tail) if cell.whole else 0
+            return replace(cell, text=shorten(cell.whole, max(room, 1)) + cell.tail) if cell.whole else cell
+
+        return replace(self, rows=tuple(tuple(map(cut, row, range(len(row)))) for row in self.rows))
 
     def _columns(self, names: Sequence[str]) -> Table:
         kept = [*range(self.labels), *(at for at in range(self.labels, len(self.header)) if self.header[at] in names)]
@@ -234,16 +270,9 @@ def note_line(text: str) -> str:
 def _aligned(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:
     parts = []
     for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        blank = " " * (width - _width(cell))
+        blank = " " * (width - width_of(cell))
         parts.append(cell + blank if at < labels else blank + cell)
     return (" " * _GAP).join(parts).rstrip()
-
-
-def _width(text: str) -> int:
-    """The number of columns that a text takes: none for a combining character, two for a wide character."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def _markdown_cell(cell: Cell) -> str:

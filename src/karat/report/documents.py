@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from karat.analysis.explain import id_and_text
+from karat.analysis.texts import id_and_text
 from karat.documents.fields import DocumentLike, document_field
 from karat.sources.texts import Text
 

@@ -54,6 +54,11 @@ class FoundTexts(Mapping[str, Text]):
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def notes_on(self, shown: Collection[str]) -> tuple[str, ...]:
+        """The notes, without that on missing texts unless one of these ids is missing."""
+        is_about_them = not self.missing or any(each in self.missing for each in shown)
+        return self.notes if is_about_them else self.notes[:-1]
+
     def __getitem__(self, wanted: str) -> Text:
         return self.found[wanted]
 

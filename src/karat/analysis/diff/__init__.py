@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,9 @@ import numpy as np
 
 from karat.analysis.diff.attribution import ChangedQuery, Contribution, attribute, query_hits
 from karat.analysis.evidence import Evidence
-from karat.analysis.explain import label
+from karat.analysis.texts import ShownTexts, id_and_text, label
 from karat.arguments import as_count, check_switch
+from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, did_you_mean, enumeration, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import meanings
@@ -23,8 +24,6 @@ from karat.scores.combining import differences, wins_ties_losses
 from karat.scores.directions import unknown_directions
 from karat.scores.summary import DIGITS, check_digits
 
-_LABEL_WIDTH = 10_000
-
 
 @dataclass(frozen=True)
 class Move:
@@ -33,7 +32,7 @@ class Move:
     `gold` is the key that documents are matched by, `label` the id and the text as given, on one line. The
     contribution is how much of the query's difference is due to this document. The contributions of a query and its
     `unattributed` add up to the difference. A contribution is None if the measure is null for some order of the
-    documents.
+    documents. `text` is the whole text of the document, if it is known.
     """
 
     gold: str
@@ -43,6 +42,7 @@ class Move:
     after: int | None
     change: str
     contribution: float | None
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,20 @@ class QueryDiff:
     unattributed: float = 0.0
     answers: tuple[str | None, str | None] | None = None
     """the predicted answers, if the measure is of answers"""
+    text: str | None = None
+    """the text of the query, if it is known"""
 
     def values(self) -> dict[str, Any]:
-        """The query, its values and their difference."""
-        return {"query": self.query, "before": self.before, "after": self.after, "difference": self.difference}
+        """The query, its values and their difference; and its text, if that is known."""
+        found = {"query": self.query, "before": self.before, "after": self.after, "difference": self.difference}
+        return found if self.text is None else {**found, "text": self.text}
 
     def to_dict(self) -> dict[str, Any]:
+        """All fields; the answers and the text are left out if they are not known."""
         found = asdict(self)
-        answers = found.pop("answers")
-        return found if answers is None else {**found, "answers": list(answers)}
+        answers, text = found.pop("answers"), found.pop("text")
+        found |= {} if answers is None else {"answers": list(answers)}
+        return found if text is None else {**found, "text": text}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +89,7 @@ class Diff(Tabular):
     """whether to show only queries that became worse"""
     notes: tuple[str, ...] = ()
     """on queries that were left out, and on how the systems were evaluated"""
+    texts: ShownTexts = field(default_factory=ShownTexts, repr=False)
 
     @cached_property
     def differences(self) -> Floats:
@@ -108,6 +114,10 @@ class Diff(Tabular):
 
     def __getitem__(self, query: str) -> QueryDiff:
         """The diff of any query, including those that changed little."""
+        return self.query_diff(query)
+
+    def query_diff(self, query: str, others: Iterable[DocumentLike] = ()) -> QueryDiff:
+        """The diff of a query. ShownTexts of other documents, which are to be shown with it, are looked up together."""
         queries = self.scores[0].queries
         if query not in queries:
             near = did_you_mean(query, queries)
@@ -115,7 +125,7 @@ class Diff(Tabular):
         at = queries.index(query)
         if np.isnan(self.differences[at]):
             raise KaratError(f"{self.measure} of query {shown(query)} is null in one of the systems")
-        return self.query_diffs([at])[0]
+        return self.query_diffs([at], others)[0]
 
     @cached_property
     def counts(self) -> tuple[int, int, int]:
@@ -148,10 +158,11 @@ class Diff(Tabular):
 
     @property
     def all_notes(self) -> list[str]:
-        """The notes, those on how files were read, and what cannot be shown or is not known about the measure."""
+        """The notes, those on how files and texts were read, and what cannot be shown or is not known."""
         limitation = [] if self.limitation is None else [self.limitation]
         findings = [finding for scores in self.scores for finding in scores.findings if finding.code == "reading"]
         reading = dict.fromkeys(finding.message for finding in findings)
+        reading |= dict.fromkeys(f"{note}." for note in self.texts.notes)
         return [*self.notes, *reading, *unknown_directions(self.scores[0].only([self.measure])), *limitation]
 
     def table(self, digits: int = DIGITS) -> Table:
@@ -172,7 +183,7 @@ class Diff(Tabular):
         queries = plural(len(self.queries), "query")
         return safe_line(f"<Diff of {self.measure} from {self.names[0]} to {self.names[1]}: {queries}>")
 
-    def query_diffs(self, places: Sequence[int]) -> list[QueryDiff]:
+    def query_diffs(self, places: Sequence[int], others: Iterable[DocumentLike] = ()) -> list[QueryDiff]:
         """The diffs of some queries, by their places; each has a value in both systems."""
         queries = [self.scores[0].queries[at] for at in places]
         columns = (*self.columns, self.differences)
@@ -182,9 +193,54 @@ class Diff(Tabular):
         old, new = (scores.evidence for scores in self.scores)
         of_documents = measure is not None and self.limitation is None and measure.definition.takes != "answers"
         if not of_documents or measure is None or old is None or new is None:
-            return [QueryDiff(*each, (), 0.0, self._answers(each[0], measure)) for each in values]
-        moved = _moves(measure, queries, old, new)
-        return [QueryDiff(*each, *of_query) for each, of_query in zip(values, moved, strict=True)]
+            self.texts.look_up(others)
+            answers = (self._answers(query, measure) for query in queries)
+            moved: Iterable[tuple[tuple[Move, ...], float]] = [((), 0.0)] * len(queries)
+        else:
+            answers = (None for _ in queries)
+            moved = self._moves(measure, queries, old, new, others)
+        texts = map(self.texts.questions.get, queries)
+        parts = zip(values, moved, answers, texts, strict=True)
+        return [QueryDiff(*each, *of_query, answer, text) for each, of_query, answer, text in parts]
+
+    def _moves(
+        self,
+        measure: Measure,
+        queries: Sequence[str],
+        before: Evidence,
+        after: Evidence,
+        others: Iterable[DocumentLike],
+    ) -> list[tuple[tuple[Move, ...], float]]:
+        """The documents of each query that moved, with their texts, and what is unattributed."""
+        changed = _changed_queries(measure, queries, before, after)
+        found = dict(zip(changed, attribute(measure, list(changed.values())), strict=True))
+        shown_documents = {
+            query: _shown_documents(measure, query, before, changed[query].grades, contributions)
+            for query, (contributions, _) in found.items()
+        }
+        listed = [document for documents in shown_documents.values() for _, document in documents]
+        self.texts.look_up([*listed, *others])
+        return [
+            (tuple(self._move(measure, query, before, changed[query].grades, *each) for each in shown_documents[query]),
+             found[query][1]) if query in found else ((), 0.0)
+            for query in queries
+        ]  # fmt: skip
+
+    def _move(
+        self, measure: Measure, query: str, before: Evidence, grades: Floats, moved: Contribution, given: DocumentLike
+    ) -> Move:
+        golds = before.truth.golds(before.truth.positions[query])
+        document = self.texts.with_text(given)
+        return Move(
+            before.truth.docs[golds[moved.gold]],
+            label(document),
+            float(grades[moved.gold]),
+            min(moved.before, default=None),
+            min(moved.after, default=None),
+            _change(moved.before, moved.after, measure.cutoff),
+            moved.value,
+            id_and_text(document)[1],
+        )
 
     def _answers(self, query: str, measure: Measure | None) -> tuple[str | None, str | None] | None:
         """Both predicted answers, if the measure is of answers."""
@@ -207,21 +263,30 @@ def diff(
     names: tuple[str, str] = ("before", "after"),
     losses: bool = False,
     notes: tuple[str, ...] = (),
+    *,
+    queries: Any = None,
+    corpus: Any = None,
 ) -> Diff:
-    """The queries that changed most on a measure. Both scores have the same queries, in the same order."""
+    """The queries that changed most on a measure. Both scores have the same queries, in the same order.
+
+    `queries` and `corpus` are sources of the texts of queries, and of documents that are known by id only.
+    """
     shown_queries = as_count(n, least=1)
     valid = n is None or shown_queries is not None
     require(valid, f"n={shown(n)} is not a number of queries", "Pass a positive whole number, or None for all.")
     check_switch("losses", losses)
     name = before.column_name(measure)
     after.column_name(name)
-    return Diff(name, names, (before, after), shown_queries, losses, notes)
+    hint = "Pass a list, a mapping, a data frame or a file: the corpus is read again for each query that you look at."
+    require(not isinstance(corpus, Iterator), "a corpus from an iterator can be read only once", hint)
+    texts = ShownTexts.of((before, after), queries, corpus)
+    return Diff(name, names, (before, after), shown_queries, losses, notes, texts)
 
 
-def _moves(
+def _changed_queries(
     measure: Measure, queries: Sequence[str], before: Evidence, after: Evidence
-) -> list[tuple[tuple[Move, ...], float]]:
-    """For each query: the relevant documents that moved, and others with a contribution; and what is unattributed."""
+) -> dict[str, ChangedQuery]:
+    """The hits of each query in both runs; not of a query whose ground truths are different."""
     judged, other_judged = before.judged_for(measure), after.judged_for(measure)
     changed: dict[str, ChangedQuery] = {}
     for query in queries:
@@ -234,36 +299,21 @@ def _moves(
         old = query_hits(judged, position, np.arange(len(golds)))
         new = query_hits(other_judged, other_position, order)
         changed[query] = ChangedQuery(judged.gold_grade[golds.start : golds.stop], old, new)
-    found = dict(zip(changed, attribute(measure, list(changed.values())), strict=True))
-    return [
-        ((), 0.0)
-        if query not in found
-        else (_moves_of_query(measure, query, before, changed[query].grades, found[query][0]), found[query][1])
-        for query in queries
-    ]
+    return changed
 
 
-def _moves_of_query(
+def _shown_documents(
     measure: Measure, query: str, before: Evidence, grades: Floats, contributions: Sequence[Contribution]
-) -> tuple[Move, ...]:
-    """The relevant documents that moved, and others with a contribution, topmost first."""
-    golds = before.truth.golds(before.truth.positions[query])
-    given = before.truth.original_documents(golds)
+) -> list[tuple[Contribution, DocumentLike]]:
+    """The relevant documents that moved, and others with a contribution, topmost first, as they were given."""
+    given = before.truth.original_documents(before.truth.golds(before.truth.positions[query]))
     threshold = measure.get("rel")
     least = threshold if isinstance(threshold, int | float) and threshold > 0 else 0
-    return tuple(
-        Move(
-            before.truth.docs[golds[each.gold]],
-            label(given[each.gold], _LABEL_WIDTH),
-            float(grades[each.gold]),
-            min(each.before, default=None),
-            min(each.after, default=None),
-            _change(each.before, each.after, measure.cutoff),
-            each.value,
-        )
+    return [
+        (each, given[each.gold])
         for each in contributions
         if each.value or each.value is None or (grades[each.gold] > 0 and grades[each.gold] >= least)
-    )
+    ]
 
 
 def _same_golds(before: Evidence, position: int, after: Evidence, other_position: int) -> Ints | None:

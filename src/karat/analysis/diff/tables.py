@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from karat.analysis.diff import Diff, Move, QueryDiff
-from karat.analysis.evidence import Evidence
-from karat.analysis.explain import label, shorten
-from karat.analysis.rankings import read_ranking
+from karat.analysis.explain import QUESTION_WIDTH
+from karat.analysis.rankings import Ranking, read_ranking
+from karat.analysis.texts import WIDTH, label
 from karat.errors import plural
 from karat.measures import meanings
-from karat.output.tables import Cell, Table, note_line
+from karat.output.tables import Cell, Table, long_cell, note_line
+from karat.output.widths import shorten
 from karat.registry.names import format_value
 from karat.scores.summary import cell_text, nonzero_text
 
 _COLUMNS = ("document", "rank", "change", "contribution")
-_WIDTH = 40
 _FULL_WIDTH = 72
 _LIST_WIDTH = 44
 _MOVES = 3
@@ -30,11 +30,10 @@ def table(diff: Diff, digits: int) -> Table:
     """A row for each of the largest contributions to the difference of each query."""
     rows: list[tuple[Cell, ...]] = []
     for query_diff in diff.queries:
-        first = (query_diff.query, _numbers(diff, query_diff, digits))
+        query, numbers = _query_cell(query_diff), _numbers(diff, query_diff, digits)
         for line in _lines(query_diff, diff, digits):
-            query, numbers = first
-            rows.append(_cells(query, *line, *numbers))
-            first = ("", [""] * 3)
+            rows.append((query, *line, *_cells(*numbers)))
+            query, numbers = Cell(""), [""] * 3
     answers = any(query_diff.answers is not None for query_diff in diff.queries)
     columns = ("answer", "rank", "system", "contribution") if answers else _COLUMNS
     header = ("query", *columns, *diff.names, "difference")
@@ -53,35 +52,43 @@ def _without_empty_columns(table: Table) -> Table:
     return replace(table, header=header, rows=rows, labels=sum(at < table.labels for at in full))
 
 
-def _lines(query_diff: QueryDiff, diff: Diff, digits: int) -> list[tuple[str, str, str, str]]:
+def _query_cell(query_diff: QueryDiff) -> Cell:
+    """The query, and its question if that is known."""
+    if query_diff.text is None:
+        return Cell(query_diff.query)
+    return long_cell(f"{query_diff.query}: {query_diff.text}", WIDTH)
+
+
+def _lines(query_diff: QueryDiff, diff: Diff, digits: int) -> list[tuple[Cell, ...]]:
     """The largest contributions of a query, or both answers."""
     if query_diff.answers is not None:
-        texts = ("(none)" if text is None else shorten(text, _FULL_WIDTH) for text in query_diff.answers)
-        return [(text, "", name, "") for text, name in zip(texts, diff.names, strict=True)]
+        texts = ("(none)" if text is None else text for text in query_diff.answers)
+        pairs = zip(texts, diff.names, strict=True)
+        return [(long_cell(text, _FULL_WIDTH), *_cells("", name, "")) for text, name in pairs]
     moves = [move for move in query_diff.moves if move.contribution or move.contribution is None]
     largest = sorted(moves, key=lambda move: -abs(move.contribution or 0))[:_MOVES]
-    lines = [_line(move, diff.measure, _WIDTH, digits) for move in moves if move in largest]
+    lines = [_line(move, diff.measure, WIDTH, digits) for move in moves if move in largest]
     others = [move for move in moves if move not in largest]
     if others:
         together = sum(move.contribution or 0 for move in others)
-        lines.append((f"{len(others)} more", "", "", nonzero_text(together, diff.measure, "+", digits)))
-    return lines + _unattributed(query_diff, diff.measure, digits) or [("", "", "", "")]
+        lines.append(_cells(f"{len(others)} more", "", "", nonzero_text(together, diff.measure, "+", digits)))
+    return lines + _unattributed(query_diff, diff.measure, digits) or [_cells("", "", "", "")]
 
 
-def _line(move: Move, measure: str, width: int, digits: int) -> tuple[str, str, str, str]:
+def _line(move: Move, measure: str, width: int, digits: int) -> tuple[Cell, ...]:
     before, after = ("–" if rank is None else str(rank) for rank in (move.before, move.after))
     grade = "" if move.grade == 1 else f" (grade {format_value(move.grade)})"
     contribution = "–" if move.contribution is None else nonzero_text(move.contribution, measure, "+", digits)
-    return shorten(move.label, width) + grade, f"{before} → {after}", move.change, contribution
+    return long_cell(move.label, width, grade), *_cells(f"{before} → {after}", move.change, contribution)
 
 
-def _unattributed(query_diff: QueryDiff, measure: str, digits: int) -> list[tuple[str, str, str, str]]:
+def _unattributed(query_diff: QueryDiff, measure: str, digits: int) -> list[tuple[Cell, ...]]:
     """A line for the part of the difference that is not attributed to a document, if any."""
     if not query_diff.unattributed:
         return []
     known = all(move.contribution is not None for move in query_diff.moves)
     what = "(number of documents retrieved)" if known else "(all documents together)"
-    return [(what, "", "", nonzero_text(query_diff.unattributed, measure, "+", digits))]
+    return [_cells(what, "", "", nonzero_text(query_diff.unattributed, measure, "+", digits))]
 
 
 def _numbers(diff: Diff, query_diff: QueryDiff, digits: int) -> list[str]:
@@ -125,40 +132,54 @@ def _legend(diff: Diff) -> str:
 
 def query_tables(diff: Diff, query: str, digits: int) -> list[Table]:
     """One query in full: every document that moved, or the answers; and both lists side by side."""
-    query_diff = diff[query]
+    rankings = _rankings(diff, query)
+    query_diff = diff.query_diff(query, [document for each in rankings for document in each.documents.values()])
     before, after = diff.names
     old, new, difference = _numbers(diff, query_diff, digits)
-    head = f"query {query}: {diff.measure} {before} {old}, {after} {new} ({difference})"
+    question = [] if query_diff.text is None else [f"query {query}: {shorten(query_diff.text, QUESTION_WIDTH)}"]
+    head = (*question, f"query {query}: {diff.measure} {before} {old}, {after} {new} ({difference})")
     tables = [
         _moves(diff, query_diff, head, digits)
         if query_diff.answers is None
         else _answers(diff, query_diff, head, digits)
     ]
-    evidence = [scores.evidence for scores in diff.scores if scores.evidence is not None]
-    if len(evidence) == len(diff.scores) and all(query in each.truth.positions for each in evidence):
-        measure = next(iter(meanings(diff.measure)), None)
-        depth = (measure.cutoff if measure else None) or _RANKS
-        tables.append(_side_by_side(diff.names, evidence, query, min(depth, _MOST_RANKS)))
+    if rankings:
+        tables.append(_side_by_side(diff, rankings))
     return tables
 
 
-def _moves(diff: Diff, query_diff: QueryDiff, head: str, digits: int) -> Table:
+def _rankings(diff: Diff, query: str) -> list[Ranking]:
+    """What both systems retrieved for a query; nothing if that is not known."""
+    evidence = [scores.evidence for scores in diff.scores if scores.evidence is not None]
+    if len(evidence) < len(diff.scores) or not all(query in each.truth.positions for each in evidence):
+        return []
+    return [read_ranking(each, query, _depth(diff)) for each in evidence]
+
+
+def _depth(diff: Diff) -> int:
+    """The number of ranks that are shown."""
+    measure = next(iter(meanings(diff.measure)), None)
+    return min((measure.cutoff if measure else None) or _RANKS, _MOST_RANKS)
+
+
+def _moves(diff: Diff, query_diff: QueryDiff, head: Sequence[str], digits: int) -> Table:
     if diff.limitation is not None:
         row = _cells(query_diff.query, *_numbers(diff, query_diff, digits))
-        return Table(("query", *diff.names, "difference"), (row,), (diff.measure, *_notes_on_all(diff)))
+        notes = (*head[:-1], diff.measure, *_notes_on_all(diff))
+        return Table(("query", *diff.names, "difference"), (row,), notes)
     lines = [_line(move, diff.measure, _FULL_WIDTH, digits) for move in query_diff.moves]
     lines += _unattributed(query_diff, diff.measure, digits)
     legend = [_legend(diff)] if lines else []
     long_labels = [move.label for move in query_diff.moves if len(move.label) > _FULL_WIDTH]
-    notes = (head, *legend, *_notes_on_all(diff), *long_labels)
-    return Table(_COLUMNS, tuple(_cells(*line) for line in lines), notes, labels=3)
+    notes = (*head, *legend, *_notes_on_all(diff), *long_labels)
+    return Table(_COLUMNS, tuple(lines), notes, labels=3)
 
 
 def _notes_on_all(diff: Diff) -> list[str]:
     return list(map(note_line, diff.all_notes))
 
 
-def _answers(diff: Diff, query_diff: QueryDiff, head: str, digits: int) -> Table:
+def _answers(diff: Diff, query_diff: QueryDiff, head: Sequence[str], digits: int) -> Table:
     golds: Sequence[str] = ()
     answers = diff.scores[0].answers
     if answers is not None and query_diff.query in answers.queries:
@@ -166,29 +187,25 @@ def _answers(diff: Diff, query_diff: QueryDiff, head: str, digits: int) -> Table
     predicted = zip(diff.names, query_diff.answers or (), (query_diff.before, query_diff.after), strict=False)
     rows = [_cells(name, "(none)" if text is None else text, f"{value:.{digits}f}") for name, text, value in predicted]
     rows += [_cells("gold", gold, "") for gold in golds]
-    notes = (head, *_notes_on_all(diff))
+    notes = (*head, *_notes_on_all(diff))
     return Table(("", "answer", diff.measure), tuple(rows), notes, labels=2)
 
 
-def _side_by_side(names: tuple[str, str], evidence: Sequence[Evidence], query: str, depth: int) -> Table:
+def _side_by_side(diff: Diff, rankings: Sequence[Ranking]) -> Table:
     """The first ranks of both lists, each hit with its grade in front."""
     lists = []
-    for each in evidence:
-        ranking = read_ranking(each, query, depth)
+    for scores, ranking in zip(diff.scores, rankings, strict=True):
         grades: dict[int, float] = {}
-        for hit in ranking.hits:
-            grade = float(each.judged.gold_grade[hit.gold])
-            grades[hit.rank] = max(grade, grades.get(hit.rank, grade))
-        lists.append(
-            [
-                (f"[{format_value(grades[rank])}] " if rank in grades else "") + label(document, _LIST_WIDTH)
-                for rank, document in ranking.documents.items()
-                if rank <= depth
-            ]
-        )
+        if scores.evidence is not None:
+            for hit in ranking.hits:
+                grade = float(scores.evidence.judged.gold_grade[hit.gold])
+                grades[hit.rank] = max(grade, grades.get(hit.rank, grade))
+        marks = {rank: f"[{format_value(grade)}] " for rank, grade in grades.items()}
+        shown = [(rank, document) for rank, document in ranking.documents.items() if rank <= _depth(diff)]
+        lists.append([marks.get(rank, "") + label(diff.texts.with_text(document)) for rank, document in shown])
     rows = [
-        _cells(str(at + 1), *(column[at] if at < len(column) else "" for column in lists))
+        (Cell(str(at + 1)), *(long_cell(column[at], _LIST_WIDTH) if at < len(column) else Cell("") for column in lists))
         for at in range(max(map(len, lists), default=0))
     ]
     note = f"the first {plural(len(rows), 'rank')} of both; [n] is the grade of a hit"
-    return Table(("rank", *names), tuple(rows), (note,), labels=3)
+    return Table(("rank", *diff.names), tuple(rows), (note,), labels=3)
