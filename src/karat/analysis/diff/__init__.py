@@ -117,7 +117,7 @@ class Diff(Tabular):
         return self.query_diff(query)
 
     def query_diff(self, query: str, others: Iterable[DocumentLike] = ()) -> QueryDiff:
-        """The diff of a query. ShownTexts of other documents, which are to be shown with it, are looked up together."""
+        """The diff of a query. The texts of other documents, which are to be shown with it, are looked up together."""
         queries = self.scores[0].queries
         if query not in queries:
             near = did_you_mean(query, queries)
