@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from karat.errors import KaratError, did_you_mean, plural, shown
-from karat.judged import Bools, Floats, Ints
+from karat.judged import Bools, Floats, Ints, distinct
 from karat.labels.reading import Against, VerdictRecords
 from karat.labels.records import IMPLIED, Item, text_digest
 from karat.labels.votes import majority
@@ -20,13 +20,16 @@ _EMPTIED = {
 """the sets of items that an implied item has none of, if there is nothing to judge in it"""
 
 
-class _Key(NamedTuple):
-    """What a label is about, as positions."""
+_SEVERAL, _NOTHING_GIVEN, _UNUSED = -1, -2, -3
 
-    task: int
-    item: int
-    against: int
-    passage: int
+
+class _Columns(NamedTuple):
+    """What labels are about, a row per label: positions of the task, the item, what it is against, and the passage."""
+
+    task: Ints
+    item: Ints
+    against: Ints
+    passage: Ints
 
 
 class VerdictArrays:
@@ -67,13 +70,10 @@ class VerdictArrays:
             if item := items.get((query, name)):
                 self.listed[SETS.index(item.set), queries[query]] = True
         self._add_citations()
+        self.rows = [row for row in rows if labels.state[row] != "nothing_to_judge"]
+        if dropped:
+            self.rows = [row for row in self.rows if (labels.query[row], labels.item[row]) not in dropped]
         self.unused = self.outdated = self.replaced = 0
-        self.rows = [
-            row
-            for row in rows
-            if labels.state[row] != "nothing_to_judge" and (labels.query[row], labels.item[row]) not in dropped
-        ]
-        self.keys = self._keys()
 
     def _nothing_to_judge(self, rows: Sequence[int], items: Mapping[tuple[str, str], Item]) -> set[tuple[str, str]]:
         """The items that are left out; implied items without anything to judge mark their sets as known."""
@@ -108,57 +108,58 @@ class VerdictArrays:
         """The passages that sentences cite; -1 for what is no passage of the query."""
         sentences, passages = [], []
         self.cited: dict[int, frozenset[int]] = {}
-        is_passage = (self.item_set == SETS.index("passages")).tolist()
+        self.is_passage = (self.item_set == SETS.index("passages")).tolist()
         for at, item in enumerate(self.listed_items):
             if item is None or item.type != "sentence":
                 continue
             found = [self.at.get((item.query, cited), -1) for cited in item.cites]
-            found = [each if each >= 0 and is_passage[each] else -1 for each in found]
+            found = [each if each >= 0 and self.is_passage[each] else -1 for each in found]
             self.cited[at] = frozenset(each for each in found if each >= 0)
             sentences += [at] * len(found)
             passages += found
         self.cite_sentence = np.array(sentences, np.int64)
         self.cite_passage = np.array(passages, np.int64)
 
-    def _keys(self) -> list[_Key | None]:
-        """What each label is about; None if no measure can use it."""
-        labels, task_at = self.records.labels, {name: at for at, name in enumerate(self.tasks)}
-        against_at = {name: at for at, name in enumerate(AGAINST)}
-        fixed = {name: against_at["question" if name == "relevance" else "nothing"] for name in self.tasks}
-        keys: list[_Key | None] = []
-        for row in self.rows:
-            query, task = labels.query[row], labels.task[row]
-            item = self.at.get((query, labels.item[row]))
-            if item is None:
-                raise self._unknown_item(row)
-            against = labels.against[row]
-            if task != "support":
-                keys.append(_Key(task_at[task], item, fixed[task], -1))
-            elif type(against) is str:
-                keys.append(_Key(task_at[task], item, against_at[against], -1))
-            else:
-                keys.append(self._against_passages(row, item, against))
-        return keys
+    def _label_columns(self) -> _Columns:
+        """What each label is about, as positions; column by column, because there may be millions of rows."""
+        labels, rows = self.records.labels, self.rows
 
-    def _against_passages(self, row: int, item: int, against: Against) -> _Key | None:
-        labels, task = self.records.labels, self.tasks.index("support")
-        if against is None:
+        def column(values: list[Any]) -> list[Any]:
+            return values if len(rows) == len(values) else [values[row] for row in rows]
+
+        queries, tasks, against = column(labels.query), column(labels.task), column(labels.against)
+        items = [self.at.get(key, -1) for key in zip(queries, column(labels.item), strict=True)]
+        if -1 in items:
+            raise self._unknown_item(rows[items.index(-1)])
+        kinds = {key: self._kind(*key) for key in dict.fromkeys(zip(tasks, against, strict=True))}
+        task_at, single = {name: at for at, name in enumerate(self.tasks)}, AGAINST.index("passage")
+        kind = np.array(list(map(kinds.__getitem__, zip(tasks, against, strict=True))), np.int64)
+        passage = np.full(len(rows), -1)
+        for at in np.flatnonzero(kind == _NOTHING_GIVEN)[:1].tolist():
             hint = 'Say what the item was compared with: "against": "context", or ["p1"] for passages.'
-            raise KaratError("a label of support is against nothing", where=self.records.place(row), hint=hint)
-        passages = [self.at.get((labels.query[row], name), -1) for name in against]
-        if -1 in passages:
-            name = against[passages.index(-1)]
-            what = f"the passage {shown(name)} of query {shown(labels.query[row])} is unknown"
+            raise KaratError("a label of support is against nothing", where=self.records.place(rows[at]), hint=hint)
+        alone = np.flatnonzero(kind == single).tolist()
+        passage[alone] = [self._passage(rows[at], queries[at], against[at][0]) for at in alone]
+        for at in np.flatnonzero(kind == _SEVERAL).tolist():
+            together = frozenset(self._passage(rows[at], queries[at], name) for name in against[at])
+            kind[at], passage[at] = _cited_together(self.cited.get(items[at], frozenset()), together)
+        task = np.array(list(map(task_at.__getitem__, tasks)), np.int64)
+        return _Columns(task, np.array(items, np.int64), kind, passage)
+
+    def _kind(self, task: str, against: Against) -> int:
+        """What a label is against, as a position in AGAINST."""
+        if task != "support":
+            return AGAINST.index("question" if task == "relevance" else "nothing")
+        if isinstance(against, tuple):
+            return AGAINST.index("passage") if len(against) == 1 else _SEVERAL
+        return _NOTHING_GIVEN if against is None else AGAINST.index(against)
+
+    def _passage(self, row: int, query: str, name: str) -> int:
+        at = self.at.get((query, name))
+        if at is None or not self.is_passage[at]:
+            what = f"the passage {shown(name)} of query {shown(query)} is unknown"
             raise KaratError(what, where=self.records.place(row), hint="Add a record of the item, with its rank.")
-        if len(passages) == 1:
-            return _Key(task, item, AGAINST.index("passage"), passages[0])
-        cited, together = self.cited.get(item, frozenset()), frozenset(passages)
-        if together == cited:
-            return _Key(task, item, AGAINST.index("cited"), -1)
-        if together < cited and len(cited) == len(together) + 1:
-            return _Key(task, item, AGAINST.index("others"), next(iter(cited - together)))
-        self.unused += 1
-        return None
+        return at
 
     def _unknown_item(self, row: int) -> KaratError:
         labels = self.records.labels
@@ -171,51 +172,66 @@ class VerdictArrays:
 
     def samples(self, *, people: bool) -> tuple[Verdicts, ...]:
         """The Verdicts of each sample, in order; of people, one in which the majority counts."""
-        labels = self.records.labels
-        usable = [(row, key) for row, key in zip(self.rows, self.keys, strict=True) if key is not None]
-        values = np.array([self._value(row) for row, _ in usable], np.float64)
-        positions = np.array([key for _, key in usable], np.int64).reshape(-1, 4)
-        rows = [row for row, _ in usable]
+        labels, columns = self.records.labels, self._label_columns()
+        values = self._values()
+        usable = columns.against >= 0
+        self.unused = int((~usable).sum())
         author_at = {name: at for at, name in enumerate(dict.fromkeys(labels.by))}
-        authors = np.array([author_at[labels.by[row]] for row in rows], np.int64)
-        sample = np.array([labels.sample[row] for row in rows], np.int64)
-        if people:
-            sample[:] = 0
-        last = self._last_of_each(positions, authors, sample, values)
-        positions, values, sample = positions[last], values[last], sample[last]
+        authors = np.array([author_at[labels.by[row]] for row in self.rows], np.int64)
+        sample = np.array([0 if people else labels.sample[row] for row in self.rows], np.int64)
+        columns, values = _Columns(*(each[usable] for each in columns)), values[usable]
+        thing = self._thing(columns)
+        last = self._last_of_each(thing, authors[usable], sample[usable], values)
         found = []
-        for each in sorted(set(sample.tolist())) or [0]:
-            of_sample = sample == each
-            found.append(self._verdicts(*majority(positions[of_sample], values[of_sample])))
+        for each in sorted(set(sample[usable].tolist())) or [0]:
+            rows = last[sample[usable][last] == each]
+            kept, chosen = majority(thing[rows], values[rows])
+            found.append(self._verdicts(_Columns(*(column[rows[kept]] for column in columns)), chosen))
         return tuple(found)
 
-    def _value(self, row: int) -> float:
-        labels = self.records.labels
-        label = labels.label[row]
-        if label is None:
-            return np.nan
-        key = labels.query[row], labels.item[row]
-        if key in self.stale or self._is_outdated(labels.digest[row], key):
-            self.outdated += 1
-            return np.nan
-        return self.records.tasks[labels.task[row]].value(label)
+    def _thing(self, columns: _Columns) -> Ints:
+        """A number for what each label is about: labels for the same thing have the same number."""
+        items = len(self.listed_items) + 1
+        about = (columns.task * len(AGAINST) + columns.against) * items + columns.item
+        return about * items + columns.passage + 1
+
+    def _values(self) -> Floats:
+        """The number that each label stands for; NaN if it failed, or if its text has changed since."""
+        labels, rows = self.records.labels, self.rows
+        pairs = [(labels.task[row], labels.label[row]) for row in rows]
+        tasks = self.records.tasks
+        numbers = {
+            (task, label): np.nan if label is None else tasks[task].value(label) for task, label in dict.fromkeys(pairs)
+        }
+        values = np.array(list(map(numbers.__getitem__, pairs)), np.float64)
+        if self.stale or set(labels.digest) != {None}:
+            keys = [(labels.query[row], labels.item[row]) for row in rows]
+            digests = [labels.digest[row] for row in rows]
+            outdated = [
+                key in self.stale or self._is_outdated(digest, key) for key, digest in zip(keys, digests, strict=True)
+            ]
+            self.outdated = sum(outdated)
+            values[outdated] = np.nan
+        return values
 
     def _is_outdated(self, digest: str | None, key: tuple[str, str]) -> bool:
         """Whether a label was given to another text than the item has now."""
         item = None if digest is None else self.listed_items[self.at[key]]
         return item is not None and item.text is not None and digest != text_digest(item.text)
 
-    def _last_of_each(self, positions: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:
+    def _last_of_each(self, thing: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:
         """Of labels for one thing by one author, the last; a failure does not replace a label."""
-        order = np.lexsort((np.arange(len(values)), ~np.isnan(values), sample, authors, *positions.T[::-1]))
-        columns = np.column_stack([positions, authors, sample])[order]
-        is_last = np.r_[(columns[1:] != columns[:-1]).any(axis=1), True][: len(order)]
-        known = ~np.isnan(values[order])
-        self.replaced = int((~is_last & known).sum())
+        known = ~np.isnan(values)
+        # Usually each thing has one label, which is seen without sorting all columns.
+        if len(distinct(thing)) == len(thing):
+            return np.arange(len(thing))
+        order = np.lexsort((np.arange(len(values)), known, sample, authors, thing))
+        keys = [column[order] for column in (thing, authors, sample)]
+        is_last = np.r_[np.any([key[1:] != key[:-1] for key in keys], axis=0), True]
+        self.replaced = int((~is_last & known[order]).sum())
         return np.sort(order[is_last])
 
-    def _verdicts(self, positions: Ints, values: Floats) -> Verdicts:
-        task, item, against, passage = positions.T
+    def _verdicts(self, columns: _Columns, values: Floats) -> Verdicts:
         return Verdicts(
             queries=tuple(self.queries),
             item_query=self.item_query,
@@ -226,10 +242,10 @@ class VerdictArrays:
             cite_sentence=self.cite_sentence,
             cite_passage=self.cite_passage,
             tasks=self.tasks,
-            label_task=task,
-            label_item=item,
-            label_against=against,
-            label_passage=passage,
+            label_task=columns.task,
+            label_item=columns.item,
+            label_against=columns.against,
+            label_passage=columns.passage,
             label_value=values,
         )
 
@@ -245,6 +261,15 @@ class VerdictArrays:
                 f"{plural(self.unused, 'label')} not used: about passages that the sentence does not cite together"
             )
         return found
+
+
+def _cited_together(cited: frozenset[int], together: frozenset[int]) -> tuple[int, int]:
+    """What a label against several passages is about: all that the sentence cites, or all but one."""
+    if together == cited:
+        return AGAINST.index("cited"), -1
+    if together < cited and len(cited) == len(together) + 1:
+        return AGAINST.index("others"), next(iter(cited - together))
+    return _UNUSED, -1
 
 
 def _set_of(name: str, item: Item | None) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -88,6 +89,11 @@ def read_verdict_records(source: Any) -> VerdictRecords:
     A last line that was cut short, as by a crash, is left out with a note; every other fault is an error with its
     place.
     """
+    with _without_collection():
+        return _read(source)
+
+
+def _read(source: Any) -> VerdictRecords:
     records = VerdictRecords()
     for each in source if _are_files(source) else [source]:
         if is_file(each):
@@ -104,6 +110,18 @@ def read_verdict_records(source: Any) -> VerdictRecords:
     if not records.items and not len(records.labels):
         raise KaratError("no verdicts found", where=records.name, hint=_HINT)
     return records
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause Python's garbage collector, which would search millions of records again and again, and free none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _are_files(source: object) -> bool:
@@ -134,8 +152,11 @@ def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Se
     """Add records in order; runs of verdicts, of which there are most, are added together."""
     verdicts: list[int] = []
     for at, row in enumerate(rows):
+        if row.get("record") == "verdict" and "type" not in row:
+            verdicts.append(at)
+            continue
         where = _place(source, lines[at])
-        kind = "verdict" if row.get("record") == "verdict" else kind_of(row, where)
+        kind = kind_of(row, where)
         if kind == "verdict":
             verdicts.append(at)
             if row.get("type") is not None:
@@ -176,13 +197,13 @@ def _add_labels(
     records: VerdictRecords, source: Source, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Add verdicts column by column, which is several times as fast as row by row."""
-    columns = records.labels
+    columns, by_name = records.labels, _columns(rows)
 
     def place(at: int) -> str:
         return _place(source, lines[at])
 
     def column(name: str) -> list[Any]:
-        return [row.get(name) for row in rows]
+        return list(by_name[name]) if name in by_name else [row.get(name) for row in rows]
 
     columns.query += _ids(column("query"), "query", place)
     columns.item += _ids(column("item"), "item", place)
@@ -203,6 +224,14 @@ def _add_labels(
     columns.why += _texts(column("why"), "why", place)
     columns.digest += _texts(column("digest"), "digest", place)
     columns.line += lines
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]]:
+    """The columns of records that all have the same fields in the same order, as those of a program have."""
+    layouts = set(map(tuple, rows))
+    if len(layouts) != 1:
+        return {}
+    return dict(zip(layouts.pop(), zip(*(row.values() for row in rows), strict=True), strict=True))
 
 
 def _ids(values: list[Any], field: str, place: Any, *, optional: bool = False) -> list[Any]:

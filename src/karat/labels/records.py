@@ -87,7 +87,7 @@ def kind_of(record: Mapping[str, Any], where: str) -> str:
 
 def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> Item:
     """The item of a record; a wrong field is an error that names it."""
-    query, name = (_id(record, field, where) for field in ("query", id_field))
+    query, name = _id(record, "query", where), _id(record, id_field, where)
     kind = _choice(record, "type", get_args(ItemType), where)
     if kind is None:
         hint = f"The types are {', '.join(get_args(ItemType))}."
@@ -109,8 +109,10 @@ def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> It
 
 def _id(record: Mapping[str, Any], field: str, where: str) -> str:
     value = record.get(field)
-    if value is None:
-        raise KaratError(f"the field {field} is missing", where=where)
+    if type(value) is str and value:
+        return value
+    if value is None or value == "":
+        raise KaratError(f"the field {field} is {'missing' if value is None else 'empty'}", where=where)
     return identifier(value, f"{where}, {field}")
 
 
