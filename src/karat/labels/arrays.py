@@ -23,7 +23,7 @@ _EMPTIED = {
 _SEVERAL, _NOTHING_GIVEN, _UNUSED = -1, -2, -3
 
 
-class _Columns(NamedTuple):
+class _LabelPositions(NamedTuple):
     """What labels are about, a row per label: positions of the task, the item, what it is against, and the passage."""
 
     task: Ints
@@ -120,7 +120,7 @@ class VerdictArrays:
         self.cite_sentence = np.array(sentences, np.int64)
         self.cite_passage = np.array(passages, np.int64)
 
-    def _label_columns(self) -> _Columns:
+    def _label_columns(self) -> _LabelPositions:
         """What each label is about, as positions; column by column, because there may be millions of rows."""
         labels, rows = self.records.labels, self.rows
 
@@ -144,7 +144,7 @@ class VerdictArrays:
             together = frozenset(self._passage(rows[at], queries[at], name) for name in against[at])
             kind[at], passage[at] = _cited_together(self.cited.get(items[at], frozenset()), together)
         task = np.array(list(map(task_at.__getitem__, tasks)), np.int64)
-        return _Columns(task, np.array(items, np.int64), kind, passage)
+        return _LabelPositions(task, np.array(items, np.int64), kind, passage)
 
     def _kind(self, task: str, against: Against) -> int:
         """What a label is against, as a position in AGAINST."""
@@ -179,17 +179,17 @@ class VerdictArrays:
         author_at = {name: at for at, name in enumerate(dict.fromkeys(labels.by))}
         authors = np.array([author_at[labels.by[row]] for row in self.rows], np.int64)
         sample = np.array([0 if people else labels.sample[row] for row in self.rows], np.int64)
-        columns, values = _Columns(*(each[usable] for each in columns)), values[usable]
+        columns, values = _LabelPositions(*(each[usable] for each in columns)), values[usable]
         thing = self._thing(columns)
         last = self._last_of_each(thing, authors[usable], sample[usable], values)
         found = []
         for each in sorted(set(sample[usable].tolist())) or [0]:
             rows = last[sample[usable][last] == each]
             kept, chosen = majority(thing[rows], values[rows])
-            found.append(self._verdicts(_Columns(*(column[rows[kept]] for column in columns)), chosen))
+            found.append(self._verdicts(_LabelPositions(*(column[rows[kept]] for column in columns)), chosen))
         return tuple(found)
 
-    def _thing(self, columns: _Columns) -> Ints:
+    def _thing(self, columns: _LabelPositions) -> Ints:
         """A number for what each label is about: labels for the same thing have the same number."""
         items = len(self.listed_items) + 1
         about = (columns.task * len(AGAINST) + columns.against) * items + columns.item
@@ -231,7 +231,7 @@ class VerdictArrays:
         self.replaced = int((~is_last & known[order]).sum())
         return np.sort(order[is_last])
 
-    def _verdicts(self, columns: _Columns, values: Floats) -> Verdicts:
+    def _verdicts(self, columns: _LabelPositions, values: Floats) -> Verdicts:
         return Verdicts(
             queries=tuple(self.queries),
             item_query=self.item_query,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -334,4 +336,8 @@ def _place(source: Source, number: int) -> str:
 
 def _without_gaps(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record without its empty cells, which a data frame has for fields of other records."""
-    return {name: value for name, value in record.items() if value is not None and value == value}
+    return {name: value for name, value in record.items() if not (value is None or _is_nan(value))}
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
