@@ -21,7 +21,7 @@ from karat.labels.reading import read_verdict_records
 from karat.labels.recipes import RECIPES, asked
 from karat.labels.records import Item
 from karat.labels.results import read_responses
-from karat.labels.sheets import COLUMNS, sheet_of, write_sheet
+from karat.labels.sheets import COLUMNS, record_digest, sheet_of, write_sheet
 from karat.labels.tasks import Task
 from karat.labels.writing import add_to_verdict_file
 from karat.output.delimited import delimited
@@ -250,6 +250,26 @@ def test_every_wrong_cell_is_an_error_with_its_row(
 ) -> None:
     found = errors_of(saved(sheet, change(rows_of(sheet))))
     assert [error[: len(expected)] for error, expected in zip(found, errors, strict=True)] == errors
+
+
+@pytest.mark.parametrize(
+    "value", [None, -1, 1.5, "x", "", [], {}, [[1]], True, "\ud800", 10**30, [["a", 0, 5]]], ids=repr
+)
+def test_a_record_with_a_wrong_field_is_an_error_or_can_be_imported(sheet: Path, tmp_path: Path, value: Any) -> None:
+    rows = rows_of(filled(sheet, "full"))
+    record = json.loads(rows[1][RECORD])
+    for field in [*record, *record["item"]]:
+        damaged: dict[str, Any] = json.loads(rows[1][RECORD])
+        (damaged if field in damaged and field != "digest" else damaged["item"])[field] = value
+        damaged["digest"] = record_digest(damaged)
+        saved(sheet, [rows[0], [*rows[1][:RECORD], json.dumps(damaged)], *rows[2:]])
+        verdicts = tmp_path / "verdicts.jsonl"
+        verdicts.unlink(missing_ok=True)
+        try:
+            add_to_verdict_file(read_filled_sheet(sheet), verdicts)
+        except KaratError:
+            continue
+        assert len(read_verdict_records(verdicts).labels) == 2
 
 
 def test_all_errors_are_reported_together_up_to_twenty(sheet: Path, tmp_path: Path) -> None:

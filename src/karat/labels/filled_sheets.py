@@ -14,6 +14,7 @@ from karat.errors import KaratError, did_you_mean, enumeration, first_few, plura
 from karat.files.delimited_text import SEPARATORS, row_error
 from karat.files.input_file import InputFile
 from karat.json_decoding import decode_json
+from karat.labels.reading import read_verdict_records
 from karat.labels.records import IMPLIED, Item, read_item
 from karat.labels.sheets import COLUMNS, LONGEST_CELL, NOTHING_TO_JUDGE, record_digest, shown_digest
 from karat.labels.tasks import BUILT_IN, Task, read_task
@@ -51,6 +52,11 @@ class FilledSheet:
     unlabelled: int = 0
     notes: list[str] = field(default_factory=list)
 
+    def records(self) -> list[dict[str, Any]]:
+        """Everything as records of a verdict file."""
+        tasks = [task.record() for task in self.tasks.values()]
+        return [*tasks, *(item.record() for item in self.items.values()), *self.verdicts]
+
 
 def read_filled_sheet(source: Any, by: str = "human") -> FilledSheet:
     """Read a sheet: a CSV file as written by karat, or saved by a spreadsheet; `by` is who has filled it in.
@@ -63,6 +69,11 @@ def read_filled_sheet(source: Any, by: str = "human") -> FilledSheet:
     reader.read(text)
     if reader.errors:
         raise SheetError(reader.errors, file.name)
+    if records := reader.sheet.records():
+        try:
+            read_verdict_records(records)  # what cannot be read must not be written
+        except KaratError as error:
+            raise KaratError(error.what, where=file.name, hint=error.hint) from None
     if not is_utf8:
         reader.sheet.notes.append(f"{file.name} is not UTF-8, so it was read as Windows-1252")
     return reader.sheet
@@ -251,7 +262,8 @@ def _record(cell: str) -> dict[str, Any]:
         record: dict[str, Any] = decode_json(cell.strip().encode(), "", "")
     except KaratError:
         raise ValueError from None
-    if record["digest"] != record_digest(record) or record["rows"] < record["row"] or record["row"] < 1:
+    row, rows = record["row"], record["rows"]
+    if record["digest"] != record_digest(record) or not type(row) is type(rows) is int or not 0 < row <= rows:
         raise ValueError
     return record
 
