@@ -107,6 +107,15 @@ EVALUATION_OPTIONS: Mapping[str, Option] = {
 }
 
 
+UNKNOWN_LABELS = Option(
+    "bounds",
+    "If an answer lacks a label, leave it out and show what the mean could be (bounds), only leave it out (skip), or"
+    " raise an error.",
+    get_args(Unknown),
+)
+"""what is done about unknown labels"""
+
+
 def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of an evaluation with their defaults filled in; a wrong one is an error."""
     for name in given:

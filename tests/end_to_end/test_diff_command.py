@@ -249,13 +249,13 @@ def test_saved_scores_show_differences_and_a_note_why_no_moves_are_shown(good: T
 
 def test_saved_scores_of_one_measure_need_no_measure_to_be_named(good: Text, mistake: Text, folder: Path) -> None:
     for name, values in (("a", "q,0.5,1\nr,0.5,2"), ("b", "q,0.25,1\nr,0.5,2")):
-        (folder / f"{name}.csv").write_text(f"query,faithfulness,cost\n{values}\n")
+        (folder / f"{name}.csv").write_text(f"query,helpfulness,cost\n{values}\n")
         (folder / f"{name}1.csv").write_text(
-            "query,faithfulness\n" + "".join(f"{line.rpartition(',')[0]}\n" for line in values.split("\n"))
+            "query,helpfulness\n" + "".join(f"{line.rpartition(',')[0]}\n" for line in values.split("\n"))
         )
-    assert "faithfulness: a1 0.5000, b1 0.3750; 0 queries better, 1 the same, 1 worse" in good("a1.csv", "b1.csv")
+    assert "helpfulness: a1 0.5000, b1 0.3750; 0 queries better, 1 the same, 1 worse" in good("a1.csv", "b1.csv")
     assert "higher values are assumed to be better" in good("a1.csv", "b1.csv")
-    assert "a diff shows one measure at a time. Use -m faithfulness or -m cost." in mistake("a.csv", "b.csv")
+    assert "a diff shows one measure at a time. Use -m helpfulness or -m cost." in mistake("a.csv", "b.csv")
 
 
 def test_different_truths_are_an_error_unless_forced(mistake: Text, good: Text, folder: Path) -> None:

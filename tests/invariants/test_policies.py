@@ -238,7 +238,7 @@ def test_the_package_declares_that_it_is_typed() -> None:
 
 # Parameters of commands that take text that is not the name of a file. The names of systems and measures are not files.
 NOT_FILES = {
-    "--input-format", "--column", "--split",
+    "--author", "--input-format", "--column", "--split",
     "--baseline of compare", "--explain", "--field", "--lower-is-better", "--match", "--max", "--max-drop", "--measure",
     "--baseline of report", "--by of import", "--min", "--query", "--sort", "--system", "--tag", "--task", "--title",
     "NAME",

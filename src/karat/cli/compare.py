@@ -25,6 +25,7 @@ from karat.cli.parser import Command
 @opt.plot_options("differences (intervals of more than 6 pairs of systems)")
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.report
+@opt.verdict_options
 @opt.fields
 @opt.input_options
 @opt.evaluation_options

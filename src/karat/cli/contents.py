@@ -4,6 +4,7 @@ The content decides, not the name:
 
 - scores: JSON or Parquet as karat saves it; or a table, or records, with a column of queries and one of numbers, but
   none of documents;
+- verdicts: records of a verdict file, or labels with their task and item;
 - results: records with the ground truth and the retrieved documents of a query, or its gold answers and its answer;
 - documents: TREC; a table, or records, with a column of documents; a JSON object of queries; records with the
   documents of a query.
@@ -28,10 +29,12 @@ from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import Sample, sample
 from karat.sources.spellings import ALIASES, is_spelling
 
-Content = Literal["documents", "results", "scores", "documents or scores", "records", "nothing"]
+Content = Literal["documents", "results", "scores", "documents or scores", "verdicts", "records", "nothing"]
 """`records` have fields of unknown names."""
 
 _SAVED = ({"name", "means"}, {"means", "queries"}, {"runs"})  # keys of the JSON that karat writes
+_VERDICT_RECORDS = ("file", "item", "verdict", "task", "call")
+_LABEL = {"query", "task", "item", "label"}
 _MEANS = {"run", "system", "measure"}
 _RETRIEVED_ONLY = {"retrieved", *ALIASES["retrieved"]} - {"documents", "docs"}
 
@@ -79,6 +82,8 @@ def _of_records(found: Sample, fields: Mapping[str, str]) -> Content:
     names = set(found.names)
     if METADATA in found.metadata:
         return "scores"
+    if any(record.get("record") in _VERDICT_RECORDS for record in found.records) or names >= _LABEL:
+        return "verdicts"
     by_field = names_by_field(names, fields)
     if are_results(by_field):
         return "results"

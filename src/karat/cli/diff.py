@@ -34,6 +34,7 @@ from karat.cli.parser import Command
 @opt.lower_is_better
 @opt.plot_options("differences")
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
+@opt.verdict_options
 @opt.fields
 @opt.input_options
 @opt.evaluation_options

@@ -38,6 +38,7 @@ from karat.cli.parser import Command
 @opt.plot_options("intervals")
 @opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
 @opt.report
+@opt.verdict_options
 @opt.fields
 @opt.input_options
 @opt.evaluation_options

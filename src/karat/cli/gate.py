@@ -78,6 +78,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.file_option("--junit", kind=FileToWrite(), help="Also write JUnit XML with a test case per rule.")
 @opt.output_options(_FORMATS, ".txt, .json or .md")
 @opt.report
+@opt.verdict_options
 @opt.fields
 @opt.input_options
 @opt.evaluation_options

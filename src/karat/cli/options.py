@@ -10,7 +10,18 @@ import click
 from karat.cli.completion import complete_file, complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
 from karat.cli.parser import Argument
-from karat.options import EVALUATION_OPTIONS, Correction, Family, Format, Names, Option, PlotKind, Test, check_choice
+from karat.options import (
+    EVALUATION_OPTIONS,
+    UNKNOWN_LABELS,
+    Correction,
+    Family,
+    Format,
+    Names,
+    Option,
+    PlotKind,
+    Test,
+    check_choice,
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
@@ -208,6 +219,24 @@ def _input_options(of_files: str, the_format: str, of_sides: str) -> Callable[[F
         help=f"{the_format}, if it is not to be detected: trec, csv, tsv, json, jsonl, parquet or feather{of_sides}.",
     )
     return lambda function: formats(columns(split(function)))
+
+
+def verdict_options(function: Function) -> Function:
+    """`--verdicts`, `--author` and `--unknown`: labels of the answers in results."""
+    verdicts = file_option(
+        "--verdicts",
+        kind=FileToRead(),
+        multiple=True,
+        help="Labels of the answers in results, for measures such as Faithfulness. Repeatable.",
+    )
+    author = click.option(
+        "--author",
+        metavar="AUTHOR",
+        help="Whose labels count, if they are by several authors: human (all people, by majority), human:ann, or a"
+        " model.",
+    )
+    unknown = choice_option("unknown", UNKNOWN_LABELS.choices, UNKNOWN_LABELS.default, UNKNOWN_LABELS.help)
+    return verdicts(author(unknown(function)))
 
 
 by = click.option(

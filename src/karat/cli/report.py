@@ -24,6 +24,7 @@ from karat.cli.parser import Command
 @opt.corpus
 @click.option("--title", default="", metavar="TEXT", help="The title of the page.")
 @opt.sort
+@opt.verdict_options
 @opt.fields
 @opt.input_options
 @opt.evaluation_options

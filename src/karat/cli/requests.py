@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.inputs import check_texts, parse_inputs
+from karat.cli.label_options import LabelOptions, check_not_author
 from karat.cli.reports import Report, TextSources
 from karat.cli.slices import Grouping, read_grouping
 from karat.cli.systems import Evaluation, SystemFiles
@@ -37,18 +38,21 @@ class Request:
         texts = TextSources(inputs.texts("queries", given.get("queries", ())), inputs.texts("corpus", given["corpus"]))
         by, report = given.get("by"), given.get("report")
         are_shown = shows_texts or report is not None or given.get("explain") is not None
+        check_not_author(by, given)
         grouping = read_grouping(by, texts.queries_to_group(by, are_shown))
         page = None if report is None else Report(report, texts, grouping, given.get("title", ""))
         if page is not None:
             page.check()
         check_texts(texts.queries, "queries")
         check_texts(texts.corpus, "corpus")
+        labels = LabelOptions.of(given)
         evaluation = Evaluation(
             given.get("measures", ()),
             {name: given[name] for name in EVALUATION_OPTIONS},
             given["fields"],
             inputs,
             texts.corpus_to_match(given["match"], are_shown),
+            labels,
             lower_is_better=given.get("lower_is_better", ()),
             force=given.get("force", False),
             **others,

@@ -13,6 +13,7 @@ from typing import Any
 from karat.cli.contents import Content, content_of, first_is_truth
 from karat.cli.files import OneOfSeveral, split_system
 from karat.cli.inputs import Inputs, Side, parse_fields
+from karat.cli.label_options import LabelOptions
 from karat.cli.models import with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
@@ -47,6 +48,7 @@ class Evaluation:
     inputs: Inputs = field(default_factory=Inputs)
     corpus: Sequence[DescribedFile] = ()
     """the texts of documents, to match those that are known by id only"""
+    labels: LabelOptions = field(default_factory=LabelOptions)
     accepts_saved: bool = False
     """whether a file may also contain saved scores"""
     rejects_unused_options: bool = True
@@ -119,6 +121,9 @@ class SystemFiles:
         """The files that contain saved scores; an error for files that do not fit the others."""
         saved = []
         for path, content in zip(paths, contents, strict=True):
+            if content == "verdicts":
+                hint = f"Evaluate the results with them: karat evaluate results.jsonl --verdicts {path}."
+                raise KaratError("these are labels of answers", where=self.opened[path].name, hint=hint)
             if content == "scores" or (content in _MAYBE_SCORES and self.without_truth):
                 what = "these are saved scores, not ground truth, a run or results"
                 hint = "Saved scores are read by karat compare, diff, gate and report."
@@ -139,7 +144,7 @@ class SystemFiles:
         for path in self.files:
             file, chosen = split_system(path)
             label = next(labels) if chosen is None else name_of_file(file)
-            content = _read_saved(path, self.opened[path]) if path in saved else {"": None}
+            content = _read_saved(path, self.opened[path]) if path in saved else {chosen or "": None}
             for name, scores in content.items():
                 systems.append((label, System(label if len(content) == 1 and chosen is None else name, path, scores)))
         times = Counter(system.name for _, system in systems)
@@ -232,6 +237,7 @@ class SystemFiles:
                     fields=self._fields_of(path),
                     results_format=self.evaluation.inputs.formats.get("truth"),
                     name=name,
+                    **self.evaluation.labels.arguments,
                     **self.options,
                 )
             scores = with_findings(scores, findings)
@@ -239,6 +245,9 @@ class SystemFiles:
             option = self.evaluation.field_option
             what = f"{option} applies to results, one JSON object per line"
             require(not self.fields, what, "Leave it out.", where=self.first.name)
+            what = "--verdicts is about the answers in results, and these are ground truth and runs"
+            hint = "Name the results: karat evaluate results.jsonl --verdicts FILE."
+            require(not self.evaluation.labels.files, what, hint, where=self.first.name)
             if new:
                 with progress_bar("bytes") as progress:
                     runs = {name: self._described(self.opened[path], "run") for name, path in new.items()}
@@ -321,6 +330,7 @@ def _reject_unused_options(evaluation: Evaluation) -> None:
                if evaluation.options[name] != option.default]  # fmt: skip
     unused = [*changed, *([evaluation.field_option] if evaluation.fields else []), *evaluation.inputs.given]
     unused += ["--corpus"] if evaluation.corpus else []
+    unused += ["--verdicts"] if evaluation.labels.files else []
     if unused and evaluation.rejects_unused_options:
         hint = f"Leave {unused[0]} out, or evaluate the run again."
         raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.analysis.evidence import Evidence
 from karat.arguments import check_text
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, require
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
 from karat.evaluation.merge import merge
-from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments, read_matcher
+from karat.evaluation.reading import ReadingOptions, check_fields, check_reading, read_judgments, read_matcher
 from karat.files.input_file import Progress
 from karat.judged import Floats, Judged
-from karat.matching.matchers import FunctionMatcher, Matcher, Same, matcher_of
-from karat.options import EvaluationOptions, complete_options
-from karat.ranking import Observations, RankingRules, judge
-from karat.registry import Measure, meanings, parse
+from karat.matching.matchers import FunctionMatcher, Same, matcher_of
+from karat.options import EvaluationOptions, Unknown, complete_options
+from karat.ranking import RankingRules, judge
+from karat.registry import Measure, Subject, meanings, parse
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
@@ -30,6 +30,8 @@ from karat.registry.selection import (
     Selection,
     asked_names,
     listed_measures,
+    of_subject,
+    reject_verdicts,
     select_measures,
     subject_of,
 )
@@ -46,7 +48,7 @@ from karat.spans import Spans
 
 if TYPE_CHECKING:
     from karat.evaluation.eval_run_result import EvaluationRunResult
-    from karat.evaluation.verdicts import evaluate_verdicts
+    from karat.evaluation.verdicts import LabelledResults, evaluate_verdicts
 
 __all__ = [
     "DEFAULT_ANSWER_MEASURES",
@@ -167,7 +169,7 @@ def _evaluate(
 
     rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
     judged, observations = judge(judgments, source, rules, matcher)
-    _check_fields(matcher, judged, observations, source.name)
+    check_fields(matcher, judged, observations, source.name)
     graded = _with_scores_as_grades(judged, judgments, measures)
     evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher)
     answered, skip_missing = judged.in_run, settings["missing"] == "skip"
@@ -209,24 +211,6 @@ def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Meas
             raise truth.scores
         return judged
     return judged if truth.scores is None else judged.regraded(truth.scores)
-
-
-def _check_fields(match: Matcher, judged: Judged, observations: Observations, run: str) -> None:
-    """Raise an error if no document at all has the field that `match` names: it is probably a typo."""
-    keyless_golds, keyless = observations.golds_without_key, sum(observations.without_key.values())
-    for where, field, without, total in (
-        ("the ground truth", match.gold_key.field, keyless_golds, keyless_golds + len(judged.gold_grade)),
-        (run, match.key.field, keyless, int(judged.retrieved.sum())),
-    ):
-        # With normalization, documents that have the field may still be without a key.
-        if field != "id" and not match.key.folds and 0 < without == total:
-            if match.texts is not None:
-                which = "judged" if where == "the ground truth" else "retrieved"
-                raise KaratError(f"the corpus has no text for any {which} document", where=where)
-            hint = "match= must name a field of the documents."
-            if where == "the ground truth" and match == Same(field):
-                hint += f" If it contains the id of a gold document, write {field}(gold=id)."
-            raise KaratError(f"the field {shown(field)} is missing or empty in all documents", where=where, hint=hint)
 
 
 def evaluate_runs(
@@ -282,6 +266,9 @@ def evaluate_results(
     fields: Mapping[str, str] | None = None,
     results_format: str | None = None,
     name: str = "",
+    verdicts: Any = None,
+    by: str | None = None,
+    unknown: Unknown = "bounds",
     **options: Unpack[EvaluationOptions],
 ) -> Scores:
     """Evaluate the results of a RAG system: a list of records, one per question, or a file in any format.
@@ -290,6 +277,11 @@ def evaluate_results(
     documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. Other usual names are
     read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. The options are those of
     `evaluate`.
+
+    `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
+    data frame. Measures such as `Faithfulness` are computed from them; the results then need only a `query`, what was
+    `retrieved` and the `answer`, and may be a submission to TREC RAG. `by` and `unknown` are those of
+    `evaluate_verdicts`.
 
     >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
     >>> evaluate_results([record], "RR", match="chunk")["RR"]
@@ -301,17 +293,31 @@ def evaluate_results(
     settings = complete_options(options)
     check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
-    required, ambiguous = _required_parts(listed or ())
-    read = read_results(results, fields, required, PARTS if listed is None or ambiguous else (), results_format)
+    required, ambiguous = _required_parts(listed or (), has_verdicts=verdicts is not None)
+    optional = PARTS if listed is None or ambiguous else ()
+    labelled: LabelledResults | None = None
+    if verdicts is None:
+        hint = "Pass verdicts=, or leave them out."
+        require(by is None and unknown == "bounds", "by= and unknown= apply to verdicts, and there are none", hint)
+        read = read_results(results, fields, required, optional, results_format)
+    else:
+        from karat.evaluation.verdicts import LabelledResults
+
+        labelled = LabelledResults.read(results, verdicts, fields, required, optional, results_format, name, by)
+        read = labelled.results
     defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
     names = [measure for part in read.parts for measure in defaults[part]] if listed is None else listed
-    selected = select_measures(names, settings["rel"], read.parts)
+    names = [*names, *(labelled.measures if labelled and listed is None else [])]
+    subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
+    selected = select_measures(names, settings["rel"], subjects)
 
     parts: list[Scores] = []
-    if of_documents := {each: names for each, names in selected.items() if subject_of(each) == "documents"}:
+    if of_documents := of_subject(selected, "documents"):
         parts.append(_evaluate_documents(read, of_documents, settings, name))
-    if of_answers := {each: names for each, names in selected.items() if subject_of(each) == "answers"}:
+    if of_answers := of_subject(selected, "answers"):
         parts.append(score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name))
+    if labelled and (of_verdicts := of_subject(selected, "verdicts")):
+        parts.append(labelled.scores(of_verdicts, unknown, name))
 
     scores = merge(parts, read.queries, list(map(str, selected)), name)
     unscored = [] if listed else [Finding("unscored", *what) for what in read.unscored]
@@ -331,8 +337,11 @@ def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[st
         raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
 
 
-def _required_parts(measures: Iterable[str | Measure]) -> tuple[list[Part], bool]:
+def _required_parts(measures: Iterable[str | Measure], has_verdicts: bool) -> tuple[list[Part], bool]:
     """The parts that the measures need, and whether any measure fits either part, as F1 does."""
     possible = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in measures]
     required = {subject_of(only[0]) for only in possible if len(only) == 1}
+    for only in possible:
+        if len(only) == 1 and not has_verdicts:
+            reject_verdicts(only[0])
     return [part for part in PARTS if part in required], any(len(several) > 1 for several in possible)

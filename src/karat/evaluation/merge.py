@@ -33,4 +33,5 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
         next((part.answers for part in parts if part.answers), None),
         merged_fingerprint([part.fingerprint for part in parts]),
         {asked: column for part in parts for asked, column in part.asked.items()},
+        verdicts=next((part.verdicts for part in parts if part.verdicts), None),
     )

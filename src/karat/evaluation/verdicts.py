@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,6 +14,7 @@ from karat.arguments import check_text
 from karat.errors import KaratError, plural
 from karat.labels.missing import check_labels, labelled_measures
 from karat.labels.reading import VerdictRecords, read_verdict_records
+from karat.labels.results import read_labelled_results
 from karat.labels.selection import Selected, select
 from karat.options import Unknown, check_choice
 from karat.registry import Measure
@@ -20,6 +22,8 @@ from karat.registry.selection import Measures, Selection, asked_names, select_me
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources.digests import LazyDigests, digest
+from karat.sources.result_fields import Part
+from karat.sources.results import Results
 
 
 def evaluate_verdicts(
@@ -52,6 +56,50 @@ def evaluate_verdicts(
     if listed is None:
         listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
     return score_verdicts(selected, listed, unknown, name, records.name)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledResults:
+    """Results, and the labels of their answers; `where` is the place of the labels, for errors."""
+
+    results: Results
+    selected: Selected
+    where: str
+
+    @classmethod
+    def read(
+        cls,
+        results: Any,
+        verdicts: Any,
+        fields: Mapping[str, str] | None,
+        required: Collection[Part],
+        optional: Collection[Part],
+        results_format: str | None,
+        name: str,
+        by: str | None,
+    ) -> LabelledResults:
+        """Read results and verdicts, of which those about the system `name` by the chosen authors count."""
+        by is None or check_text("by", by)
+        read, responses = read_labelled_results(
+            results, system=name or None, fields=fields, required=required, optional=optional, format=results_format
+        )
+        records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+        # A submission to TREC RAG names its run, which may have another name here.
+        runs = {each.system for each in responses.responses}
+        system = name if name in records.systems or not runs else runs.pop()
+        selected = select(records, system, by, responses.responses, named_by="name=, or FILE:NAME on the command line")
+        notes = read.notes if read.parts else responses.notes
+        return cls(replace(read, notes=notes), selected, records.name)
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that the labels suffice for."""
+        return labelled_measures(self.selected)
+
+    def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
+        """The scores of these measures by the labels."""
+        check_choice("unknown", unknown, get_args(Unknown))
+        return score_verdicts(self.selected, measures, unknown, name, self.where)
 
 
 def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str, where: str) -> Scores:

@@ -11,6 +11,7 @@ from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judged import Bools, Floats, Ints, distinct
 from karat.labels.reading import Against, VerdictRecords
 from karat.labels.records import IMPLIED, Item, text_digest
+from karat.labels.responses import Response
 from karat.labels.votes import majority
 from karat.verdicts import AGAINST, SETS, Verdicts
 
@@ -74,6 +75,15 @@ class VerdictArrays:
         if dropped:
             self.rows = [row for row in self.rows if (labels.query[row], labels.item[row]) not in dropped]
         self.unused = self.outdated = self.replaced = 0
+        self.gold_refusals: dict[int, float] = {}
+
+    def add_response(self, response: Response) -> None:
+        """What a response says without a label: which sentences and passages there are, and if there is an answer."""
+        query = self.queries[response.query]
+        for each in ("sentences", "passages", *(() if any(map(str.isalnum, response.answer)) else ("claims",))):
+            self.listed[SETS.index(each), query] = True
+        if response.gold_answers is not None:
+            self.gold_refusals[self.at[response.query, "gold"]] = float(not any(map(str.strip, response.gold_answers)))
 
     def _nothing_to_judge(self, rows: Sequence[int], items: Mapping[tuple[str, str], Item]) -> set[tuple[str, str]]:
         """The items that are left out; implied items without anything to judge mark their sets as known."""
@@ -231,7 +241,21 @@ class VerdictArrays:
         self.replaced = int((~is_last & known[order]).sum())
         return np.sort(order[is_last])
 
+    def _with_gold_refusals(self, columns: _LabelPositions, values: Floats) -> tuple[_LabelPositions, Floats]:
+        """Labels, with those that gold answers imply: without an answer, the question should be refused."""
+        if not self.gold_refusals:
+            return columns, values
+        of_task = columns.task == self.tasks.index("abstention")
+        labelled = {*columns.item[of_task & ~np.isnan(values)].tolist()}
+        added = {item: value for item, value in self.gold_refusals.items() if item not in labelled}
+        kept = ~(of_task & np.isin(columns.item, list(added)))
+        task, against = self.tasks.index("abstention"), AGAINST.index("nothing")
+        more = np.array([(task, item, against, -1) for item in added], np.int64).reshape(-1, 4)
+        found = (np.r_[old[kept], new] for old, new in zip(columns, more.T, strict=True))
+        return _LabelPositions(*found), np.r_[values[kept], list(added.values())]
+
     def _verdicts(self, columns: _LabelPositions, values: Floats) -> Verdicts:
+        columns, values = self._with_gold_refusals(columns, values)
         return Verdicts(
             queries=tuple(self.queries),
             item_query=self.item_query,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -17,7 +17,8 @@ from karat.labels.sentences import sentence_spans
 from karat.labels.trec_rag import is_trec_rag, read_trec_rag
 from karat.sources.generated import generated_results
 from karat.sources.records import Record
-from karat.sources.results import read_records
+from karat.sources.result_fields import Part
+from karat.sources.results import Results, read_records, results_of
 from karat.sources.texts import read_texts
 
 
@@ -41,14 +42,59 @@ def read_responses(
     """
 
     def read(name: str, records: Iterable[tuple[str, Record]]) -> Responses:
-        records = iter(records)
-        first = next(records, None)
-        records = records if first is None else chain([first], records)
-        if first is not None and is_trec_rag(first[1]):
+        is_submission, records = _is_submission(records)
+        if is_submission:
             return read_trec_rag(records, system)
         return _of_results(name, records, system, fields, has_corpus=corpus is not None)
 
     return _with_texts(read_records(source, fields, format, read), queries, corpus)
+
+
+def read_labelled_results(
+    source: Any,
+    *,
+    system: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    required: Collection[Part] = (),
+    optional: Collection[Part] = (),
+    format: str | None = None,  # noqa: A002
+) -> tuple[Results, Responses]:
+    """Read results whose answers are labelled: their documents and answers, as `read_results`, and their responses."""
+
+    def read(name: str, records: Iterable[tuple[str, Record]]) -> tuple[Results, Responses]:
+        is_submission, records = _is_submission(records)
+        if is_submission:
+            responses = _of_one_run(read_trec_rag(records, system), name)
+            questions = {each.query: each.question for each in responses.responses if each.question != each.query}
+            queries = tuple(each.query for each in responses.responses)
+            return Results(name, queries, {}, {}, {}, {}, questions=questions), responses
+        kept: list[tuple[str, Record]] = []
+        results = results_of(name, _kept(records, kept), fields, required, optional, labelled=True)
+        return results, _of_results(name, kept, system, fields, has_corpus=False)
+
+    return read_records(source, fields, format, read)
+
+
+def _of_one_run(responses: Responses, name: str) -> Responses:
+    runs = dict.fromkeys(str(each.system) for each in responses.responses)
+    if len(runs) > 1:
+        hint = "Write the responses of each run to a file of its own."
+        raise KaratError(f"this file has responses of several runs: {', '.join(runs)}", where=name, hint=hint)
+    return responses
+
+
+def _kept(records: Iterable[tuple[str, Record]], kept: list[tuple[str, Record]]) -> Iterator[tuple[str, Record]]:
+    """The records, each of which is also added to a list when it is read."""
+    for each in records:
+        kept.append(each)
+        yield each
+
+
+def _is_submission(records: Iterable[tuple[str, Record]]) -> tuple[bool, Iterator[tuple[str, Record]]]:
+    """Whether the first record is one of a submission to TREC RAG; and all records."""
+    records = iter(records)
+    first = next(records, None)
+    return (False, records) if first is None else (is_trec_rag(first[1]), chain([first], records))
 
 
 def _of_results(

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from karat.errors import KaratError, did_you_mean, enumeration, plural, shown
 from karat.labels.arrays import VerdictArrays
+from karat.labels.items import items_of
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item, text_digest
+from karat.labels.responses import Response
 from karat.verdicts import Verdicts
 
 
@@ -46,11 +48,11 @@ def choose_authors(records: VerdictRecords, by: str | None, rows: Iterable[int] 
         return chosen
     if len(people) == len(counts) or len(counts) == 1:
         return tuple(counts)
-    hint = f"Choose one with by= (--by); human stands for all people. Authors: {_listed(counts)}."
+    hint = f"Choose one with by= (--author); human stands for all people. Authors: {_listed(counts)}."
     raise KaratError("the labels are by several authors", where=records.name, hint=hint)
 
 
-def choose_system(records: VerdictRecords, system: str | None) -> str | None:
+def choose_system(records: VerdictRecords, system: str | None, named_by: str = "system=") -> str | None:
     """The system whose labels count; without a choice, the only one."""
     systems = records.systems
     if system is not None and (system in systems or not systems):
@@ -58,9 +60,9 @@ def choose_system(records: VerdictRecords, system: str | None) -> str | None:
     if system is None and len(systems) < 2:
         return systems[0] if systems else None
     if system is None:
-        hint = f"Choose one with system=. Systems: {', '.join(systems)}."
+        hint = f"Choose one with {named_by}. Systems: {', '.join(systems)}."
         raise KaratError(f"the verdicts are about {plural(len(systems), 'system')}", where=records.name, hint=hint)
-    hint = f"{did_you_mean(system, systems)} Systems: {', '.join(systems)}.".strip()
+    hint = f"{did_you_mean(system, systems)} Systems: {', '.join(systems)}. Choose one with {named_by}.".strip()
     raise KaratError(f"no verdict is about the system {shown(system)}", where=records.name, hint=hint)
 
 
@@ -68,15 +70,17 @@ def select(
     records: VerdictRecords,
     system: str | None = None,
     by: str | None = None,
-    queries: Sequence[str] | None = None,
-    given: Iterable[Item] = (),
+    responses: Sequence[Response] | None = None,
+    *,
+    named_by: str = "system=",
 ) -> Selected:
     """The Verdicts of a system by the chosen authors.
 
-    `queries` are those that were evaluated; without them, all that have items or labels. `given` are the items of the
-    system's results: those that the records lack are added, and labels of a text that has changed since do not count.
+    `responses` are what the system answered to the queries that are evaluated; without them, these are all queries with
+    items or labels. Items of responses that the records lack are added, and labels of a text that has changed since do
+    not count. `named_by` is the argument that names the system, for errors.
     """
-    system = choose_system(records, system)
+    system = choose_system(records, system, named_by)
     labels = records.labels
     mine = [row for row, each in enumerate(labels.system) if each is None or each == system]
     authors = choose_authors(records, by, mine)
@@ -85,18 +89,24 @@ def select(
         mine = [row for row in mine if labels.by[row] in chosen]
     items = _items(records, system)
     notes = list(records.notes)
-    stale = _add_given(items, given)
+    stale = _add_given(items, (item for each in responses or () for item in (*items_of(each), _answer(each))))
     stale |= {key for key, item in items.items() if item.is_changed}
-    if queries is None:
-        queries = tuple(dict.fromkeys([*(query for query, _ in items), *(labels.query[row] for row in mine)]))
+    named = (each.query for each in responses) if responses is not None else (query for query, _ in items)
+    queries = dict.fromkeys([*named, *(labels.query[row] for row in mine if responses is None)])
     position = {query: at for at, query in enumerate(queries)}
     if unknown := {labels.query[row] for row in mine} - position.keys():
         some = enumeration(sorted(unknown)[:3], "and") if len(unknown) <= 3 else f"{sorted(unknown)[0]}, …"
         notes.append(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}")
         mine = [row for row in mine if labels.query[row] in position]
     building = VerdictArrays(records, position, items, mine, stale)
+    for each in responses or ():
+        building.add_response(each)
     samples = building.samples(people=all(map(is_person, authors)))
     return Selected(samples, tuple(building.listed_items), tuple(building.rows), authors, (*notes, *building.notes()))
+
+
+def _answer(response: Response) -> Item:
+    return Item(response.query, "answer", "answer", response.system, text=response.answer)
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -22,7 +22,8 @@ _HINT = "Measures are named like nDCG@10 or TokenF1."
 _USE_INSTEAD = {
     "answers": "Use evaluate_answers (`karat answers`), or evaluate results that contain answers.",
     "documents": "Use evaluate (`karat evaluate`).",
-    "verdicts": "Pass verdicts about the answers: evaluate_results(..., verdicts=...), or --verdicts FILE.",
+    "verdicts": "Pass labels with the answers: evaluate_results(..., verdicts=...), or `karat evaluate results.jsonl"
+    " --verdicts FILE`.",
 }
 
 
@@ -85,9 +86,23 @@ def subject_of(measure: Measure) -> Subject:
     return measure.definition.subject
 
 
+def of_subject(measures: Selection, subject: Subject) -> Selection:
+    """The measures that evaluate documents, answers or verdicts."""
+    return {measure: names for measure, names in measures.items() if subject_of(measure) == subject}
+
+
+def reject_verdicts(measure: Measure) -> None:
+    """Reject a measure of verdicts, where there are none."""
+    is_of_verdicts = subject_of(measure) == "verdicts"
+    what = f"{measure} is computed from labels of answers, and there are none"
+    require(not is_of_verdicts, what, _USE_INSTEAD["verdicts"])
+
+
 def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
     measure = named.check() if isinstance(named, Measure) else _parse_for(str(named), subjects)
     subject = subject_of(measure)
+    if "verdicts" not in subjects:
+        reject_verdicts(measure)
     require(subject in subjects, f"{measure} measures {subject}, not {' and '.join(subjects)}", _USE_INSTEAD[subject])
     # `AP(rel=1)` is the measure AP, because defaults are left out of the settings, but its name sets rel.
     sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)

@@ -82,7 +82,7 @@ def read_results(
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
     return read_records(
-        source, fields, format, lambda name, records: _results(name, records, fields, required, optional)
+        source, fields, format, lambda name, records: results_of(name, records, fields, required, optional)
     )
 
 
@@ -108,21 +108,27 @@ def read_records(
     return read("the results", records_from_list(listed, "the results", (fields or {}).values()))
 
 
-def _results(
+def results_of(
     name: str,
     source: Iterable[tuple[str, Record]],
     given: Mapping[str, str] | None,
     required: Collection[Part],
     optional: Collection[Part],
+    *,
+    labelled: bool = False,
 ) -> Results:
+    """The results in some records, each with its place.
+
+    If the answers are `labelled`, no part must be present, and only ground truth is of no use without the rest.
+    """
     records, fields, found, without_query = found_fields(name, source, given, {*required, *optional})
     names, places = fields.names, found["query"]
     there = {field for field in found if found[field]} | without_query
-    used = _fields_to_read(there, required, optional)
+    used = _fields_to_read(there, required, optional, labelled)
     if missing := [field for field in ("query", *used) if field not in there]:
         raise missing_fields_error(missing, fields, records[0][1], name)
     read = {field: read_field(field, found, names) for field in used if field in PARTS["documents"]}
-    unscored = list(_incomplete_parts(found, names))
+    unscored = list(_incomplete_parts(found, names, ("truth",) if labelled else tuple(_READERS)))
     try:
         read |= {field: read_field(field, found, names) for field in used if field in PARTS["answers"]}
     except KaratError as error:
@@ -223,26 +229,28 @@ def read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mappin
 
 
 def _incomplete_parts(
-    found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
+    found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], scored: Collection[str]
 ) -> Iterator[tuple[str, int, str]]:
-    """Fields that cannot be scored because the other field of their part is missing."""
+    """Fields that are to be scored, but cannot be because the other field of their part is missing."""
     for one, other in PARTS.values():
         for present, missing in ((one, other), (other, one)):
-            if found[present] and not found[missing]:
+            if present in scored and found[present] and not found[missing]:
                 queries = plural(len(found[present]), "query")
                 message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
                 hint = f"If the field has another name, use {rename_hint({missing: '...'})}"
                 yield message, len(found[present]), hint
 
 
-def _fields_to_read(there: Collection[str], required: Collection[Part], optional: Collection[Part]) -> list[str]:
+def _fields_to_read(
+    there: Collection[str], required: Collection[Part], optional: Collection[Part], labelled: bool
+) -> list[str]:
     """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part.
 
-    `there` are the fields that any record has.
+    `there` are the fields that any record has. If the answers are labelled, no part must be read.
     """
     complete = [part for part in optional if all(field in there for field in PARTS[part])]
     most_complete = max(PARTS, key=lambda part: sum(field in there for field in PARTS[part]))
-    parts = {*required, *complete} or {most_complete}
+    parts = {*required, *complete} or (set() if labelled else {most_complete})
     return [field for part in PARTS if part in parts for field in PARTS[part]]
 
 

@@ -1,0 +1,128 @@
+"""Labels beside results: measures of verdicts in one table with those of documents and answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat import KaratError, Scores, demo, evaluate_results, evaluate_verdicts
+from tests.end_to_end.in_process import run_here
+
+RECORDS: list[dict[str, Any]] = [
+    {"query": "q1", "retrieved": [{"id": "d1", "content": "Gold is soft."}], "answer": "It is soft [1]. Very."},
+    {"query": "q2", "retrieved": [{"id": "d2", "content": "Gold melts."}], "answer": "It melts [1]."},
+]
+ROW = {"task": "support", "system": "rag", "by": "human:ann", "label": "full"}
+LABELS = [
+    {**ROW, "query": "q1", "item": "s1", "against": ["d1"]},
+    {**ROW, "query": "q1", "item": "s2", "against": ["d1"], "label": "none"},
+]
+MEASURES = ["Faithfulness(unit=sentences)", "SupportRecall"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path / "rag.jsonl", RECORDS)
+    write(tmp_path / "verdicts.jsonl", LABELS)
+    (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
+    (tmp_path / "run.trec").write_text("q1 Q0 d1 1 3 t\n")
+    return tmp_path
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def good(folder: Path, *words: str | Path) -> str:
+    done = run_here(folder, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def mistake(folder: Path, *words: str | Path) -> str:
+    done = run_here(folder, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def evaluated(records: list[dict[str, Any]], labels: Any = LABELS, measures: Any = MEASURES, **options: Any) -> Scores:
+    return evaluate_results(records, measures, verdicts=labels, name="rag", **options)
+
+
+def test_results_need_only_an_answer_and_passages_if_there_are_labels() -> None:
+    scores = evaluated(RECORDS)
+    assert scores.per_query["q1"] == {"Faithfulness(unit=sentences)": 0.5, "SupportRecall": 0.5}
+    assert scores.per_query["q2"] == {"Faithfulness(unit=sentences)": None, "SupportRecall": None}
+
+
+def test_the_demo_has_documents_answers_and_verdicts_in_one_table() -> None:
+    truth = [{**json.loads(line), "truth": ["gold-001"]} for line in demo.GENERATED.read_text("utf-8").splitlines()]
+    scores = evaluate_results(truth, verdicts=demo.VERDICTS, by="human:ann", name="generated")
+    alone = evaluate_verdicts(demo.VERDICTS, by="human:ann")
+    assert scores.measures[0] == "nDCG@10"
+    assert "TokenF1" in scores
+    assert {name: scores[name] for name in alone.measures} == alone.means
+
+
+def test_gold_answers_say_which_questions_should_be_refused_unless_a_label_does() -> None:
+    records = [{**RECORDS[0], "gold_answers": []}, {**RECORDS[1], "gold_answers": ["It melts."]}]
+    refused = [{**ROW, "task": "abstention", "item": "answer", "query": query, "label": "refused"} for query in "12"]
+    labels = [{**label, "query": f"q{label['query']}"} for label in refused]
+    assert list(evaluated(records, labels, "Abstention").column("Abstention")) == [1.0, 0.0]
+    labels += [{**labels[1], "item": "gold"}]
+    assert list(evaluated(records, labels, "Abstention").column("Abstention")) == [1.0, 1.0]
+
+
+def test_labels_of_a_text_that_has_changed_do_not_count() -> None:
+    items = [
+        {"query": "q1", "system": "rag", "id": name, "type": "sentence", "text": text, "cites": cites}
+        for name, text, cites in (("s1", "It is soft [1].", ["d1"]), ("s2", "Very.", []))
+    ]
+    changed = [{**RECORDS[0], "answer": "It is hard [1]. Very."}]
+    assert evaluated(RECORDS[:1], [*items, *LABELS])["SupportRecall"] == 0.5
+    scores = evaluated(changed, [*items, *LABELS])
+    assert scores.combined("SupportRecall") is None
+    assert "1 label not used: the text has changed since." in map(str, scores.findings)
+
+
+def test_an_empty_answer_has_nothing_to_judge() -> None:
+    scores = evaluated([RECORDS[0], {**RECORDS[1], "answer": ""}])
+    assert "unknown" not in {finding.code for finding in scores.findings}
+
+
+def test_a_submission_to_trec_rag_is_evaluated_by_labels_of_its_run() -> None:
+    sentences = [{"text": "It is soft.", "citations": [0]}, {"text": "Very.", "citations": []}]
+    submission = [{"run_id": "rag", "topic_id": "q1", "references": ["d1"], "answer": sentences}]
+    assert evaluate_results(submission, "SupportRecall", verdicts=LABELS, name="any name")["SupportRecall"] == 0.5
+    with pytest.raises(KaratError, match="several runs: rag, other"):
+        evaluate_results([*submission, {**submission[0], "run_id": "other"}], verdicts=LABELS)
+
+
+def test_the_command_reads_labels_and_finds_the_system_by_its_file_or_its_name(folder: Path) -> None:
+    table = good(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl", "-m", "SupportRecall")
+    (folder / "rag.jsonl").rename(folder / "new.jsonl")
+    assert good(folder, "evaluate", "new.jsonl:rag", "--verdicts", "verdicts.jsonl", "-m", "SupportRecall") == table
+    error = mistake(folder, "evaluate", "new.jsonl", "--verdicts", "verdicts.jsonl")
+    assert "no verdict is about the system 'new'. Systems: rag. Choose one with name=, or FILE:NAME" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("rag.jsonl -m Faithfulness", "Faithfulness is computed from labels of answers, and there are none"),
+        ("truth.qrels run.trec -m Faithfulness", "results.jsonl --verdicts FILE"),
+        ("truth.qrels run.trec --verdicts verdicts.jsonl", "these are ground truth and runs"),
+        ("verdicts.jsonl", "karat evaluate results.jsonl --verdicts verdicts.jsonl"),
+        ("rag.jsonl --author human", "Add --verdicts FILE"),
+        ("rag.jsonl --verdicts verdicts.jsonl --by human:ann", "use --author human:ann"),
+        ("rag.jsonl --verdicts verdicts.jsonl --author ann", "Authors: human:ann (2 labels)"),
+        ("rag.jsonl --verdicts verdicts.jsonl --unknown error", "of query q2 lacks a label"),
+        ("rag.jsonl --verdicts verdicts.jsonl -m Faithfulness", "karat verdicts template"),
+    ],
+)
+def test_a_mistake_about_labels_is_explained(folder: Path, words: str, message: str) -> None:
+    assert message in mistake(folder, "evaluate", *words.split())
