@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Finding, Scores, SystemScores
+    from karat.verdicts import Verdicts
 
 _HOMES = {
     "Comparison": "karat.comparison",
@@ -41,6 +42,7 @@ _HOMES = {
     "Pipeline": "karat.components.pipeline",
     "Scores": "karat.scores",
     "SystemScores": "karat.scores",
+    "Verdicts": "karat.verdicts",
     "compare": "karat.comparison",
     "component": "karat.components.component",
     "convert": "karat.conversion",
@@ -67,6 +69,7 @@ __all__ = [
     "Pipeline",
     "Scores",
     "SystemScores",
+    "Verdicts",
     "__version__",
     "compare",
     "component",

@@ -24,9 +24,9 @@ SOURCE = Path(karat.__file__).parent
 
 PUBLIC = [
     "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline",
-    "Scores", "SystemScores", "__version__", "compare", "component", "convert", "default_from_dict", "default_to_dict",
-    "definitions", "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs", "evaluate_verdicts",
-    "parse", "register",
+    "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert", "default_from_dict",
+    "default_to_dict", "definitions", "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs",
+    "evaluate_verdicts", "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
@@ -75,10 +75,11 @@ MAY_IMPORT = {
 # What it may import besides when a function is called, or for type checkers alone.
 WHEN_CALLED = {
     "options": "matching",
+    "verdicts": "labels",
     "sources": "output",
     "scores": "analysis answers comparison plots report",
     "comparison": "analysis plots",
-    "__init__": "comparison components conversion documents errors evaluation measures scores",
+    "__init__": "comparison components conversion documents errors evaluation measures scores verdicts",
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+import karat
 from karat.errors import KaratError
 from karat.labels.records import Item, kind_of, read_item, text_digest
 from karat.labels.tasks import BUILT_IN, read_task
@@ -203,3 +204,17 @@ def test_a_label_off_the_scale_is_an_error_that_lists_the_labels() -> None:
         support.label("fulll", "here")
     with pytest.raises(KaratError, match="not on the scale"):
         support.label(None, "here")
+
+
+def test_verdicts_are_loaded_for_measures_of_ones_own(caplog: pytest.LogCaptureFixture) -> None:
+    row = {"query": "q", "type": "claim", "task": "support", "against": "context", "by": "model"}
+    labels = [{**row, "item": "c1", "label": "none"}, {**row, "item": "c1", "label": "full"}]
+    labels += [{**row, "item": "c2", "label": "none"}, {**row, "item": "c2", "label": "full", "by": "human"}]
+    assert karat.parse("Faithfulness").compute(karat.Verdicts.load(labels, by="model")).tolist() == [0.5]
+    assert caplog.messages == ["karat: 1 label replaced by a later one of the same author."]
+    with pytest.raises(KaratError, match=r"by several authors\. .* model \(3 labels\), human \(1 label\)"):
+        karat.Verdicts.load(labels)
+    with pytest.raises(KaratError, match="by must be text, not 7"):
+        karat.Verdicts.load(labels, by=7)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(KaratError, match=r"the labels are 2 samples, and Verdicts contain one\. evaluate_verdicts"):
+        karat.Verdicts.load([*labels, {**labels[0], "sample": 1}], by="model")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from karat.errors import KaratError, did_you_mean, enumeration, plural, shown
+from karat.arguments import check_text
+from karat.errors import KaratError, did_you_mean, enumeration, plural, safe_line, shown
 from karat.labels.arrays import VerdictArrays
 from karat.labels.items import items_of
-from karat.labels.reading import VerdictRecords
+from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 from karat.verdicts import Verdicts
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +108,19 @@ def select(
         building.add_response(each)
     samples = building.samples(people=all(map(is_person, authors)))
     return Selected(samples, tuple(building.listed_items), tuple(building.rows), authors, (*notes, *building.notes()))
+
+
+def load_verdicts(source: Any, system: str | None, by: str | None) -> Verdicts:
+    """The Verdicts of a system from files or records; what was odd about them is logged as a warning."""
+    for option, value in (("system", system), ("by", by)):
+        value is None or check_text(option, value)
+    selected = select(read_verdict_records(source), system, by)
+    if len(selected.samples) > 1:
+        hint = "evaluate_verdicts() computes the mean of the samples."
+        raise KaratError(f"the labels are {len(selected.samples)} samples, and Verdicts contain one", hint=hint)
+    if selected.notes:
+        _log.warning("karat: %s.", safe_line("; ".join(selected.notes)))
+    return selected.samples[0]
 
 
 def _answer(response: Response) -> Item:

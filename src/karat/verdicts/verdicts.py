@@ -90,6 +90,18 @@ class Verdicts:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
+    @classmethod
+    def load(cls, source: Any, system: str | None = None, by: str | None = None) -> Verdicts:
+        """The labels of one system, by one author or the majority of people; `source` as in `evaluate_verdicts`.
+
+        >>> label = {"query": "q", "item": "answer", "task": "correctness", "label": "correct"}
+        >>> Verdicts.load([label]).answer("correctness").tolist()
+        [1.0]
+        """
+        from karat.labels.selection import load_verdicts
+
+        return load_verdicts(source, system, by)
+
     def assuming(self, assumed: Mapping[Relation, float | Floats]) -> Verdicts:
         """The same labels, with values for the unknown ones of some relations."""
         return replace(self, assumed={**self.assumed, **assumed})
