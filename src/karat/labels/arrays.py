@@ -71,9 +71,10 @@ class VerdictArrays:
             if item := items.get((query, name)):
                 self.listed[SETS.index(item.set), queries[query]] = True
         self._add_citations()
-        self.rows = [row for row in rows if labels.state[row] != "nothing_to_judge"]
-        if dropped:
-            self.rows = [row for row in self.rows if (labels.query[row], labels.item[row]) not in dropped]
+        self.rows = rows
+        if "nothing_to_judge" in self.states:
+            judged = [row for row in rows if labels.state[row] != "nothing_to_judge"]
+            self.rows = [row for row in judged if (labels.query[row], labels.item[row]) not in dropped]
         self.unused = self.outdated = self.replaced = 0
         self.gold_refusals: dict[int, float] = {}
 
@@ -90,7 +91,8 @@ class VerdictArrays:
         labels = self.records.labels
         self.listed: Bools = np.zeros((len(SETS), len(self.queries)), bool)
         dropped = set()
-        for row in rows:
+        self.states = set(labels.state)
+        for row in rows if "nothing_to_judge" in self.states else ():
             if labels.state[row] != "nothing_to_judge":
                 continue
             query, name = labels.query[row], labels.item[row]
@@ -133,12 +135,9 @@ class VerdictArrays:
     def _label_columns(self) -> _LabelPositions:
         """What each label is about, as positions; column by column, because there may be millions of rows."""
         labels, rows = self.records.labels, self.rows
-
-        def column(values: list[Any]) -> list[Any]:
-            return values if len(rows) == len(values) else [values[row] for row in rows]
-
-        queries, tasks, against = column(labels.query), column(labels.task), column(labels.against)
-        items = [self.at.get(key, -1) for key in zip(queries, column(labels.item), strict=True)]
+        queries, tasks = self._column(labels.query), self._column(labels.task)
+        against = self._column(labels.against)
+        items = [self.at.get(key, -1) for key in zip(queries, self._column(labels.item), strict=True)]
         if -1 in items:
             raise self._unknown_item(rows[items.index(-1)])
         kinds = {key: self._kind(*key) for key in dict.fromkeys(zip(tasks, against, strict=True))}
@@ -149,12 +148,19 @@ class VerdictArrays:
             hint = 'Say what the item was compared with: "against": "context", or ["p1"] for passages.'
             raise KaratError("a label of support is against nothing", where=self.records.place(rows[at]), hint=hint)
         alone = np.flatnonzero(kind == single).tolist()
-        passage[alone] = [self._passage(rows[at], queries[at], against[at][0]) for at in alone]
+        found = np.array([self.at.get((queries[at], against[at][0]), -1) for at in alone], np.int64)
+        for bad in np.flatnonzero((found < 0) | ~np.array([*self.is_passage, False])[found])[:1].tolist():
+            self._passage(rows[alone[bad]], queries[alone[bad]], against[alone[bad]][0])
+        passage[alone] = found
         for at in np.flatnonzero(kind == _SEVERAL).tolist():
             together = frozenset(self._passage(rows[at], queries[at], name) for name in against[at])
             kind[at], passage[at] = _cited_together(self.cited.get(items[at], frozenset()), together)
         task = np.array(list(map(task_at.__getitem__, tasks)), np.int64)
         return _LabelPositions(task, np.array(items, np.int64), kind, passage)
+
+    def _column(self, values: list[Any]) -> list[Any]:
+        """A column of the labels that count."""
+        return values if len(self.rows) == len(values) else [values[row] for row in self.rows]
 
     def _kind(self, task: str, against: Against) -> int:
         """What a label is against, as a position in AGAINST."""
@@ -187,8 +193,8 @@ class VerdictArrays:
         usable = columns.against >= 0
         self.unused = int((~usable).sum())
         author_at = {name: at for at, name in enumerate(dict.fromkeys(labels.by))}
-        authors = np.array([author_at[labels.by[row]] for row in self.rows], np.int64)
-        sample = np.array([0 if people else labels.sample[row] for row in self.rows], np.int64)
+        authors = np.array(list(map(author_at.__getitem__, self._column(labels.by))), np.int64)
+        sample = np.zeros(len(self.rows), np.int64) if people else np.array(self._column(labels.sample), np.int64)
         columns, values = _LabelPositions(*(each[usable] for each in columns)), values[usable]
         thing = self._thing(columns)
         last = self._last_of_each(thing, authors[usable], sample[usable], values)
@@ -207,16 +213,16 @@ class VerdictArrays:
 
     def _values(self) -> Floats:
         """The number that each label stands for; NaN if it failed, or if its text has changed since."""
-        labels, rows = self.records.labels, self.rows
-        pairs = [(labels.task[row], labels.label[row]) for row in rows]
+        labels = self.records.labels
+        pairs = list(zip(self._column(labels.task), self._column(labels.label), strict=True))
         tasks = self.records.tasks
         numbers = {
             (task, label): np.nan if label is None else tasks[task].value(label) for task, label in dict.fromkeys(pairs)
         }
         values = np.array(list(map(numbers.__getitem__, pairs)), np.float64)
         if self.stale or set(labels.digest) != {None}:
-            keys = [(labels.query[row], labels.item[row]) for row in rows]
-            digests = [labels.digest[row] for row in rows]
+            keys = zip(self._column(labels.query), self._column(labels.item), strict=True)
+            digests = self._column(labels.digest)
             outdated = [
                 key in self.stale or self._is_outdated(digest, key) for key, digest in zip(keys, digests, strict=True)
             ]

@@ -205,7 +205,9 @@ def _add_labels(
         return _place(source, lines[at])
 
     def column(name: str) -> list[Any]:
-        return list(by_name[name]) if name in by_name else [row.get(name) for row in rows]
+        if by_name is None:
+            return [row.get(name) for row in rows]
+        return list(by_name[name]) if name in by_name else [None] * len(rows)
 
     columns.query += _ids(column("query"), "query", place)
     columns.item += _ids(column("item"), "item", place)
@@ -228,11 +230,11 @@ def _add_labels(
     columns.line += lines
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]]:
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
     """The columns of records that all have the same fields in the same order, as those of a program have."""
     layouts = set(map(tuple, rows))
     if len(layouts) != 1:
-        return {}
+        return None
     return dict(zip(layouts.pop(), zip(*(row.values() for row in rows), strict=True), strict=True))
 
 

@@ -38,10 +38,10 @@ def is_person(author: str) -> bool:
     return author == "human" or author.startswith("human:")
 
 
-def choose_authors(records: VerdictRecords, by: str | None, rows: Iterable[int] | None = None) -> tuple[str, ...]:
+def choose_authors(records: VerdictRecords, by: str | None, rows: Sequence[int] | None = None) -> tuple[str, ...]:
     """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them."""
     authors = records.labels.by
-    counts = Counter(authors if rows is None else (authors[row] for row in rows))
+    counts = Counter(authors if rows is None or len(rows) == len(authors) else (authors[row] for row in rows))
     people = tuple(author for author in counts if is_person(author))
     if by is not None:
         chosen = people if by == "human" else tuple(author for author in counts if author == by)
@@ -87,7 +87,9 @@ def select(
     """
     system = choose_system(records, system, named_by)
     labels = records.labels
-    mine = [row for row, each in enumerate(labels.system) if each is None or each == system]
+    mine: Sequence[int] = range(len(labels))
+    if not set(labels.system) <= {None, system}:
+        mine = [row for row, each in enumerate(labels.system) if each is None or each == system]
     authors = choose_authors(records, by, mine)
     chosen = set(authors)
     if len(chosen) < len(set(labels.by)):
