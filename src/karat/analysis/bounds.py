@@ -1,11 +1,11 @@
-"""Bounds: the lowest and the highest value that a measure could have if the unjudged documents were judged."""
+"""Bounds: the lowest and the highest value that a measure could have if unjudged documents or answers were judged."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.gradings import lowest_and_highest
 from karat.arguments import as_number
 from karat.errors import KaratError, plural, require, safe_line, shown
-from karat.judged import Floats, Ints, Judged
+from karat.judged import Bools, Floats, Ints, Judged
 from karat.measures import definitions, parse
 from karat.options import check_choice
 from karat.output.progress import progress_bar
@@ -21,15 +21,18 @@ from karat.output.tables import Cell, Table, Tabular
 from karat.registry import Effect, Measure
 from karat.registry.names import format_value
 from karat.scores import Scores
+from karat.scores.label_bounds import LabelBounds
 from karat.scores.summary import DIGITS, cell_text
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds(Tabular):
-    """The range of a measure over the possible grades of unjudged documents; `value` counts them as not relevant.
+    """The range of a measure over the possible grades of unjudged documents, or over all unknown labels of answers.
 
-    `unjudged` is the number of unjudged documents that were retrieved for each query, `max_grade` the highest grade
-    that they could have.
+    `value` counts unjudged documents as not relevant, and is NaN if labels are unknown. `unjudged` is the number of
+    unjudged documents that were retrieved for each query, `max_grade` the highest grade that they could have. For
+    labels, `unjudged` is 1 for queries that lack some, and `max_grade` is None. `exact` says of each query whether the
+    bounds are exact, or an estimate that is wide enough.
     """
 
     measure: str
@@ -38,7 +41,8 @@ class Bounds(Tabular):
     high: Floats
     value: Floats
     unjudged: Ints
-    max_grade: float
+    max_grade: float | None
+    exact: Bools
 
     @property
     def mean(self) -> tuple[float, float]:
@@ -51,11 +55,17 @@ class Bounds(Tabular):
         return dict(zip(self.queries, zip(self.low.tolist(), self.high.tolist(), strict=True), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"measure", "max_grade", "value", "low", "high", "unjudged", "queries": [{"query", "value", ...}]}`."""
-        names = ("query", "value", "low", "high", "unjudged")
+        """`{"measure", "max_grade", "value", "low", "high", "unjudged", "queries": [{"query", "value", ...}]}`.
+
+        For labels, `unknown` (1 for a query that lacks some) and `exact` stand in place of `unjudged` and `max_grade`.
+        """
+        names = ("query", "value", "low", "high", self.counted)
         *queries, combined = (dict(zip(names, row, strict=True)) for row in self._rows())
         del combined["query"]
-        return {"measure": self.measure, "max_grade": self.max_grade, **combined, "queries": queries}
+        if self.max_grade is not None:
+            return {"measure": self.measure, "max_grade": self.max_grade, **combined, "queries": queries}
+        queries = [{**row, "exact": exact} for row, exact in zip(queries, self.exact.tolist(), strict=True)]
+        return {"measure": self.measure, **combined, "exact": bool(self.exact.all()), "queries": queries}
 
     def table(self, digits: int = DIGITS) -> Table:
         """A row per query, and a last row for all queries."""
@@ -63,9 +73,22 @@ class Bounds(Tabular):
             (Cell(query), *(Cell(cell_text(value, self.measure, digits)) for value in values), Cell(f"{unjudged:,}"))
             for query, *values, unjudged in self._rows()
         )
+        return Table(("query", "score", "lowest", "highest", self.counted), rows, (f"{self.measure} {self.condition}",))
+
+    @property
+    def counted(self) -> Literal["unjudged", "unknown"]:
+        """What is counted: unjudged documents, or queries with unknown labels."""
+        return "unknown" if self.max_grade is None else "unjudged"
+
+    @property
+    def condition(self) -> str:
+        """The condition under which the measure could have other values, in words."""
+        if self.max_grade is None:
+            queries = plural(int(self.unjudged.sum()), "query")
+            estimate = "" if self.exact.all() else "; some ranges may be narrower"
+            return f"whatever the missing labels of {queries} are{estimate}"
         documents = plural(int(self.unjudged.sum()), "unjudged document")
-        note = f"{self.measure} if the {documents} were graded 0 or {format_value(self.max_grade)}"
-        return Table(("query", "score", "lowest", "highest", "unjudged"), rows, (note,))
+        return f"if the {documents} were graded 0 or {format_value(self.max_grade)}"
 
     def __repr__(self) -> str:
         low, high = self.mean
@@ -87,6 +110,8 @@ class Bounds(Tabular):
 def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = None) -> Bounds:
     """The lowest and the highest value of a measure over all gradings of the unjudged documents that were retrieved.
 
+    For measures of verdicts: whatever the unknown labels are.
+
     `max_grade` is the grade of a document that turns out to be relevant. By default it is the largest grade in the
     ground truth, or 1 if that has no relevant document. Documents that were not retrieved are not considered.
 
@@ -102,6 +127,8 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
     if measure in scores:  # with rel=2, AP is AP(rel=2)
         measure = parse(scores.column_name(measure))
     measure = measure.check() if isinstance(measure, Measure) else parse(measure)
+    if measure.definition.takes == "verdicts":
+        return _bounds_of_labels(scores, measure, max_grade)
     _check_effect(measure)
     evidence = _evidence(scores)
     if evidence.rules.ties in ("best", "worst"):
@@ -122,7 +149,22 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
         low, high = lowest_and_highest(measure, judged, value, unjudged, grade, progress)
     position = {query: at for at, query in enumerate(judged.queries)}
     order = np.array([position[query] for query in queries], np.int64)
-    return Bounds(str(measure), queries, low[order], high[order], value[order], unjudged[order], grade)
+    exact = np.ones(len(order), bool)
+    return Bounds(str(measure), queries, low[order], high[order], value[order], unjudged[order], grade, exact)
+
+
+def _bounds_of_labels(scores: Scores, measure: Measure, max_grade: float | None) -> Bounds:
+    """The bounds of a measure of verdicts, which scores keep from their evaluation."""
+    require(max_grade is None, "max_grade is about unjudged documents, not about labels", "Leave it out.")
+    name = scores.column_name(measure)
+    value = scores.column(name)
+    known = scores.label_bounds.get(name)
+    if known is None and np.isnan(value).any():
+        hint = 'Evaluate again with unknown="bounds"; scores that were saved as CSV have none.'
+        raise KaratError(f"these scores have no bounds of {name}", hint=hint)
+    bounds = known or LabelBounds(value, value, np.ones(len(value), bool))
+    lacking = bounds.lacking(value).astype(np.int64)
+    return Bounds(name, scores.queries, bounds.low, bounds.high, value, lacking, None, bounds.exact)
 
 
 def _check_effect(measure: Measure) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from karat.judged import Bools, Floats, Ints, place_in_query, ranges
 from karat.measures.relations import relations_of
 from karat.registry import Measure
+from karat.scores.label_bounds import LabelBounds
 from karat.verdicts import Relation, Verdicts
 
 MOST_UNKNOWN = 16
@@ -17,23 +17,6 @@ MOST_UNKNOWN = 16
 _MOST_ROWS = 1 << 24
 """rows of all combinations that are tried, for one measure"""
 _ROWS_AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class LabelBounds:
-    """One row per query: the lowest and the highest value, and whether they are exact or a safe estimate.
-
-    Both equal the value of a query whose labels are known, and are NaN if there is nothing to judge.
-    """
-
-    low: Floats
-    high: Floats
-    exact: Bools
-
-    @property
-    def unknown(self) -> Bools:
-        """Queries whose value depends on unknown labels."""
-        return self.low < self.high
 
 
 def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats | None = None) -> LabelBounds:

@@ -29,7 +29,7 @@ def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
                 errors.append(error)
     if not bounds:
         raise errors[0]
-    under = (*dict.fromkeys(f"note: {error.what}." for error in errors), *notes(runs))
+    under = (*dict.fromkeys(f"note: {error.what}." for error in errors), *notes(runs, with_possible=False))
     several = len(runs) > 1
     digits = output.decimals
     tables = _tables_per_query(bounds, several, digits) if output.per_query else [_table(bounds, several, digits)]
@@ -50,25 +50,28 @@ def _rows(bounds: Bounds, per_query: bool) -> list[dict[str, object]]:
     document = bounds.to_dict()
     if per_query:
         return list(document["queries"])
-    return [{key: document[key] for key in ("value", "low", "high", "unjudged")}]
+    return [{key: document[key] for key in ("value", "low", "high", bounds.counted)}]
 
 
 def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int) -> Table:
     """A row per measure and run."""
     rows, last = [], None
+    counted = tuple(dict.fromkeys(each.counted for each in bounds.values()))
     for measure in dict.fromkeys(measure for measure, _ in bounds):
         for run, each in ((run, each) for (of, run), each in bounds.items() if of == measure):
             document = each.to_dict()
             values = (Cell(cell_text(document[key], measure, digits)) for key in ("value", "low", "high"))
             labels = [Cell("" if last == measure else measure), *([Cell(run)] if several else [])]
-            rows.append((*labels, *values, Cell(f"{document['unjudged']:,}")))
+            counts = (Cell(f"{document[key]:,}" if key in document else "") for key in counted)
+            rows.append((*labels, *values, *counts))
             last = measure
-    header = ("measure", *(["run"] if several else []), "score", "lowest", "highest", "unjudged")
+    header = ("measure", *(["run"] if several else []), "score", "lowest", "highest", *counted)
     first = next(iter(bounds.values()))
-    note = (
-        f"{plural(len(first.queries), 'query')}; lowest and highest: the possible scores if each unjudged document"
-        f" were graded 0 or {format_value(first.max_grade)}"
-    )
+    grades = [format_value(each.max_grade) for each in bounds.values() if each.max_grade is not None]
+    conditions = [f"if each unjudged document were graded 0 or {grades[0]}"] if grades else []
+    conditions += ["whatever the missing labels of queries (unknown) are"] if "unknown" in counted else []
+    ranges = f"lowest and highest: the possible scores {', and '.join(conditions)}"
+    note = f"{plural(len(first.queries), 'query')}; {ranges}"
     return Table(header, tuple(rows), (note,), labels=2 if several else 1)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from karat.scores import Scores
 from karat.scores.fingerprint import merged_fingerprint
+from karat.scores.label_bounds import LabelBounds, bounds_of_rows
 
 
 def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
@@ -20,9 +21,11 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
     scored = {query for part in parts for query in part.queries}
     rows = [query for query in queries if query in scored]
     values = {}
+    label_bounds: dict[str, LabelBounds] = {}
     for part in parts:
         row_of = {query: row for row, query in enumerate(part.queries)}
-        taken = np.array([row_of.get(query, len(row_of)) for query in rows], np.int64)
+        taken = np.array([row_of.get(query, -1) for query in rows], np.int64)
+        label_bounds |= bounds_of_rows(part.label_bounds, taken)
         values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
     return Scores(
         tuple(rows),
@@ -34,4 +37,5 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
         merged_fingerprint([part.fingerprint for part in parts]),
         {asked: column for part in parts for asked, column in part.asked.items()},
         verdicts=next((part.verdicts for part in parts if part.verdicts), None),
+        label_bounds=label_bounds,
     )

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from karat.analysis.label_bounds import LabelBounds, label_bounds
+from karat.analysis.label_bounds import label_bounds
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
-from karat.errors import KaratError, plural
+from karat.errors import KaratError
 from karat.labels.missing import check_labels, labelled_measures
 from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.results import read_labelled_results
@@ -21,6 +21,7 @@ from karat.registry import Measure
 from karat.registry.selection import Measures, Selection, asked_names, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
+from karat.scores.label_bounds import LabelBounds
 from karat.sources.digests import LazyDigests, digest
 from karat.sources.result_fields import Part
 from karat.sources.results import Results
@@ -38,8 +39,9 @@ def evaluate_verdicts(
     """Evaluate generated answers by labels: a verdict file or several, a list of records, or a data frame.
 
     Without `measures`, those are computed that the labels suffice for. `system` and `by` choose a system and an author;
-    `by="human"` stands for all people, of whom the majority counts. A query that lacks a label is null, and a finding
-    says what the mean could be; `unknown="skip"` leaves that out, and `unknown="error"` refuses such queries.
+    `by="human"` stands for all people, of whom the majority counts. A query that lacks a label is null, and
+    beside the mean stands what it could be; `unknown="skip"` leaves that out, and `unknown="error"` refuses such
+    queries.
 
     >>> row = {"query": "q", "type": "claim", "task": "support", "against": "context"}
     >>> labels = [{**row, "item": "c1", "label": "full"}, {**row, "item": "c2", "label": "none"}]
@@ -109,17 +111,19 @@ def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, na
     for measure in measures:
         of_samples = [measure.compute(sample) for sample in selected.samples]
         values[str(measure)] = np.mean(of_samples, axis=0)
-        if np.isnan(values[str(measure)]).any():
+        if unknown != "skip" and np.isnan(values[str(measure)]).any():
             bounds[str(measure)] = _bounds(measure, selected, of_samples)
     queries = selected.samples[0].queries
+    if unknown == "error":
+        _reject_unknown(queries, values, bounds, where)
     found = [Finding("reading", note, 0) for note in selected.notes]
-    found += _findings(queries, values, bounds, unknown, where)
     return Scores(
         queries,
         values,
         tuple(found),
         name,
-        verdicts=LabelEvidence(selected, bounds),
+        verdicts=LabelEvidence(selected),
+        label_bounds=bounds if unknown == "bounds" else {},
         fingerprint=Fingerprint({"verdicts": _digests(selected)}, options={"by": ", ".join(selected.authors)}),
         asked=asked_names(measures),
     )
@@ -141,26 +145,10 @@ def _bounds(measure: Measure, selected: Selected, values: Sequence[Any]) -> Labe
     return LabelBounds(low, high, np.all([bounds.exact for bounds in each], axis=0))
 
 
-def _findings(
-    queries: Sequence[str], values: Mapping[str, Any], bounds: Mapping[str, LabelBounds], unknown: Unknown, where: str
-) -> list[Finding]:
-    """Queries that lack labels, with what the mean could be, and queries with nothing to judge."""
-    found = []
+def _reject_unknown(
+    queries: Sequence[str], values: Mapping[str, Any], bounds: Mapping[str, LabelBounds], where: str
+) -> None:
     for measure, of_measure in bounds.items():
-        lacking = np.flatnonzero(np.isnan(values[measure]) & ~np.isnan(of_measure.low))
-        empty = int(np.isnan(of_measure.low).sum())
-        if len(lacking) and unknown == "error":
+        for at in np.flatnonzero(of_measure.lacking(values[measure]))[:1].tolist():
             hint = 'Label it, or use unknown="bounds" (--unknown bounds).'
-            raise KaratError(f"{measure} of query {queries[lacking[0]]} lacks a label", where=where, hint=hint)
-        if len(lacking):
-            low, high = np.nanmean(of_measure.low), np.nanmean(of_measure.high)
-            text = f"{measure}: {plural(len(lacking), 'query')} without all labels left out"
-            if unknown == "bounds":
-                estimate = "" if of_measure.exact.all() else ", or within"
-                text += f"; with them, the mean is from {low:.4f} to {high:.4f}{estimate}"
-            found.append(Finding("unknown", text, len(lacking)))
-        if empty:
-            found.append(
-                Finding("nothing-to-judge", f"{measure}: {plural(empty, 'query')} with nothing to judge", empty)
-            )
-    return found
+            raise KaratError(f"{measure} of query {queries[at]} lacks a label", where=where, hint=hint)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from karat.errors import KaratError, plural, require, shown
-from karat.judged import Floats
+from karat.judged import Floats, Ints
 
 
 def checked_columns(queries: Any, values: Any) -> dict[str, Floats]:
@@ -32,3 +32,17 @@ def checked_columns(queries: Any, values: Any) -> dict[str, Floats]:
         numbers.setflags(write=False)
         columns[name] = numbers
     return columns
+
+
+def checked_rows(rows: Any, count: int) -> Ints:
+    """Positions of queries as an array; negative ones count from the end."""
+    try:
+        given = np.asarray(rows)
+        valid = given.ndim == 1 and (given.dtype.kind in "iu" or not len(given))
+        places = given.astype(np.int64) if valid else None
+    except (TypeError, ValueError, OverflowError):
+        places = None
+    if places is None or ((places < -count) | (places >= count)).any():
+        hint = f"Pass whole numbers from 0 to {count - 1}."
+        raise KaratError(f"rows={shown(rows)} are not positions of the {plural(count, 'query')}", hint=hint)
+    return np.where(places < 0, places + count, places)

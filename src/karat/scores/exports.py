@@ -84,10 +84,22 @@ def arrow_table(columns: Mapping[str, Sequence[object] | Floats], kinds: Mapping
 
 
 def mean_rows(systems: Mapping[str, Scores]) -> Rows:
-    """A row per system: its values over all queries."""
+    """A row per system: its values over all queries, and what those of measures with unknown labels could be."""
     means = [scores.means for scores in systems.values()]
     columns = {name: np.array([each.get(name) for each in means], np.float64) for name in all_measures(systems)}
+    bounds = {name: [_mean_bounds(scores, name) for scores in systems.values()] for name in columns}
+    for name, of_systems in bounds.items():
+        if any(low != high for low, high in of_systems):
+            ends = np.array(of_systems, np.float64).T
+            columns |= {f"{name} lowest": ends[0], f"{name} highest": ends[1]}
     return Rows({"run": list(systems)}, columns)
+
+
+def _mean_bounds(scores: Scores, measure: str) -> tuple[float | None, float | None]:
+    if measure in scores.label_bounds:
+        return scores.label_bounds[measure].mean
+    mean = scores.combined(measure) if measure in scores.values else None
+    return mean, mean
 
 
 def query_rows(systems: Mapping[str, Scores], *, named: bool) -> Rows:
@@ -213,6 +225,10 @@ def _about(scores: Scores) -> dict[str, Any]:
         about["asked"] = dict(scores.asked)
     if lower := sorted(scores.lower_is_better.intersection(scores.measures)):
         about["lower_is_better"] = lower
+    if scores.label_bounds:
+        about["bounds"] = {
+            name: each.to_dict(scores.queries, scores.values[name]) for name, each in scores.label_bounds.items()
+        }
     fingerprint = scores.fingerprint
     return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
 

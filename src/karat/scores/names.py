@@ -115,7 +115,8 @@ def with_names(scores: Scores, names: Names) -> Scores:
         return scores
     first = first_asked({"": scores})
     values = {first.get(column, column): numbers for column, numbers in scores.values.items()}
-    return replace(scores.without_evidence(), values=values)
+    bounds = {first.get(column, column): each for column, each in scores.label_bounds.items()}
+    return replace(scores.without_evidence(), values=values, label_bounds=bounds)
 
 
 def first_asked(systems: Mapping[str, Scores]) -> dict[str, str]:

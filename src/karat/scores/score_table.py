@@ -18,6 +18,7 @@ from karat.errors import KaratError, enumeration, require, shown
 from karat.judged import Floats
 from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
+from karat.scores.label_bounds import LabelBounds
 from karat.scores.scores import Scores
 
 # The names that a column of query ids may have; the first one that a file has is read.
@@ -91,11 +92,26 @@ class ScoreTable:
         if not columns.keys() <= set(asked.values()):  # the columns have the names that were asked for
             columns = {asked.get(measure, measure): column for measure, column in columns.items()}
         numbers = {measure: column[places] for measure, column in columns.items()}
+        saved_bounds = about.get("bounds", {})
+        hint = "Save the scores again."
+        require(isinstance(saved_bounds, dict), "its bounds are damaged", hint, where=self.where)
+        bounds = {
+            column: LabelBounds.from_dict(each, own, numbers[column], self.where)
+            for measure, each in saved_bounds.items()
+            if (column := asked.get(measure, measure)) in numbers
+        }
         lower = about.get("lower_is_better", [])
         valid = isinstance(lower, list) and all(isinstance(each, str) for each in lower)
         require(valid, "its lower_is_better is damaged", "Save the scores again.", where=self.where)
         return Scores(
-            tuple(own), numbers, findings, name, fingerprint=fingerprint, asked=asked, lower_is_better=frozenset(lower)
+            tuple(own),
+            numbers,
+            findings,
+            name,
+            fingerprint=fingerprint,
+            asked=asked,
+            lower_is_better=frozenset(lower),
+            label_bounds=bounds,
         )
 
     @cached_property

@@ -18,12 +18,13 @@ from karat.measures import Measure
 from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
 from karat.registry.selection import Measures, given_measures
-from karat.scores.columns import checked_columns
+from karat.scores.columns import checked_columns, checked_rows
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
+from karat.scores.label_bounds import LabelBounds, bounds_of_rows
 from karat.scores.names import QueryValues, find_column, listed_columns, with_names
 from karat.stats import RESAMPLES, SEED
 
@@ -49,7 +50,8 @@ class Scores(Exports):
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
     `evidence`, `answers`, `verdicts` and `questions` (the texts of queries, if results contain them) are the data that
     the scores were computed from; `without_evidence()` releases them. `fingerprint` identifies the ground truth and the
-    options; scores that karat did not compute have none. `asked` maps the names that measures were asked for by to
+    options; scores that karat did not compute have none. `label_bounds` are those of measures of verdicts with
+    unknown labels. `asked` maps the names that measures were asked for by to
     their columns; they can be looked up by these names, and by any other spelling.
 
     >>> from karat import evaluate
@@ -73,6 +75,7 @@ class Scores(Exports):
     lower_is_better: frozenset[str] = frozenset()
     questions: Mapping[str, str] = field(default_factory=dict, repr=False)
     verdicts: LabelEvidence | None = field(default=None, repr=False)
+    label_bounds: Mapping[str, LabelBounds] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
@@ -233,7 +236,7 @@ class Scores(Exports):
         """The lowest and the highest value that a measure could have if the unjudged documents were judged.
 
         Each unjudged document that was retrieved may be graded 0 or `max_grade`, by default the largest grade in the
-        ground truth.
+        ground truth. For measures of verdicts: the values whatever the unknown labels are.
 
         >>> from karat import evaluate
         >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR").bounds("RR").mean
@@ -271,22 +274,15 @@ class Scores(Exports):
         """The scores of some of the measures."""
         names = dict.fromkeys(map(self.column_name, listed_columns(measures, {self.name: self})))
         asked = {name: column for name, column in self.asked.items() if column in names}
-        return replace(self, values={name: self.values[name] for name in names}, asked=asked)
+        bounds = {name: each for name, each in self.label_bounds.items() if name in names}
+        return replace(self, values={name: self.values[name] for name in names}, asked=asked, label_bounds=bounds)
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""
-        count = len(self.queries)
-        try:
-            given = np.asarray(rows)
-            valid = given.ndim == 1 and (given.dtype.kind in "iu" or not len(given))
-            places = given.astype(np.int64) if valid else None
-        except (TypeError, ValueError, OverflowError):
-            places = None
-        if places is None or ((places < -count) | (places >= count)).any():
-            hint = f"Pass whole numbers from 0 to {count - 1}."
-            raise KaratError(f"rows={shown(rows)} are not positions of the {plural(count, 'query')}", hint=hint)
+        places = checked_rows(rows, len(self.queries))
         queries = tuple(self.queries[place] for place in places.tolist())
-        return replace(self, queries=queries, values={name: column[places] for name, column in self.values.items()})
+        values = {name: column[places] for name, column in self.values.items()}
+        return replace(self, queries=queries, values=values, label_bounds=bounds_of_rows(self.label_bounds, places))
 
     def without_evidence(self) -> Scores:
         """The scores without the data they were computed from."""
@@ -310,7 +306,7 @@ class Scores(Exports):
         return to_polars(self._rows(names).arrow())
 
     def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
-        """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings", "fingerprint"}`."""
+        """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings", "bounds", "fingerprint"}`."""
         return document(with_names(self, names))
 
     def to_csv(

@@ -17,6 +17,8 @@ from karat.scores.names import all_measures
 DIGITS = 4
 """the number of decimals in a table"""
 _MAX_DIGITS = 15
+_WITHIN = "within "
+"""before a range that may be wider than what is possible"""
 
 
 def summary(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
@@ -29,12 +31,11 @@ def layouts(runs: Mapping[str, Scores], level: float | None = None, digits: int 
 
     Both have the same cells, because intervals take long to compute.
     """
-    columns, footer = _columns(runs, level, digits), _footer(runs, level)
+    columns = _columns(runs, level, digits)
     if len(runs) == 1:
-        (system,) = runs
-        rows = tuple((Cell(name), column[system]) for name, column in columns.items())
-        table = Table(("measure", system or "score"), rows, footer)
+        table = _of_one_system(runs, columns, level, digits)
         return table, table
+    footer = _footer(runs, level)
     by_system = tuple((Cell(system), *(column[system] for column in columns.values())) for system in runs)
     by_measure = tuple(
         (Cell(name if at == 0 else ""), Cell(system), column[system])
@@ -44,20 +45,64 @@ def layouts(runs: Mapping[str, Scores], level: float | None = None, digits: int 
     return Table(("run", *columns), by_system, footer), Table(("measure", "run", "score"), by_measure, footer, labels=2)
 
 
+def _of_one_system(
+    runs: Mapping[str, Scores], columns: Mapping[str, Mapping[str, Cell]], level: float | None, digits: int
+) -> Table:
+    """A row per measure; with unknown labels, beside the mean what it could be, and how many queries lack labels."""
+    ((system, scores),) = runs.items()
+    possible = possible_means(scores, digits)
+    header, rows = ("measure", system or "score"), [(Cell(name), column[system]) for name, column in columns.items()]
+    if not possible:
+        return Table(header, tuple(rows), _footer(runs, level))
+    with_possible = tuple((*row, *map(Cell, possible.get(row[0].text, ("", "")))) for row in rows)
+    queries, *others = _footer(runs, level, with_possible=False)
+    notes = [
+        f"{queries}; unknown: queries that lack labels, left out; possible: the mean with them, whatever the labels"
+    ]
+    if any(text.startswith(_WITHIN) for text, _ in possible.values()):
+        notes.append(f"{_WITHIN.strip()}: the range may be narrower, but not wider")
+    return Table((*header, "possible", "unknown"), with_possible, (*notes, *others))
+
+
 def by_query(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
     """A row per query (and system, if there are several), the combined values last."""
     columns = _columns(runs, level, digits)
     several = len(runs) > 1
     rows = []
     for system, scores in runs.items():
-        for query, values in scores.per_query.items():
-            cells = (Cell(cell_text(values.get(name), name, digits)) for name in columns)
+        for at, (query, values) in enumerate(scores.per_query.items()):
+            cells = (Cell(_value_or_range(scores, name, at, values.get(name), digits)) for name in columns)
             rows.append((*([Cell(system)] if several else []), Cell(query), *cells))
     for system in runs:
         combined = (column[system] for column in columns.values())
         rows.append((*([Cell(system)] if several else []), Cell("all"), *combined))
+        if possible := possible_means(runs[system], digits):
+            ranges = (Cell(possible.get(name, ("", ""))[0]) for name in columns)
+            rows.append((*([Cell(system)] if several else []), Cell("possible"), *ranges))
     header = (*(["run"] if several else []), "query", *columns)
-    return Table(header, tuple(rows), _footer(runs, level), labels=2 if several else 1)
+    return Table(header, tuple(rows), _footer(runs, level, with_possible=False), labels=2 if several else 1)
+
+
+def possible_means(scores: Scores, digits: int = DIGITS) -> dict[str, tuple[str, str]]:
+    """For each measure of which labels are unknown: what its mean could be, and how many queries lack labels."""
+    found = {}
+    for name, bounds in scores.label_bounds.items():
+        if lacking := int(bounds.lacking(scores.values[name]).sum()):
+            low, high = bounds.mean
+            found[name] = (_range(low, high, bool(bounds.exact.all()), name, digits), f"{lacking:,}")
+    return found
+
+
+def _range(low: float, high: float, exact: bool, measure: str, digits: int) -> str:
+    return f"{'' if exact else _WITHIN}{cell_text(low, measure, digits)} to {cell_text(high, measure, digits)}"
+
+
+def _value_or_range(scores: Scores, measure: str, at: int, value: float | None, digits: int) -> str:
+    """The value of a query; or what it could be, if labels are missing."""
+    bounds = scores.label_bounds.get(measure)
+    if value is not None or bounds is None or np.isnan(bounds.low[at]):
+        return cell_text(value, measure, digits)
+    return _range(float(bounds.low[at]), float(bounds.high[at]), bool(bounds.exact[at]), measure, digits)
 
 
 def cell_text(value: float | None, measure: str, digits: int = DIGITS) -> str:
@@ -128,14 +173,16 @@ def best_value(values: Mapping[str, float | None], name: str, runs: Mapping[str,
     return None if missing else min(known)
 
 
-def notes(runs: Mapping[str, Scores]) -> list[str]:
+def notes(runs: Mapping[str, Scores], *, with_possible: bool = True) -> list[str]:
     """The findings and the nulls, a line for each kind, with the systems it concerns unless all do.
 
     If the numbers of systems differ, the line lists them: `unjudged documents in the top 10: bm25 32%, dense 41%.`
+    A table that shows what means could be with unknown labels needs no notes on that.
     """
     by_topic: dict[str, dict[str, Finding]] = {}
     for system, scores in runs.items():
-        for finding in (*scores.findings, *_nulls(scores)):
+        unknown = unknown_labels(scores, one_line=len(runs) == 1) if with_possible else []
+        for finding in (*scores.findings, *unknown, *nulls(scores)):
             by_topic.setdefault(finding.topic or str(finding), {})[system] = finding
     return [f"note: {_note(found, len(runs))}" for found in by_topic.values()]
 
@@ -152,23 +199,53 @@ def _note(findings: Mapping[str, Finding], systems: int) -> str:
     return " ".join([f"{topic}: {', '.join(amounts)}.", *sorted({hint for hint in texts.values() if hint})])
 
 
-def _footer(runs: Mapping[str, Scores], level: float | None) -> tuple[str, ...]:
+def _footer(runs: Mapping[str, Scores], level: float | None, *, with_possible: bool = True) -> tuple[str, ...]:
     """The number of queries, the confidence level, and the notes."""
     counts = [len(scores.queries) for scores in runs.values()]
     fewest, most = min(counts), max(counts)
     queries = plural(most, "query") if fewest == most else f"{fewest:,} to {plural(most, 'query')}"
     intervals = f", with {100 * level:g}% confidence intervals" if level is not None else ""
-    return (f"{queries}{intervals}", *notes(runs))
+    return (f"{queries}{intervals}", *notes(runs, with_possible=with_possible))
 
 
-def _nulls(scores: Scores) -> list[Finding]:
-    """A finding for each set of queries without a value, with the measures that have no value for exactly these."""
+def unknown_labels(scores: Scores, *, one_line: bool) -> list[Finding]:
+    """Measures of which labels are missing, with what their means could be: a finding for each, or one for all."""
+    possible = possible_means(scores)
+    if one_line and possible:
+        listed = ", ".join(f"{name} {mean} ({plural(int(n), 'query')})" for name, (mean, n) in possible.items())
+        return [Finding("unknown", f"possible means, whatever the missing labels are: {listed}", len(possible))]
+    return [
+        Finding(
+            "unknown",
+            f"possible {name}, whatever the missing labels are: {mean} ({plural(int(count), 'query')})",
+            int(count),
+            topic=f"possible {name}, whatever the missing labels are",
+            amount=f"{mean} ({plural(int(count), 'query')})",
+        )
+        for name, (mean, count) in possible.items()
+    ]
+
+
+def nulls(scores: Scores) -> list[Finding]:
+    """A finding for each set of queries without a value, with the measures that have no value for exactly these.
+
+    Queries with nothing to judge are one finding; those that lack labels are those of `unknown_labels`.
+    """
     measures: dict[tuple[str, ...], list[str]] = {}
+    nothing: dict[int, list[str]] = {}
     for name, column in scores.values.items():
+        if name in scores.label_bounds:
+            nothing.setdefault(int(np.isnan(scores.label_bounds[name].low).sum()), []).append(name)
+            continue
         rows = np.flatnonzero(np.isnan(column)).tolist()
         measures.setdefault(tuple(scores.queries[row] for row in rows), []).append(name)
-    return [
+    found = [
         finding_about_queries("nulls", queries, f"without a value for {enumeration(names, 'and')} (left out)")
         for queries, names in measures.items()
         if queries
     ]
+    if counts := {count: names for count, names in nothing.items() if count}:
+        topic = "queries with nothing to judge (left out)"
+        amount = ", ".join(f"{count:,} for {enumeration(names, 'and')}" for count, names in counts.items())
+        found.append(Finding("nothing-to-judge", f"{topic}: {amount}", max(counts), topic=topic, amount=f"({amount})"))
+    return found

@@ -1,0 +1,95 @@
+"""Unknown labels in scores: beside the mean stands what it could be, in tables and in files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from karat import KaratError, Scores, SystemScores, evaluate_verdicts
+
+ROW = {"type": "claim", "task": "support", "against": "context"}
+# q1: half of the claims are supported; q2: one is unknown; q3: no claims.
+LABELS: list[dict[str, Any]] = [
+    {**ROW, "query": "q1", "item": "c1", "label": "full"},
+    {**ROW, "query": "q1", "item": "c2", "label": "none"},
+    {**ROW, "query": "q2", "item": "c1", "label": "full"},
+    {**ROW, "query": "q2", "item": "c2", "state": "failed"},
+    {"query": "q3", "item": "answer", "task": "support", "against": "context", "state": "nothing_to_judge"},
+]
+SCORES = evaluate_verdicts(LABELS, name="rag")
+
+
+def test_the_table_shows_what_the_mean_could_be() -> None:
+    assert str(SCORES).splitlines() == [
+        "measure           rag           possible   unknown",
+        "──────────────────────────────────────────────────",
+        "Faithfulness   0.5000   0.5000 to 0.7500         1",
+        "3 queries; unknown: queries that lack labels, left out; possible: the mean with them, whatever the labels",
+        "note: queries with nothing to judge (left out): 1 for Faithfulness.",
+    ]
+
+
+def test_a_table_without_unknown_labels_has_no_column_for_them() -> None:
+    assert "possible" not in str(SCORES.take([0, 2]))
+    assert "1 for Faithfulness" in str(SCORES.take([0, 2]))
+
+
+def test_tables_of_several_systems_have_a_line_per_measure() -> None:
+    several = SystemScores({"a": SCORES, "b": SCORES.take([1, 2])})
+    lines = str(several).splitlines()
+    topic = "possible Faithfulness, whatever the missing labels are"
+    assert f"note: {topic}: a 0.5000 to 0.7500 (1 query), b 0.5000 to 1.0000 (1 query)." in lines
+    assert sum("note" in line for line in lines) == 2
+
+
+def test_bounds_are_those_of_each_query_and_of_the_mean() -> None:
+    bounds = SCORES.bounds("Faithfulness")
+    assert bounds.mean == (0.5, 0.75)
+    assert bounds.per_query["q1"] == (0.5, 0.5)
+    assert bounds.per_query["q2"] == (0.5, 1.0)
+    assert np.isnan(bounds.per_query["q3"]).all()
+    assert bounds.to_dict()["queries"][1] == {
+        "query": "q2", "value": None, "low": 0.5, "high": 1.0, "unknown": 1, "exact": True,
+    }  # fmt: skip
+    assert str(bounds).splitlines()[-2:] == [
+        "all     0.5000   0.5000    0.7500         1",
+        "Faithfulness whatever the missing labels of 1 query are",
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+@pytest.mark.parametrize("names", ["canonical", "asked"])
+def test_saved_scores_keep_their_bounds(tmp_path: Path, suffix: str, names: Any) -> None:
+    path = tmp_path / f"scores{suffix}"
+    evaluate_verdicts(LABELS, "faithfulness", name="rag").save(path, names=names)
+    loaded = Scores.load(path)
+    assert str(loaded) == str(SCORES)
+    assert str(loaded.bounds("Faithfulness")) == str(SCORES.bounds("Faithfulness"))
+
+
+def test_scores_without_bounds_say_how_to_get_them() -> None:
+    skipped = evaluate_verdicts(LABELS, unknown="skip")
+    assert "possible" not in str(skipped)
+    assert "2 queries without a value for Faithfulness (left out): q2, q3" in str(skipped)
+    with pytest.raises(KaratError, match=r'no bounds of Faithfulness\. Evaluate again with unknown="bounds"'):
+        skipped.bounds("Faithfulness")
+
+
+def test_damaged_bounds_are_an_error(tmp_path: Path) -> None:
+    document = SCORES.to_dict()
+    damages: list[Any] = [[], {"Faithfulness": {"queries": {"q2": "x"}, "estimated": []}}, {"Faithfulness": 1}]
+    for damaged in damages:
+        (tmp_path / "scores.json").write_text(json.dumps({**document, "bounds": damaged}))
+        with pytest.raises(KaratError, match="its bounds are damaged"):
+            Scores.load(tmp_path / "scores.json")
+
+
+def test_a_table_of_means_has_the_lowest_and_the_highest() -> None:
+    assert SystemScores({"rag": SCORES}).to_csv().splitlines() == [
+        "run,Faithfulness,Faithfulness lowest,Faithfulness highest",
+        "rag,0.5,0.5,0.75",
+    ]
