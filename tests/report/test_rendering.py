@@ -30,7 +30,9 @@ def test_the_same_content_gives_the_same_page() -> None:
 @pytest.mark.parametrize("queries", [3, 3000])
 def test_the_content_is_embedded_once_and_whole_whether_compressed_or_not(queries: int) -> None:
     content = contents.small(queries)
+    content["queries"]["text"][0] = "金 \ud800 is a lone surrogate"
     page = render_page(content)
+    page.encode("utf-8")
     assert embedded(page) == content
     assert ('data-encoding="gzip"' in page) == (queries == 3000)
 

@@ -45,8 +45,8 @@ def _spans(pieces: Sequence[_Part], shared: Counter[str]) -> Spans:
     joins = False
     for piece in pieces:
         wanted = Counter(piece.words)
-        if wanted and wanted <= left:
-            left -= wanted
+        if wanted and all(left[word] >= count for word, count in wanted.items()):
+            left.subtract(wanted)
             spans.append((spans.pop()[0] if joins else piece.start, piece.end))
             joins = True
         elif piece.words:

@@ -11,7 +11,7 @@ from karat.report.rankings import Lists, clipped
 from karat.report.subject import ReportSubject
 
 # Bytes of all texts: for a report of few queries, for each query, and at most.
-_LEAST, _PER_QUERY, _MOST = 1_600_000, 1_000, 4_500_000
+_LEAST, _PER_QUERY, _MOST = 1_250_000, 1_000, 4_500_000
 # The parts of it that questions and answers have at most; documents have the rest.
 _QUESTIONS, _ANSWERS = 0.25, 0.5
 # Characters: of any text; and of a question or an answer beyond the budget.

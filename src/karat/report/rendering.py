@@ -83,7 +83,9 @@ def _embedded(content: Mapping[str, Any]) -> tuple[str, str]:
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     if len(text) <= _COMPRESS_ABOVE:
         return text.replace("<", "\\u003c").replace(">", "\\u003e"), "json"
-    return base64.b64encode(gzip.compress(text.encode("ascii"), _LEVEL, mtime=0)).decode("ascii"), "gzip"
+    # Compressed, UTF-8 is smaller than escapes. Lone surrogates, which it does not have, stay escapes.
+    encoded = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+    return base64.b64encode(gzip.compress(encoded, _LEVEL, mtime=0)).decode("ascii"), "gzip"
 
 
 def _hash(text: str) -> str:
