@@ -112,3 +112,44 @@ def test_help_names_the_commands(folder: Path) -> None:
         assert "template  Write a sheet" in done.stdout
     done = run_here(folder, "verdicts", "tempalte")
     assert done.stderr == "karat: no such command: tempalte. Did you mean template?\n"
+
+
+def test_files_are_summarized_without_a_subcommand(folder: Path) -> None:
+    label = {"query": "q1", "item": "answer", "task": "correctness", "label": "correct", "by": "human:ann"}
+    lines = [label, {**label, "label": "partial", "by": "human:ben", "why": "=1+1"}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "verdicts.jsonl").write_text(text + '{"record": "verd')
+    done = run_here(folder, "verdicts", "verdicts.jsonl", "--export", "all.csv", "--safe-csv")
+    assert done.returncode == 0, done.stderr
+    printed = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "correctness (all) human:ann correct: 1 1" in printed
+    assert "note: verdicts.jsonl:3: the last line is cut short and was left out." in printed
+    assert "correctness (all) 1 0 0.0000" in printed
+    assert "correctness (all) q1 answer human:ann: correct, human:ben: partial" in printed
+    exported = (folder / "all.csv").read_text().splitlines()
+    assert exported[2] == "q1,,correctness,answer,,partial,labelled,human:ben,0,'=1+1,,,counts,,,verdicts.jsonl:2"
+    (folder / "template.jsonl").write_text(text)
+    for words in (("template.jsonl", "--format", "json"), ("--format", "json", "verdicts.jsonl")):
+        document = json.loads(run_here(folder, "verdicts", *words).stdout)
+        assert [each["label"] for each in document["labels"]] == ["correct", "partial"]
+        assert document["disagreements"][0]["labels"] == {"human:ann": "correct", "human:ben": "partial"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("missing.jsonl", "karat: missing.jsonl: no such file"),
+        ("rag.jsonl", "karat: rag.jsonl:1: this is not a record of a verdict file. An item has a type"),
+        ("rag.jsonl --export all.json", "karat: all.json: labels are exported as CSV or TSV. Use .csv or .tsv.\n"),
+        (
+            "rag.jsonl --export rag.jsonl",
+            "karat: rag.jsonl: the output file is also an input. Write to another file.\n",
+        ),
+        ("rag.jsonl -n -1", "karat: -n -1 is negative."),
+        ("rag.jsonl --safe-csv", "karat: --safe-csv has no effect on the format table."),
+    ],
+)
+def test_what_cannot_be_summarized_is_an_error(folder: Path, words: str, message: str) -> None:
+    done = run_here(folder, "verdicts", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message), done.stderr

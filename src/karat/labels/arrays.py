@@ -10,7 +10,7 @@ import numpy as np
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judged import Bools, Floats, Ints, distinct
 from karat.labels.reading import Against, VerdictRecords
-from karat.labels.records import IMPLIED, Item, text_digest
+from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
 from karat.labels.votes import majority
 from karat.verdicts import AGAINST, SETS, Verdicts
@@ -233,7 +233,7 @@ class VerdictArrays:
     def _is_outdated(self, digest: str | None, key: tuple[str, str]) -> bool:
         """Whether a label was given to another text than the item has now."""
         item = None if digest is None else self.listed_items[self.at[key]]
-        return item is not None and item.text is not None and digest != text_digest(item.text)
+        return item is not None and item.has_other_text_than(digest)
 
     def _last_of_each(self, thing: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:
         """Of labels for one thing by one author, the last; a failure does not replace a label."""

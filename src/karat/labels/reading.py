@@ -54,6 +54,7 @@ class LabelColumns:
     sample: list[int] = field(default_factory=list)
     why: list[str | None] = field(default_factory=list)
     digest: list[str | None] = field(default_factory=list)
+    call: list[str | None] = field(default_factory=list)
     line: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -227,6 +228,7 @@ def _add_labels(
     columns.sample += _samples(column("sample"), place)
     columns.why += _texts(column("why"), "why", place)
     columns.digest += _texts(column("digest"), "digest", place)
+    columns.call += _texts(column("call"), "call", place)
     columns.line += lines
 
 

@@ -62,7 +62,11 @@ class Item(NamedTuple):
     @property
     def is_changed(self) -> bool:
         """Whether the text is not the one that the digest was computed from."""
-        return None not in (self.text, self.digest) and text_digest(self.text or "") != self.digest
+        return self.has_other_text_than(self.digest)
+
+    def has_other_text_than(self, digest: str | None) -> bool:
+        """Whether the text is not the one that a digest was computed from, if both are known."""
+        return self.text is not None and digest is not None and text_digest(self.text) != digest
 
 
 def text_digest(text: str) -> str:
@@ -79,6 +83,9 @@ def kind_of(record: Mapping[str, Any], where: str) -> str:
     kind = record.get("record")
     if kind is None:
         kind = "verdict" if "label" in record or "state" in record else "task" if "scale" in record else "item"
+        if kind == "item" and "type" not in record:
+            hint = "An item has a type, and a verdict has a label. Fields of results are not read here."
+            raise KaratError("this is not a record of a verdict file", where=where, hint=hint)
     if not isinstance(kind, str) or kind not in _KINDS:
         hint = f"{did_you_mean(kind, _KINDS)} The kinds are {', '.join(_KINDS)}.".strip()
         raise KaratError(f"{shown(kind)} is not a kind of record", where=where, hint=hint)

@@ -1,0 +1,299 @@
+"""What is in verdict files: how many labels, by whom, at what cost, and where authors disagree."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+from karat.arguments import as_count
+from karat.errors import plural
+from karat.labels.reading import Against, VerdictRecords
+from karat.labels.records import Item
+from karat.output.tables import Cell, Table, long_cell, note_line
+
+ALL_SYSTEMS = "(all)"
+"""what a label without a system is about, in tables"""
+_TEXT_WIDTH = 48
+
+Status = Literal["counts", "replaced", "stale"]
+
+
+@dataclass(frozen=True)
+class LabelCount:
+    """How often an author gave a label; `label` is None for a state other than `labelled`."""
+
+    task: str
+    system: str | None
+    by: str
+    label: str | None
+    state: str
+    number: int
+
+
+@dataclass(frozen=True)
+class ModelCalls:
+    """The calls to a model; tokens are None if no call says how many there were."""
+
+    model: str
+    calls: int
+    without_tokens: int
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many things several authors labelled for a task, and on how many of these all of them agree."""
+
+    task: str
+    system: str | None
+    several: int
+    agreed: int
+
+    @property
+    def share(self) -> float:
+        """The share of things on which all authors agree."""
+        return self.agreed / self.several
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Something that authors labelled differently."""
+
+    task: str
+    system: str | None
+    query: str
+    item: str
+    against: Against
+    text: str | None
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class VerdictSummary:
+    """What is in verdict files."""
+
+    labels: Sequence[LabelCount]
+    calls: Sequence[ModelCalls]
+    agreement: Sequence[Agreement]
+    disagreements: Sequence[Disagreement]
+    notes: Sequence[str]
+
+    def tables(self, shown: int | None = 10) -> list[Table]:
+        """Tables for people, with the first disagreements."""
+        tables = [self._label_table()]
+        if self.calls:
+            without = sum(each.without_tokens for each in self.calls)
+            unknown = (note_line(f"the tokens of {plural(without, 'call')} are unknown."),) if without else ()
+            rows = map(_calls_row, self.calls)
+            tables.append(_table(("model",), ("calls", "tokens in", "tokens out"), rows, unknown))
+        if self.agreement:
+            rows = map(_agreement_row, self.agreement)
+            tables.append(_table(("task", "system"), ("labelled by several", "agreed", "share"), rows))
+        if self.disagreements:
+            found = self.disagreements[:shown]
+            rest = len(self.disagreements) - len(found)
+            more = (f"{plural(rest, 'more disagreement')}; -n 0 shows all.",) if rest else ()
+            names = ("task", "system", "query", "item", "against", "labels", "text")
+            tables.append(_table(names, (), map(_disagreement_row, found), more))
+        return tables
+
+    def _label_table(self) -> Table:
+        groups: dict[tuple[str, str | None, str], list[LabelCount]] = {}
+        for each in self.labels:
+            groups.setdefault((each.task, each.system, each.by), []).append(each)
+        rows = (
+            (task, system or ALL_SYSTEMS, by, _listed(found), f"{sum(each.number for each in found):,}")
+            for (task, system, by), found in groups.items()
+        )
+        notes = tuple(note_line(f"{note}.") for note in self.notes)
+        return _table(("task", "system", "by", "labels"), ("total",), rows, notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            "labels": self.rows(),
+            "calls": [asdict(each) for each in self.calls],
+            "agreement": [asdict(each) | {"share": each.share} for each in self.agreement],
+            "disagreements": [asdict(each) for each in self.disagreements],
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """How many labels there are of each kind: a row per task, system, author, label and state."""
+        return [asdict(each) for each in self.labels]
+
+
+def summarize(records: VerdictRecords) -> VerdictSummary:
+    """Count the labels of verdict files, and find where authors disagree; replaced labels do not count."""
+    labels, status = records.labels, label_status(records)
+    rows = [row for row, each in enumerate(status) if each != "replaced"]
+    kinds = zip(labels.task, labels.system, labels.by, labels.label, labels.state, strict=True)
+    kept = (kind for kind, each in zip(kinds, status, strict=True) if each != "replaced")
+    counts = [LabelCount(*kind, number) for kind, number in Counter(kept).items()]
+    scales = {name: list(task.scale) for name, task in records.tasks.items()}
+    order = {name: at for at, name in enumerate(records.tasks)}
+    counts.sort(key=lambda each: (order[each.task], each.system or "", each.by, _on_scale(each, scales[each.task])))
+    agreement, disagreements = _compare_authors(records, [row for row in rows if status[row] == "counts"])
+    notes = list(records.notes)
+    if replaced := len(status) - len(rows):
+        notes.append(f"{plural(replaced, 'label')} replaced by a later one of the same author")
+    if stale := status.count("stale"):
+        notes.append(f"{plural(stale, 'label')} not used: the text has changed since")
+    return VerdictSummary(counts, _count_calls(records.calls), agreement, disagreements, notes)
+
+
+def label_status(records: VerdictRecords) -> list[Status]:
+    """For each label, whether it counts, was replaced by a later one, or is about a text that has changed since."""
+    labels = records.labels
+    status: list[Status] = ["counts"] * len(labels)
+    latest: dict[tuple[object, ...], int] = {}
+    for row, thing in enumerate(_things(records)):
+        key = (*thing, labels.by[row], labels.sample[row])
+        other = latest.get(key)
+        if other is None:
+            latest[key] = row
+        elif labels.state[row] == "failed" != labels.state[other]:
+            status[row] = "replaced"  # a failure does not replace a label
+        else:
+            status[other], latest[key] = "replaced", row
+    changed = {item for item in records.items.values() if item.is_changed}
+    for row, digest in enumerate(labels.digest):
+        if status[row] == "counts" and (changed or digest is not None) and (item := _item(records, row)):
+            status[row] = "stale" if item in changed or item.has_other_text_than(digest) else "counts"
+    return status
+
+
+HEADER = (
+    "query", "system", "task", "item", "against", "label", "state", "by", "sample", "why", "digest", "call", "status",
+    "type", "text", "place",
+)  # fmt: skip
+
+
+def label_rows(records: VerdictRecords) -> Iterator[tuple[object, ...]]:
+    """A row per label with the fields of `HEADER`, for a CSV file; passages that it is against are a JSON list."""
+    labels, status = records.labels, label_status(records)
+    for row in range(len(labels)):
+        against, item = labels.against[row], _item(records, row)
+        yield (
+            labels.query[row], labels.system[row], labels.task[row], labels.item[row],
+            json.dumps(against, ensure_ascii=False) if isinstance(against, tuple) else against,
+            labels.label[row], labels.state[row], labels.by[row], labels.sample[row], labels.why[row],
+            labels.digest[row], labels.call[row], status[row], item and item.type, item and item.text,
+            records.place(row),
+        )  # fmt: skip
+
+
+class _Thing(NamedTuple):
+    """What a label is about."""
+
+    query: str
+    system: str | None
+    task: str
+    item: str
+    against: Against
+
+
+def _things(records: VerdictRecords) -> Iterator[_Thing]:
+    """What each label is about; only labels of support are compared with something that is not always the same."""
+    labels = records.labels
+    for query, system, task, item, against in zip(
+        labels.query, labels.system, labels.task, labels.item, labels.against, strict=True
+    ):
+        yield _Thing(query, system, task, item, against if task == "support" else None)
+
+
+def _item(records: VerdictRecords, row: int) -> Item | None:
+    labels = records.labels
+    query, name = labels.query[row], labels.item[row]
+    return records.items.get((query, labels.system[row], name)) or records.items.get((query, None, name))
+
+
+def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list[Agreement], list[Disagreement]]:
+    """Agreement by task and system, and everything that authors disagree about, in the order of the labels."""
+    labels = records.labels
+    if len(set(labels.by)) < 2:
+        return [], []
+    given: dict[_Thing, dict[str, Counter[str]]] = {}
+    things = list(_things(records))
+    first: dict[_Thing, int] = {}
+    for row in rows:
+        if (label := labels.label[row]) is not None:
+            first.setdefault(things[row], row)
+            given.setdefault(things[row], {}).setdefault(labels.by[row], Counter())[label] += 1
+    counts: dict[tuple[str, str | None], list[int]] = {}
+    disagreements = []
+    for thing, by_author in given.items():
+        chosen = {by: label for by, votes in by_author.items() if (label := _most_frequent(votes)) is not None}
+        if len(chosen) < 2:
+            continue
+        agreed = len(set(chosen.values())) == 1
+        count = counts.setdefault((thing.task, thing.system), [0, 0])
+        count[0] += 1
+        count[1] += agreed
+        if not agreed:
+            item = _item(records, first[thing])
+            disagreements.append(
+                Disagreement(
+                    thing.task, thing.system, thing.query, thing.item, thing.against, item and item.text, chosen
+                )
+            )
+    return [Agreement(task, system, *count) for (task, system), count in counts.items()], disagreements
+
+
+def _most_frequent(votes: Counter[str]) -> str | None:
+    """The label that an author gave in most samples; None if two are equally frequent."""
+    (label, number), *others = votes.most_common(2)
+    return None if others and others[0][1] == number else label
+
+
+def _count_calls(calls: Sequence[Mapping[str, Any]]) -> list[ModelCalls]:
+    by_model: dict[str, list[tuple[int | None, int | None]]] = {}
+    for call in calls:
+        tokens = as_count(call.get("tokens_in"), 0), as_count(call.get("tokens_out"), 0)
+        by_model.setdefault(str(call.get("model") or "(unknown)"), []).append(tokens)
+    found = []
+    for model, counted in by_model.items():
+        known = [[tokens for tokens in side if tokens is not None] for side in zip(*counted, strict=True)]
+        tokens_in, tokens_out = (sum(side) if side else None for side in known)
+        without = sum(None in tokens for tokens in counted)
+        found.append(ModelCalls(model, len(counted), without, tokens_in, tokens_out))
+    return found
+
+
+def _on_scale(count: LabelCount, scale: Sequence[str]) -> tuple[int, str]:
+    return (len(scale) if count.label is None else scale.index(count.label)), count.state
+
+
+def _listed(counts: Sequence[LabelCount]) -> str:
+    return ", ".join(f"{each.label or each.state}: {each.number:,}" for each in counts)
+
+
+def _table(
+    names: tuple[str, ...],
+    numbers: tuple[str, ...],
+    rows: Iterator[tuple[str | Cell, ...]],
+    notes: tuple[str, ...] = (),
+) -> Table:
+    cells = tuple(tuple(each if isinstance(each, Cell) else Cell(each) for each in row) for row in rows)
+    return Table((*names, *numbers), cells, notes, labels=len(names))
+
+
+def _calls_row(calls: ModelCalls) -> tuple[str, ...]:
+    tokens = (calls.tokens_in, calls.tokens_out)
+    return calls.model, f"{calls.calls:,}", *("unknown" if each is None else f"{each:,}" for each in tokens)
+
+
+def _agreement_row(agreement: Agreement) -> tuple[str, ...]:
+    system = agreement.system or ALL_SYSTEMS
+    return agreement.task, system, f"{agreement.several:,}", f"{agreement.agreed:,}", f"{agreement.share:.4f}"
+
+
+def _disagreement_row(found: Disagreement) -> tuple[str | Cell, ...]:
+    against = ", ".join(found.against) if isinstance(found.against, tuple) else found.against or ""
+    labels = ", ".join(f"{by}: {label}" for by, label in found.labels.items())
+    text = long_cell(found.text or "", _TEXT_WIDTH)
+    return found.task, found.system or ALL_SYSTEMS, found.query, found.item, against, labels, text
