@@ -21,6 +21,7 @@ Missing = Literal["zero", "skip"]
 Names = Literal["canonical", "asked"]
 Duplicates = Literal["error", "first"]
 Unknown = Literal["bounds", "skip", "error"]
+GateUnknown = Literal["bounds", "skip", "error", "worst"]
 Format = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
 Test = Literal["randomization", "t", "wilcoxon", "bootstrap", "tukey"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
@@ -81,6 +82,7 @@ class GateOptions(TypedDict, total=False):
     common_queries: bool
     force: bool
     lower_is_better: Iterable[str]
+    unknown: GateUnknown
 
 
 EVALUATION_OPTIONS: Mapping[str, Option] = {
@@ -114,6 +116,12 @@ UNKNOWN_LABELS = Option(
     get_args(Unknown),
 )
 """what is done about unknown labels"""
+GATE_UNKNOWN_LABELS = Option(
+    "bounds",
+    "If an answer lacks a label, leave it out (bounds, skip), raise an error, or decide by the worst value that the"
+    " missing labels allow (worst).",
+    get_args(GateUnknown),
+)
 
 
 def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:

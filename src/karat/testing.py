@@ -33,7 +33,7 @@ def assert_scores(
     - `min`, `max`: the limits of measures, for example `min={"nDCG@10": 0.6}`.
     - `max_drop`: how much worse than the `baseline` a measure may be. The baseline is Scores, or a file of them.
     - `config`: a karat.toml or pyproject.toml with more rules and options; arguments override it.
-    - `significant`, `test`, `correction`, `level`, `common_queries`, `force`, `lower_is_better`: as in
+    - `significant`, `test`, `correction`, `level`, `common_queries`, `force`, `lower_is_better`, `unknown`: as in
       `karat.gating.gate`.
 
     >>> import karat

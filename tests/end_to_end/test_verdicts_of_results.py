@@ -127,3 +127,14 @@ def test_the_command_reads_labels_and_finds_the_system_by_its_file_or_its_name(f
 )
 def test_a_mistake_about_labels_is_explained(folder: Path, words: str, message: str) -> None:
     assert message in mistake(folder, "evaluate", *words.split())
+
+
+def test_a_gate_reads_labels_and_its_options_from_the_configuration(folder: Path) -> None:
+    config = 'verdicts = "verdicts.jsonl"\nauthor = "human:ann"\nunknown = "worst"\nmin = {SupportRecall = 0.3}\n'
+    (folder / "karat.toml").write_text(f"[gate]\n{config}")
+    done = run_here(folder, "gate", "rag.jsonl")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "failed    SupportRecall   0.2500   at least 0.3000" in done.stdout
+    assert run_here(folder, "gate", "rag.jsonl", "--unknown", "bounds").returncode == 0
+    (folder / "karat.toml").write_text("[gate]\nunknown = 'low'\n")
+    assert "'low' is not one of bounds, skip, error, worst" in mistake(folder, "gate", "rag.jsonl")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from karat import KaratError, Scores, SystemScores, evaluate_verdicts
+from karat.gating import Rule, gate
 
 ROW = {"type": "claim", "task": "support", "against": "context"}
 # q1: half of the claims are supported; q2: one is unknown; q3: no claims.
@@ -93,3 +94,46 @@ def test_a_table_of_means_has_the_lowest_and_the_highest() -> None:
         "run,Faithfulness,Faithfulness lowest,Faithfulness highest",
         "rag,0.5,0.5,0.75",
     ]
+
+
+def wrong(labels: list[dict[str, Any]]) -> Scores:
+    """Hallucination of claims that no gold answer supports: 1 minus faithfulness."""
+    golds = [{**label, "against": "gold", "label": "none", "state": "labelled"} for label in labels[:4]]
+    return evaluate_verdicts([*labels, *golds], "Hallucination")
+
+
+@pytest.mark.parametrize(
+    ("scores", "rule", "by_mean", "by_worst"),
+    [
+        (SCORES.take([0, 1]), Rule("min", "Faithfulness", 0.5), True, True),
+        (SCORES.take([0, 1]), Rule("max", "Faithfulness", 0.6), True, False),
+        (wrong(LABELS), Rule("max", "Hallucination", 0.5), True, True),
+        (wrong(LABELS), Rule("min", "Hallucination", 0.4), True, False),
+    ],
+    ids=["lowest is enough", "highest is too much", "lower is better", "lowest is too low"],
+)
+def test_a_gate_can_decide_by_the_worst_that_missing_labels_allow(
+    scores: Scores, rule: Rule, by_mean: bool, by_worst: bool
+) -> None:
+    assert gate(scores, [rule]).passed == by_mean
+    found = gate(scores, [rule], unknown="worst")
+    assert found.passed == by_worst
+    assert any("that missing labels allow." in note for note in found.notes)
+
+
+def test_the_worst_drop_is_from_the_best_of_the_baseline() -> None:
+    known = SCORES.take([0, 2])
+    drop = Rule("max-drop", "Faithfulness", 0.2)
+    before = SCORES.take([1, 0])
+    assert gate(SCORES.take([1, 0]), [drop], before).passed
+    (outcome,) = gate(SCORES.take([1, 0]), [drop], before, unknown="worst").outcomes
+    assert (outcome.passed, outcome.value, outcome.baseline) == (False, 0.5, 0.75)
+    assert gate(known, [drop], known, unknown="worst").passed
+
+
+def test_a_gate_needs_bounds_for_the_worst_case_and_may_refuse_missing_labels() -> None:
+    rule = Rule("min", "Faithfulness", 0.1)
+    with pytest.raises(KaratError, match="1 query of Faithfulness lacks labels"):
+        gate(SCORES, [rule], unknown="error")
+    with pytest.raises(KaratError, match="these scores have no bounds"):
+        gate(evaluate_verdicts(LABELS, unknown="skip"), [rule], unknown="worst")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from karat.scores import Finding
 
 _FORMATS = ("table", "json", "markdown")
+_NOT_OF_TESTS = ("significant", "lower_is_better", "unknown")
 
 
 def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]:  # noqa: A002
@@ -78,7 +79,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @opt.file_option("--junit", kind=FileToWrite(), help="Also write JUnit XML with a test case per rule.")
 @opt.output_options(_FORMATS, ".txt, .json or .md")
 @opt.report
-@opt.verdict_options
+@opt.gate_verdict_options
 @opt.fields
 @opt.input_options
 @opt.evaluation_options
@@ -101,7 +102,7 @@ def command(
 
     in_file = read_config(config) if config is not None else find_config()
     rules = [rule for kind in KINDS for text in given.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
-    strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields"))
+    strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "verdicts"))
     field_option = "--field"
     if in_file is not None:
         in_config = _as_given(in_file.options)
@@ -144,6 +145,7 @@ def _check_files(context: click.Context, in_file: Config | None, given: Mapping[
     if in_file is not None:
         read = [in_file.file, *([in_file.baseline] if in_file.baseline is not None else [])]
         read += [split_texts(each)[0] for name in ("queries", "corpus") for each in given[name]]
+        read += given["verdicts"]
         if given["report"] is not None and not opt.is_given(context, "report"):
             written[f"{in_file.file}: {in_file.table}.report"] = given["report"]
     check_files(context, read, written)
@@ -206,9 +208,7 @@ def _checked(
     )
     before = _baseline(baseline, in_file, rules)
     check_rules(rules, before is not None)
-    method = choose_method(
-        **{name: value for name, value in test_options.items() if name not in ("significant", "lower_is_better")}
-    )
+    method = choose_method(**{name: value for name, value in test_options.items() if name not in _NOT_OF_TESTS})
     check_drop_options(rules, test_options)
     matcher_of(evaluation.options["match"])
     names: list[str] = []

@@ -27,9 +27,10 @@ class LabelOptions:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> LabelOptions:
         """What the options ask for; those that have no effect are an error."""
-        labels = cls(
-            tuple(given.get("verdicts", ())), given.get("author"), given.get("unknown", UNKNOWN_LABELS.default)
-        )
+        unknown = given.get("unknown", UNKNOWN_LABELS.default)
+        # A gate can also decide by the worst value of saved scores.
+        unknown = UNKNOWN_LABELS.default if unknown == "worst" else unknown
+        labels = cls(tuple(given.get("verdicts", ())), given.get("author"), unknown)
         for option, is_given in (("--author", labels.author), ("--unknown", labels.unknown != UNKNOWN_LABELS.default)):
             if is_given and not labels.files:
                 hint = f"Add --verdicts FILE, or leave {option} out."

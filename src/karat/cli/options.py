@@ -12,6 +12,7 @@ from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
 from karat.cli.parser import Argument
 from karat.options import (
     EVALUATION_OPTIONS,
+    GATE_UNKNOWN_LABELS,
     UNKNOWN_LABELS,
     Correction,
     Family,
@@ -221,7 +222,7 @@ def _input_options(of_files: str, the_format: str, of_sides: str) -> Callable[[F
     return lambda function: formats(columns(split(function)))
 
 
-def verdict_options(function: Function) -> Function:
+def verdict_options(function: Function, unknown_labels: Option = UNKNOWN_LABELS) -> Function:
     """`--verdicts`, `--author` and `--unknown`: labels of the answers in results."""
     verdicts = file_option(
         "--verdicts",
@@ -235,8 +236,13 @@ def verdict_options(function: Function) -> Function:
         help="Whose labels count, if they are by several authors: human (all people, by majority), human:ann, or a"
         " model.",
     )
-    unknown = choice_option("unknown", UNKNOWN_LABELS.choices, UNKNOWN_LABELS.default, UNKNOWN_LABELS.help)
+    unknown = choice_option("unknown", unknown_labels.choices, unknown_labels.default, unknown_labels.help)
     return verdicts(author(unknown(function)))
+
+
+def gate_verdict_options(function: Function) -> Function:
+    """The same options, where `--unknown worst` decides by the worst value that missing labels allow."""
+    return verdict_options(function, GATE_UNKNOWN_LABELS)
 
 
 by = click.option(

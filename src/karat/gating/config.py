@@ -19,13 +19,21 @@ from karat.errors import KaratError, did_you_mean, require, shown
 from karat.files.kinds import PEEK, check_is_text
 from karat.gating.rules import KINDS, Kind, Rule, check_unique, rules_of
 from karat.matching.matchers import matcher_of
-from karat.options import EVALUATION_OPTIONS, Correction, EvaluationOptions, GateOptions, Test, find_choice
+from karat.options import (
+    EVALUATION_OPTIONS,
+    Correction,
+    EvaluationOptions,
+    GateOptions,
+    GateUnknown,
+    Test,
+    find_choice,
+)
 from karat.sources.data_sets import named_data_set
 from karat.sources.records import field_names
 
 _EVALUATION = {name.replace("_", "-"): option for name, option in EVALUATION_OPTIONS.items()}
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "test": get_args(Test), "correction": get_args(Correction),
+    "test": get_args(Test), "correction": get_args(Correction), "unknown": get_args(GateUnknown),
     **{name: option.choices for name, option in _EVALUATION.items() if option.choices},
 }  # fmt: skip
 _SWITCHES = (
@@ -34,8 +42,8 @@ _SWITCHES = (
     *(name for name, option in _EVALUATION.items() if option.default is False),
 )
 _NUMBERS = ("level", "rel")
-_TEXTS = ("match", "baseline", "split", "report")
-_FILES = ("queries", "corpus")
+_TEXTS = ("match", "baseline", "split", "report", "author")
+_FILES = ("queries", "corpus", "verdicts")
 _INPUT_VALUES = {"input-format": "a format", "column": "a table of column names"}
 _KEYS = (
     *KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, *_FILES, "lower-is-better", "field", "input-format", "column",
@@ -56,6 +64,8 @@ class Options(EvaluationOptions, GateOptions, total=False):
     report: str
     queries: list[str]
     corpus: list[str]
+    verdicts: list[str]
+    author: str
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from karat.errors import KaratError, plural, require, shown
 from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
-from karat.options import Correction, Test
+from karat.gating.worst_case import with_unknown, worst_case_note
+from karat.options import Correction, GateUnknown, Test, check_choice
 from karat.output.tables import note_line
 from karat.scores import Scores
 from karat.scores.combining import before_mean, combination
@@ -37,6 +39,7 @@ def gate(
     common_queries: bool = False,
     force: bool = False,
     lower_is_better: Iterable[str] = (),
+    unknown: GateUnknown = "bounds",
 ) -> Gate:
     """Check scores against rules, and against the scores of a baseline.
 
@@ -48,6 +51,8 @@ def gate(
     - `test`, `correction`, `level`, `common_queries`, `force`: as in `compare`. The tests are two-sided. `level` is
       only used with `significant`. All of them are refused if there is no `max-drop` rule.
     - `lower_is_better`: columns computed elsewhere, such as a latency, that get worse as they rise.
+    - `unknown`: with `"worst"`, queries that lack labels count with the worst value that these allow; with `"error"`,
+      they are refused.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -62,6 +67,7 @@ def gate(
     gate failed: 1 of 2 rules
     """
     significant = check_switch("significant", significant)
+    check_choice("unknown", unknown, get_args(GateUnknown))
     _check_scores("scores", scores)
     if baseline is not None:
         _check_scores("baseline", baseline)
@@ -81,17 +87,27 @@ def gate(
             _column(baseline, rule, "the baseline: ", "Save the baseline with all measures that have a max-drop rule.")
     used = scores.only([rule.measure for rule in named])
     check_finite("scores", used)
+    values = [_check_value(rule, with_unknown(scores, rule, unknown)) for rule in named if rule.kind != "max-drop"]
+    both = [scores, *([] if baseline is None else [baseline])]
+    worst = worst_case_note(named, both) if unknown == "worst" else []
     if baseline is None or not drops:
-        return Gate(tuple(_check_value(rule, scores) for rule in named), (_query_count(used), *notes({"run": used})))
+        return Gate(tuple(values), (_query_count(used), *notes({"run": used}), *worst))
     dropped = [rule.measure for rule in drops]
     systems = {"baseline": baseline, "run": scores}
+    for rule in drops:
+        systems = {
+            name: with_unknown(
+                each, replace(rule, measure=each.column_name(rule.measure)), unknown, is_baseline=at == 0
+            )
+            for at, (name, each) in enumerate(systems.items())
+        }
     comparison = compare_with(method, systems, "baseline", dropped, with_intervals=False)
+    checked = iter(values)
     outcomes = (
-        _check_drop(rule, comparison, significant) if rule.kind == "max-drop" else _check_value(rule, scores)
-        for rule in named
+        _check_drop(rule, comparison, significant) if rule.kind == "max-drop" else next(checked) for rule in named
     )
     findings = notes({"run": used, "baseline": baseline.only(dropped)})
-    return Gate(tuple(outcomes), (_query_count(used), *findings, *map(note_line, comparison.notes)))
+    return Gate(tuple(outcomes), (_query_count(used), *findings, *worst, *map(note_line, comparison.notes)))
 
 
 def for_drops(method: Method) -> Method:

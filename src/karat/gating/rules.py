@@ -197,7 +197,7 @@ def _with_relevance_threshold(rule: Rule, rel: float) -> str:
     if not meanings(rule.measure):
         return rule.measure  # a column of saved scores, or an unknown measure, which is reported later
     try:
-        (measure,) = select_measures([rule.measure], rel, ("documents", "answers"))
+        (measure,) = select_measures([rule.measure], rel, ("documents", "answers", "verdicts"))
     except KaratError as error:
         raise rule.error(error.what, error.hint) from None
     return str(measure)

@@ -1,0 +1,61 @@
+"""Scores in the worst case: what a gate decides by if missing labels are to count against a system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from karat.errors import KaratError, enumeration, plural
+from karat.gating.rules import Rule
+from karat.measures import meanings
+from karat.options import GateUnknown
+from karat.scores import Scores
+
+
+def with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baseline: bool = False) -> Scores:
+    """The scores that a rule is checked with: as they are, or in the worst case.
+
+    For a `min` rule, that is the lowest value that missing labels allow, for a `max` rule the highest. For a `max-drop`
+    rule, it is the largest drop: from the best value of the baseline to the worst one of the run.
+    """
+    name = rule.measure
+    if unknown == "error" and (lacking := lacking_queries(scores, name)):
+        hint = 'Label them, or use unknown="worst" (--unknown worst).'
+        raise rule.error(f"{plural(lacking, 'query')} of {name} {'lacks' if lacking == 1 else 'lack'} labels", hint)
+    if unknown != "worst":
+        return scores
+    bounds = scores.label_bounds.get(name)
+    if bounds is None:
+        _check_complete(scores, rule)
+        return scores
+    lowest = rule.kind == "min" or (rule.kind == "max-drop" and scores.higher_is_better(name) != is_baseline)
+    return replace(scores, values={**scores.values, name: bounds.low if lowest else bounds.high})
+
+
+def lacking_queries(scores: Scores, measure: str) -> int:
+    """How many queries lack labels for a measure, as far as that is known."""
+    bounds = scores.label_bounds.get(measure)
+    return 0 if bounds is None else int(bounds.lacking(scores.values[measure]).sum())
+
+
+def worst_case_note(rules: Iterable[Rule], systems: Sequence[Scores]) -> list[str]:
+    """Which rules were checked with another value than that of the queries that have all labels."""
+    values = {"min": "the lowest", "max": "the highest", "max-drop": "the largest drop of"}
+    texts = [
+        f"{values[rule.kind]} {rule.measure}"
+        for rule in rules
+        if any(lacking_queries(each, rule.measure) for each in systems[: 2 if rule.kind == "max-drop" else 1])
+    ]
+    return [f"note: checked with {enumeration(texts, 'and')} that missing labels allow."] if texts else []
+
+
+def _check_complete(scores: Scores, rule: Rule) -> None:
+    """Reject scores without bounds, of which it is not known what missing labels allow."""
+    is_of_labels = any(each.definition.takes == "verdicts" for each in meanings(rule.measure))
+    nulls = int(np.isnan(scores.values[rule.measure]).sum())
+    if is_of_labels and nulls:
+        hint = "Evaluate again, or save scores as JSON or Parquet, which contain bounds if --unknown is bounds."
+        what = f"{rule.measure} has no value for {plural(nulls, 'query')}, and these scores have no bounds"
+        raise KaratError(what, where=rule.where or None, hint=hint)
