@@ -59,8 +59,8 @@ MAY_IMPORT = {
     " registry scores sources spans",
     "comparison": "arguments errors judged options output registry scores stats",
     "plots": "analysis comparison errors measures options output registry scores",
-    "report": "analysis answers arguments comparison documents errors judged matching measures output plots registry"
-    " scores sources stats",
+    "report": "analysis answers arguments comparison documents errors judged labels matching measures output plots"
+    " registry scores sources stats verdicts",
     "gating": "arguments comparison errors files matching measures options output registry scores sources stats",
     "testing": "errors files gating options scores",
     "pooled": "arguments errors evaluation matching measures scores sources",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from karat import compare, demo, evaluate, evaluate_results, evaluate_runs
+from karat import compare, demo, evaluate, evaluate_results, evaluate_runs, evaluate_verdicts
 from karat.report import Provenance, compared, report_content
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
@@ -52,6 +52,35 @@ def rag_content() -> dict[str, Any]:
     }
     made = Provenance("karat report first.jsonl second.jsonl --match chunk -o report.html", created=CREATED)
     return report_content(compared(systems, "first"), queries=questions, provenance=made, title="Answers about gold")
+
+
+def labelled_content() -> dict[str, Any]:
+    """The answers of the demo with their labels."""
+    measures = ["Faithfulness", "CitationRecall", "CitationPrecision", "NuggetRecall", "Correctness"]
+    scores = evaluate_results(
+        str(demo.GENERATED), measures, verdicts=str(demo.VERDICTS), by="human:ann", name="generated"
+    )
+    command = f"karat report generated.jsonl --verdicts verdicts.jsonl --author human:ann -m {','.join(measures)}"
+    made = Provenance(f"{command} -o report.html", (str(demo.GENERATED), str(demo.VERDICTS)), created=CREATED)
+    return report_content(scores, title="Answers about gold", provenance=made)
+
+
+def compared_labels_content() -> dict[str, Any]:
+    """The labelled answers of the demo, and those of a system that cites worse, labelled by two people."""
+    records = [json.loads(line) for line in demo.VERDICTS.read_text("utf-8").splitlines()]
+    worse = [{**record, "system": "second"} for record in records if record.get("system")]
+    for at, record in enumerate(worse):
+        if record.get("label") == "full" and at % 3 == 0:
+            record["label"] = "none"
+        elif record.get("against") and at % 50 == 0:
+            record |= {"label": None, "state": "failed"}
+        elif record.get("cites") and at % 2:
+            record["cites"] = [*record["cites"], "[9]"]
+    systems = {
+        "generated": evaluate_verdicts(str(demo.VERDICTS), by="human"),
+        "second": evaluate_verdicts([*records, *worse], by="human", system="second"),
+    }
+    return report_content(systems, provenance=Provenance(created=CREATED), title="Two ways to answer")
 
 
 def one_system_content() -> dict[str, Any]:
@@ -111,6 +140,8 @@ def large_content(queries: int = 7_000, systems: int = 3, depth: int = 100, word
 EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "demo": demo_content,
     "rag": rag_content,
+    "labelled": labelled_content,
+    "compared-labels": compared_labels_content,
     "one": one_system_content,
     "saved": saved_content,
     "hostile": hostile_content,

@@ -31,6 +31,9 @@ class Selected:
     """the rows of the records that count"""
     authors: tuple[str, ...]
     notes: tuple[str, ...]
+    records: VerdictRecords
+    known_items: tuple[Item, ...]
+    """all items of the queries in the order of the records, also those with nothing to judge"""
 
 
 def is_person(author: str) -> bool:
@@ -109,7 +112,15 @@ def select(
     for each in responses or ():
         building.add_response(each)
     samples = building.samples(people=all(map(is_person, authors)))
-    return Selected(samples, tuple(building.listed_items), tuple(building.rows), authors, (*notes, *building.notes()))
+    return Selected(
+        samples,
+        tuple(building.listed_items),
+        tuple(building.rows),
+        authors,
+        (*notes, *building.notes()),
+        records,
+        tuple(item for item in items.values() if item.query in position),
+    )
 
 
 def load_verdicts(source: Any, system: str | None, by: str | None) -> Verdicts:
@@ -162,4 +173,6 @@ def _add_given(items: dict[tuple[str, str], Item], given: Iterable[Item]) -> set
             digest = known.digest or (known.text and text_digest(known.text))
             if digest and digest != text_digest(item.text):
                 stale.add(key)
+            elif known.text is None:
+                items[key] = known._replace(text=item.text)
     return stale

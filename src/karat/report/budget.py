@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from karat.errors import plural
 from karat.report.documents import Documents
+from karat.report.labels import without_long_texts
 from karat.report.rankings import Lists, clipped
 from karat.report.subject import ReportSubject
 
 # Bytes of all texts: for a report of few queries, for each query, and at most.
 _LEAST, _PER_QUERY, _MOST = 1_250_000, 1_000, 4_500_000
-# The parts of it that questions and answers have at most; documents have the rest.
-_QUESTIONS, _ANSWERS = 0.25, 0.5
+# The parts of it that questions, answers and labels have at most; documents have the rest.
+_QUESTIONS, _ANSWERS, _LABELS = 0.25, 0.5, 0.4
 # Characters: of any text; and of a question or an answer beyond the budget.
 _LONGEST, _SHORT = 20_000, 200
 # Bytes of the ids of queries, or of documents; beyond it, ids of more characters than this are shortened.
 _IDS, _LONG_ID = 2_500_000, 100
+_LEAST_LABELS = 500  # bytes of the labels of a query
 _MOST_VALUES = 1_000_000
 _MOST_GOLD_ANSWERS = 20
 _FEWER_QUERIES = "a report of fewer queries has them whole."
@@ -40,7 +43,7 @@ class Budget:
         if texts is None:
             return None
         kept = list(texts)
-        left = available = self._bytes * _QUESTIONS
+        left = available = min(self._bytes * _QUESTIONS, self._left)
         for place in self._subject.by_change.tolist():
             text = texts[place] or ""
             kept[place] = texts[place] if _size(text) <= left and len(text) <= _LONGEST else _shortened(text, _SHORT)
@@ -59,7 +62,7 @@ class Budget:
         pairs = zip(answers["predicted"], answers["shared"], strict=True)
         answered = [(texts, spans) for texts, spans in pairs if texts is not None]
         predicted, shared = [texts for texts, _ in answered], [spans for _, spans in answered]
-        left = available = self._bytes * _ANSWERS
+        left = available = min(self._bytes * _ANSWERS, self._left)
         count = 0
         for place in self._subject.by_change.tolist():
             texts = [*(golds[place] or ()), *(text for row in predicted if (text := row[place]) is not None)]
@@ -73,16 +76,46 @@ class Budget:
             self.cut.append(f"The answers to {plural(count, 'query')} are shortened; {_FEWER_QUERIES}")
         return answers
 
-    def documents(self, documents: Documents, lists: Lists | None) -> None:
-        """The texts and the titles of documents."""
-        if lists is None:
-            return
+    def labels(self, of_query: Callable[[int], list[Any]]) -> list[list[Any] | None]:
+        """The labels of each query, with items and reasons: those of each system, or None if they are left out."""
+        kept: list[list[Any] | None] = [None] * len(self._subject.queries)
+        left = available = min(self._bytes * _LABELS, self._left)
+        shortened = left_out = 0
+        for place in self._subject.by_change.tolist():
+            if left < _LEAST_LABELS:  # those of later queries are not even looked up
+                left_out += 1
+                continue
+            found = of_query(place)
+            is_long = _json_size(found) > left
+            if is_long:
+                found = [None if each is None else without_long_texts(each, _SHORT) for each in found]
+            size = _json_size(found)
+            if size > left:
+                left_out += 1
+                continue
+            shortened += is_long
+            kept[place] = found
+            left -= size
+        self._left -= available - left
+        if shortened:
+            self.cut.append(
+                f"The labels of {plural(shortened, 'query')} are without reasons, and their items shortened."
+            )
+        if left_out:
+            self.cut.append(
+                f"The labels of {plural(left_out, 'query')} are left out, those of the queries that changed least;"
+                " a report of fewer queries has them all."
+            )
+        return kept
+
+    def documents(self, documents: Documents, lists: Lists | None, passages: Iterable[int] = ()) -> None:
+        """The texts and the titles of documents: those of labelled passages, and of lists."""
         left = self._left
         long = [place for place, text in enumerate(documents.texts) if text is not None and len(text) > _LONGEST]
         for place in long:
             documents.texts[place] = _shortened(documents.texts[place] or "", _LONGEST)
         kept: set[int] = set()
-        for document in dict.fromkeys(_in_order(lists)):
+        for document in dict.fromkeys([*passages, *(() if lists is None else _in_order(lists))]):
             size = _size(documents.texts[document] or "") + _size(documents.titles[document] or "")
             if size <= left:
                 kept.add(document)
@@ -94,7 +127,8 @@ class Budget:
                 " a report of fewer queries has them all."
             )
         if shortened := kept.intersection(long):
-            lists.clip_spans(shortened, _LONGEST)
+            if lists is not None:
+                lists.clip_spans(shortened, _LONGEST)
             many = plural(len(shortened), "document")
             self.cut.append(f"The texts of {many} are cut after {_LONGEST:,} characters.")
 
@@ -148,6 +182,10 @@ def _in_order(lists: Lists) -> Iterator[int]:
 
 def _shortened(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
+
+
+def _json_size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
 
 
 def _size(text: str) -> int:

@@ -23,6 +23,7 @@ from karat.report.rankings import RANKS, Lists, read_lists
 from karat.report.sentences import answer
 from karat.report.subject import Reported, ReportSubject, subject_of
 from karat.report.table import missing_queries, table
+from karat.report.verdicts import label_bounds, passages_in_order, verdicts_part
 from karat.scores import Scores
 from karat.scores.combining import combination
 from karat.scores.summary import notes
@@ -51,16 +52,17 @@ def report_content(
     slices = _slices(subject, properties)
     documents = Documents()
     lists = read_lists(subject, documents)
+    budget = Budget(subject)
+    verdicts = verdicts_part(subject, documents, budget)
     _add_matched_texts(subject, documents)
     found = FoundTexts({})
     if corpus is not None:
         wanted = documents.without_text()
         found = read_texts(corpus, wanted, "corpus") if wanted else FoundTexts({}, notes=(_UNUSED_CORPUS,))
         documents.add_texts(found)
-    budget = Budget(subject)
     questions = budget.questions(_query_texts(subject, query_texts))
     answers = budget.answers(answers_part(subject))
-    budget.documents(documents, lists)
+    budget.documents(documents, lists, passages_in_order(subject, verdicts))
     moved, cut_moves = moves(subject, lists)
     unjudged = _unjudged(subject)
     shares = None if unjudged is None else [share for share, _ in unjudged]
@@ -83,6 +85,7 @@ def report_content(
             "first": _first_relevant(subject),
             "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
             "missing": _missing(subject),
+            "bounds": label_bounds(subject),
             "groups": {name: list(sliced.groups) for name, sliced in slices.items()},
             "slices": {name: _group_of_each(subject, sliced) for name, sliced in slices.items()},
         },
@@ -91,6 +94,7 @@ def report_content(
         "golds": None if lists is None else lists.golds_dict(),
         "moves": moved,
         "answers": answers,
+        "verdicts": verdicts,
         "charts": charts_for_page(subject.systems, subject.comparison, properties, level=subject.level),
         "made": (provenance or Provenance()).to_dict(subject),
         "cut": [*_cut_lists(subject, lists), *budget.cut, *cut_moves],

@@ -21,7 +21,7 @@ _PAGE = Path(__file__).parent / "page"
 # In reading order; together they are one script.
 _SCRIPTS = (
     "elements.js", "content.js", "state.js", "selection.js", "table.js", "chart-data.js", "charts.js", "queries.js",
-    "lists.js", "answers.js", "query.js", "export.js", "keys.js", "main.js",
+    "lists.js", "answers.js", "verdicts.js", "query.js", "export.js", "keys.js", "main.js",
 )  # fmt: skip
 _COMPRESS_ABOVE = 300_000  # bytes of JSON
 _LEVEL = 6  # the highest level takes more than twice as long, and saves less than 2%
@@ -51,6 +51,7 @@ def render_page(content: Mapping[str, Any]) -> str:
         facts=_facts(content),
         letters=_letters(content),
         reference=_reference(content),
+        bounded=any(cell.get("bounds") for row in content["table"]["rows"] for cell in row),
     )
     return str(page)
 
@@ -139,6 +140,7 @@ def _cell(
         "value": "" if mean is None else mean,
         "text": _text(cell.get("mean"), measure),
         "interval": None if low is None or high is None else f"{_text(low, measure)} – {_text(high, measure)}",
+        "bounds": None if not cell.get("bounds") else " – ".join(_text(end, measure) for end in cell["bounds"]),
         "drawn": drawn,
         "best": bool(cell.get("best")),
         "difference": None if difference is None else nonzero_text(difference, measure, "+").replace("-", "−"),

@@ -143,7 +143,8 @@ def _unjudged(subject: ReportSubject, shares: Sequence[float | None] | None) -> 
 
 def _lacking(subject: ReportSubject) -> str:
     """That none of this can be looked into, if all scores were saved."""
-    if any(scores.evidence is not None or scores.answers is not None for scores in subject.systems.values()):
+    systems = subject.systems.values()
+    if any(each is not None for scores in systems for each in (scores.evidence, scores.answers, scores.verdicts)):
         return ""
     return "These are saved scores, so the report has no documents and no answers."
 

@@ -9,8 +9,9 @@ from typing import Any
 from karat.comparison.result import ComparisonRow
 from karat.comparison.sentences import correction_text, without_rounding
 from karat.comparison.tables import beaten_systems, method_text
-from karat.report.numbers import Number, number
+from karat.report.numbers import Number, number, numbers
 from karat.report.subject import ReportSubject
+from karat.scores import Scores
 from karat.scores.summary import best_value
 
 MISSING = ("missing-queries", "missing-answers")
@@ -83,6 +84,7 @@ def _cells(
                 "mean": number(mean),
                 "low": number(low),
                 "high": number(high),
+                "bounds": _label_bounds(scores, measure),
                 "best": False,
                 "difference": _difference(against),
                 "p": None if against is None else number(against.p_corrected),
@@ -94,6 +96,12 @@ def _cells(
             }
         )
     return cells
+
+
+def _label_bounds(scores: Scores, measure: str) -> list[Number] | None:
+    """The lowest and the highest mean that unknown labels allow; None if all labels are known."""
+    bounds = scores.label_bounds.get(measure)
+    return None if bounds is None or not bounds.unknown.any() else numbers(bounds.mean)
 
 
 def _difference(row: ComparisonRow | None) -> Number:

@@ -77,7 +77,7 @@ function drawQueries() {
   const rows = selected.slice(0, rowsShown).map((query) => queryRow(query, columns, largest));
   const table = element(
     "table.queries", {},
-    element("caption.hidden", {}, "Queries with their values. Open a query to see its ranked lists."),
+    element("caption.hidden", {}, "Queries with their values. Open a query to see its documents and answers."),
     element("thead", {}, element("tr", {}, columns.map(([name, column]) => columnHeading(name, column)))),
     element("tbody", {}, rows),
   );
@@ -111,7 +111,7 @@ function columnHeading(name, column) {
 function queryRow(query, columns, largest) {
   const cells = columns.map(([name]) => {
     if (name === "query") return queryCell(query);
-    if (name === "a" || name === "b") return element(`td.number.${name}`, {}, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)));
+    if (name === "a" || name === "b") return element(`td.number.${name}`, {}, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)), boundsNote(state[name], state.measure, query));
     if (name === "change") return changeCell(query, largest);
     if (name === "first") return element("td.number.first", {}, firstText(query));
     return element("td.number.unjudged", {}, String(unjudgedOf(shownSystem(), query) ?? "–"));

@@ -68,7 +68,7 @@ function queryView(query) {
     element("bdi.id", {}, queryName(query)),
     question !== null && element("span.question", { dir: "auto" }, printable(question)),
   );
-  const sections = [valuesSection(query), answersSection(query), listsSection(query), chunksSection(query), contributionsSection(query)];
+  const sections = [valuesSection(query), verdictsSection(query), answersSection(query), listsSection(query), chunksSection(query), contributionsSection(query)];
   return [bar, heading, slicesOf(query), ...sections].filter(Boolean);
 }
 
@@ -104,7 +104,7 @@ function valueCell(system, measure, query) {
   const sign = { better: "▲ ", worse: "▼ ", same: "" }[kind];
   const text = gain ? `${sign}${changeText(changeOf(query, chosen), isCount(measure))}` : "=";
   const change = gain === null ? null : element(`span.change.${kind}`, {}, ` ${text}`);
-  return element("td", { class: measure === state.measure ? "chosen" : null }, valueText(value, isCount(measure)), change);
+  return element("td", { class: measure === state.measure ? "chosen" : null }, valueText(value, isCount(measure)), boundsNote(system, measure, query), change);
 }
 
 // What each document contributed to the difference of A and B.

@@ -15,6 +15,16 @@ const FILTERS = {
     keeps: (query) => chosenSystems().some((system) => unjudgedOf(system, query) > 0),
     there: () => Boolean(content.queries.unjudged),
   },
+  unsupported: {
+    label: () => "with a claim or sentence that nothing supports",
+    keeps: (query) => chosenSystems().some((system) => content.verdicts.unsupported[system]?.[query] > 0),
+    there: () => Boolean(content.verdicts),
+  },
+  unknown: {
+    label: () => "with unknown labels",
+    keeps: (query) => chosenSystems().some((system) => hasUnknownLabels(system, query)),
+    there: () => Boolean(content.queries.bounds),
+  },
   missing: {
     label: () => "missing",
     keeps: (query) => chosenSystems().some((system) => content.queries.missing?.[system]?.[query]),

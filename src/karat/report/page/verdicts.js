@@ -1,0 +1,244 @@
+// The labels of a query's answers: sentences with their citations, claims, nuggets and passages, and the reasons.
+
+const MARKS = { full: "✓", partial: "◐", none: "✗", differs: "≈" };
+const SUPPORTED = { full: "supported", partial: "partly supported", none: "not supported" };
+const IN_ANSWER = { full: "in the answer", partial: "partly in the answer", none: "not in the answer" };
+const IN_GOLD = { full: "says the same", partial: "says it in part", none: "does not say it" };
+
+function verdictsSection(query) {
+  const { verdicts } = content;
+  const systems = systemsInOrder().filter((system) => verdicts?.relations[system]).slice(0, MOST_LISTS);
+  if (!systems.length) return null;
+  const blocks = systems.map((system) => {
+    const heading = element("h4", {}, sideBadge(system), " ", element("bdi", {}, systemName(system)));
+    const items = verdicts.labels[query]?.[system];
+    if (items) return new LabelledAnswer(system, items).block(heading);
+    const text = verdicts.labels[query] ? "This query has no labels." : "The labels of this query are left out of the report.";
+    return element("div.grounding", {}, heading, element("p.nothing", {}, text));
+  });
+  return element("section", {}, element("h3", {}, "The answer and its labels"), element("div", { class: `groundings ${blocks.length > 1 ? "several" : "one"}` }, ...blocks), labelLegend());
+}
+
+function labelLegend() {
+  const entry = (label, text) => element("span", {}, labelBadge(label, {}, text));
+  const words = [["full", "full"], ["partial", "partial"], ["none", "none"], [null, "unknown: no label, or no clear one"]];
+  return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), element("span", {}, "Click on the number of a passage to see it."));
+}
+
+// A label in words, with a shape of its own.
+function labelBadge(label, words, text = null, title = null) {
+  const known = label ?? "unknown";
+  const kind = Object.hasOwn(MARKS, known) ? known : label === null ? "unknown" : "other";
+  const mark = MARKS[known] ?? (label === null ? "?" : "");
+  const shown = text ?? (label === null ? "unknown" : label === "differs" ? "samples differ" : words[label] ?? printable(label));
+  return element(`span.label.${kind}`, { title }, mark && element("span", { "aria-hidden": "true" }, `${mark} `), shown);
+}
+
+// The items of one system's answer to a query.
+class LabelledAnswer {
+  constructor(system, items) {
+    this.system = system;
+    this.items = items;
+    this.passages = items.passages ?? [];
+    this.authors = content.verdicts.authors[system];
+    this.citing = new Map();
+    (items.sentences ?? []).forEach((sentence, at) => (sentence.cites ?? []).forEach((place) => this.citing.set(place, [...(this.citing.get(place) ?? []), at + 1])));
+  }
+
+  has(relation) {
+    return content.verdicts.relations[this.system].includes(relation);
+  }
+
+  block(heading) {
+    const parts = [
+      this.list("sentences", "Answer", (item, at) => this.sentence(item, at), "ol"),
+      this.list("claims", "Claims of the answer", (item) => this.claim(item)),
+      this.list("nuggets", "Nuggets", (item) => this.contained(item, "nuggets")),
+      this.list("gold_claims", "Claims of the gold answer", (item) => this.contained(item, "gold_claims")),
+    ];
+    const passages = this.list("passages", "Passages", (item, at) => this.passage(item, at), "ol");
+    return element(
+      "div.grounding", {},
+      element("div.head", {}, heading, element("span.quiet", {}, "labels by ", this.authors.map((name, at) => [at ? ", " : "", element("bdi", {}, printable(name))]).flat())),
+      this.whole(),
+      element("div.sides", {}, element("div.side-items", {}, ...parts.filter(Boolean)), passages && element("div.side-items", {}, passages)),
+    );
+  }
+
+  // What is said about the answer as a whole: correctness, abstention and rubrics; and about the gold answer.
+  whole() {
+    const { sentences, answer } = this.items;
+    const text = !sentences && answer?.[0].text && element("p.words", { dir: "auto" }, printableLines(answer[0].text));
+    const labels = ["answer", "gold"].flatMap((of) =>
+      (this.items[of] ?? []).flatMap((item) => this.tasks(item, of).map((badge) => [of === "gold" ? "gold answer: " : "", badge])),
+    );
+    const reasons = ["answer", "gold"].flatMap((of) => (this.items[of] ?? []).map((item) => this.reasons(item)));
+    return labels.length || text ? element("div.whole", {}, text, this.notes(labels), ...reasons) : null;
+  }
+
+  // The labels of other tasks than support: "correctness ✓ correct".
+  tasks(item, of) {
+    const tasks = Object.keys(content.verdicts.scales).filter((task) => task !== "support" && !(of === "passages" && task === "relevance"));
+    return tasks.filter((task) => item.labels?.[task] !== undefined || (this.has(`${of} ${task}`) && !item.dropped && of !== "gold")).filter((task) => of !== "gold" || item.labels[task] !== "answered").map((task) => {
+      const label = item.labels?.[task] ?? null;
+      const shape = { correct: "full", incorrect: "none", partial: "partial" }[label];
+      const badge = shape ? labelBadge(shape, {}, printable(label), this.byline(item, task)) : labelBadge(label, {}, null, this.byline(item, task));
+      return element("span.task", {}, element("span.quiet", {}, `${printable(task)} `), badge);
+    });
+  }
+
+  list(of, title, shown, tag = "ul") {
+    const items = this.items[of] ?? [];
+    const isKnown = this.items.empty.includes(of);
+    const isUsed = content.verdicts.relations[this.system].some((relation) => relation.startsWith(`${of} `));
+    if (!items.length && !isUsed) return null;
+    const rest = this.items.left_out[of];
+    const body = items.length
+      ? element(tag, {}, items.map(shown))
+      : element("p.nothing", {}, isKnown ? { claims: "It makes no claims.", sentences: "It has no sentences.", nuggets: "There are none.", passages: "There were none." }[of] ?? "There are none." : "They are not known.");
+    return element("div.items", {}, element("h5", {}, title), body, rest ? element("p.quiet", {}, `${rest.toLocaleString("en")} more are left out of the report.`) : null);
+  }
+
+  sentence(item, at) {
+    const cites = item.cites ?? [];
+    const label = item.labels?.cited ?? null;
+    const isUncited = !cites.length && this.has("sentences cited");
+    const badge = item.dropped ? this.nothing() : isUncited ? element("span.label.none", {}, element("span", { "aria-hidden": "true" }, "– "), "no citation") : this.has("sentences cited") && labelBadge(label, SUPPORTED, null, this.byline(item, "cited"));
+    const links = cites.map((place) => (isNumber(place) ? this.link(place, item.passages?.[place] ?? (cites.length === 1 ? label : null), this.without(item, place)) : this.invalid(place)));
+    const context = this.has("sentences context") && !item.dropped && labelBadge(item.labels?.context ?? null, SUPPORTED, null, this.byline(item, "context"));
+    const notes = [links.length ? ["cites ", ...links] : null, context ? ["by all passages ", context] : null, ...this.tasks(item, "sentences").map((task) => [task])];
+    return this.item(item, badge, notes, `Sentence ${at + 1}`);
+  }
+
+  claim(item) {
+    const badge = item.dropped ? this.nothing() : (this.has("claims context") || this.has("claims passage")) && labelBadge(item.labels?.context ?? null, SUPPORTED, null, this.byline(item, "context"));
+    const gold = this.has("claims gold") && !item.dropped ? ["gold answer: ", labelBadge(item.labels?.gold ?? null, IN_GOLD, null, this.byline(item, "gold"))] : null;
+    return this.item(item, badge, [this.supporting(item, "supported by", "claims"), gold, ...this.tasks(item, "claims").map((task) => [task])]);
+  }
+
+  // A nugget, or a claim of the gold answer: whether the answer contains it.
+  contained(item, of) {
+    const badge = item.dropped ? this.nothing() : this.has(`${of} answer`) && labelBadge(item.labels?.answer ?? null, IN_ANSWER, null, this.byline(item, "answer"));
+    const importance = item.importance && [element("span.tag", {}, item.importance)];
+    return this.item(item, badge, [importance, this.supporting(item, "in passages", of), ...this.tasks(item, of).map((task) => [task])]);
+  }
+
+  passage(item, at) {
+    const found = documentOf(item.doc);
+    const grade = item.labels?.relevance;
+    const highest = content.verdicts.scales.relevance.at(-1);
+    const badge = this.has("passages relevance") && !item.dropped && (grade === undefined || grade === null || grade === "differs" ? labelBadge(grade ?? null, {}, null, this.byline(item, "relevance")) : element("span", { class: `label ${grade === "0" ? "other" : "full"}`, title: this.byline(item, "relevance") }, `relevance ${grade} of ${highest}`));
+    const citing = this.citing.get(at);
+    const notes = [citing && [`cited by ${citing.length === 1 ? "sentence" : "sentences"} ${citing.join(", ")}`], ...this.tasks(item, "passages").map((task) => [task])];
+    return element(
+      "li", { id: this.passageId(at), tabindex: "-1" },
+      element("span.rank", { "aria-hidden": "true" }, String(at + 1)),
+      element("div.what", {}, element("div.line", {}, documentTitle(found), item.dropped ? this.nothing() : badge), found.text ? unfolding(found.text) : element("p.text", {}, "The text is not in the report."), this.notes(notes), this.reasons(item)),
+    );
+  }
+
+  item(item, badge, notes, name = null) {
+    const text = item.text === undefined ? element("bdi.id", {}, printable(item.id)) : element("span.words", { dir: "auto" }, printableLines(item.text));
+    return element("li", { class: item.dropped && "dropped" }, element("div.what", {}, element("div.line", {}, name && hidden(`${name}: `), text, badge), this.notes(notes), this.reasons(item)));
+  }
+
+  notes(notes) {
+    const shown = notes.filter(Boolean);
+    return shown.length ? element("p.notes", {}, shown.map((parts) => element("span", {}, ...parts))) : null;
+  }
+
+  nothing() {
+    return element("span.label.other", {}, "nothing to judge");
+  }
+
+  // The passages that support an item, and those that might.
+  supporting(item, words, of) {
+    if (!this.has(`${of} passage`) || item.dropped || !this.passages.length) return null;
+    const labels = this.passages.map((_, place) => item.passages?.[place] ?? null);
+    const isSettled = labels.includes("full");
+    const shown = labels.map((label, place) => [label, place]).filter(([label]) => label !== "none" && !(label === null && isSettled));
+    if (!shown.length) return [words === "in passages" ? "in no passage" : "supported by no passage"];
+    if (shown.every(([label]) => label === null) && labels.every((label) => label === null)) return [`${words}: `, labelBadge(null, {}, item.labels?.context ? "not labelled one by one" : "unknown")];
+    return [`${words} `, ...shown.map(([label, place]) => this.link(place, label))];
+  }
+
+  // A link to a passage, with how far it supports the item.
+  link(place, label, more = "") {
+    const passage = this.passages[place];
+    const id = passage ? printable(documentOf(passage.doc).id ?? "") : "";
+    const says = label === null ? "unknown whether it supports this" : `${{ full: "supports this in full", partial: "supports this in part", none: "does not support this", differs: "samples differ on whether it supports this" }[label]}`;
+    const words = `Passage ${place + 1}${id && `, ${id}`}: ${says}${more}`;
+    const kind = label ?? "unknown";
+    return element("button.cite", { type: "button", class: `cite ${kind}`, title: words, "aria-label": words, disabled: !passage, onclick: () => this.show(place) }, String(place + 1), element("span", { "aria-hidden": "true" }, ` ${MARKS[kind] ?? "?"}`));
+  }
+
+  without(item, place) {
+    const label = item.labels?.[`others ${place}`];
+    return label === undefined ? "" : `; the other cited passages without it: ${label === null ? "unknown" : label}`;
+  }
+
+  invalid(written) {
+    return element("span.cite.invalid", { title: "This citation points to no passage" }, element("span", { "aria-hidden": "true" }, "⚠ "), element("s", { dir: "auto" }, printable(written)), hidden(" points to no passage"), element("span", { "aria-hidden": "true" }, " no passage"));
+  }
+
+  passageId(place) {
+    return `passage-${this.system}-${place}`;
+  }
+
+  show(place) {
+    const target = byId(this.passageId(place));
+    target.parentElement.querySelectorAll(".same").forEach((other) => other.classList.remove("same"));
+    target.classList.add("same");
+    const text = target.querySelector("details.text");
+    if (text) text.open = true;
+    target.scrollIntoView({ block: "nearest" });
+    target.focus({ preventScroll: true });
+  }
+
+  byline(item, key) {
+    const votes = item.votes?.[key];
+    return votes ? votes.map(([author, label]) => `${printable(this.authors[author])}: ${label === null ? "no label" : printable(label)}`).join("; ") : `label by ${printable(this.authors.join(", "))}`;
+  }
+
+  // Who gave which label and why, where there is a reason or several labels.
+  reasons(item) {
+    const entries = Object.entries(item.votes ?? {}).filter(([, votes]) => votes.length > 1 || votes[0][2] || votes[0][1] === null);
+    const shown = entries.filter(([key, votes]) => key !== "nothing" || votes.some((vote) => vote[2]));
+    if (!shown.length) return null;
+    const lines = shown.flatMap(([key, votes]) => votes.map(([author, label, why, sample]) => {
+      const said = label === null ? (key === "nothing" ? "" : ": could not be labelled") : `: ${printable(label)}`;
+      const who = [element("bdi", {}, printable(this.authors[author])), sample ? `, sample ${sample + 1}` : ""];
+      return element("li", {}, element("b", {}, `${this.about(key)}${said}`), why ? element("span", { dir: "auto" }, ` – ${printableLines(why)}`) : "", element("span.quiet", {}, " (", ...who, ")"));
+    }));
+    const hasReason = shown.some(([, votes]) => votes.some((vote) => vote[2]));
+    const hasDissent = shown.some(([, votes]) => new Set(votes.map((vote) => vote[1])).size > 1);
+    const summary = lines.length === 1 ? (hasReason ? "Reason" : "Label") : `${lines.length} labels${hasReason ? " and reasons" : ""}`;
+    return element("details.reasons", { open: lines.length <= 2 && (hasReason || hasDissent) }, element("summary", {}, summary), element("ul", {}, lines));
+  }
+
+  // What a label is about, by its key.
+  about(key) {
+    const [kind, place] = key.split(" ");
+    if (place !== undefined && (kind === "passage" || kind === "others")) return kind === "passage" ? `passage ${Number(place) + 1}` : `cited passages without ${Number(place) + 1}`;
+    return { context: "all passages", cited: "cited passages", gold: "gold answer", answer: "in the answer", nothing: "nothing to judge" }[key] ?? printable(key);
+  }
+}
+
+// The range of a value that is null because of unknown labels, or why there is none.
+function boundsText(system, measure, query) {
+  const bounds = content.queries.bounds?.[system]?.[measure]?.[query];
+  if (bounds === undefined) return null;
+  if (bounds === null) return "nothing to judge";
+  const [low, high, isExact] = bounds;
+  return `${valueText(low)} to ${valueText(high)}${isExact ? "" : ", or within"}`;
+}
+
+// Whether a measure depends on unknown labels of a query.
+function hasUnknownLabels(system, query) {
+  return Object.values(content.queries.bounds?.[system] ?? {}).some((ofMeasure) => ofMeasure[query]);
+}
+
+function boundsNote(system, measure, query) {
+  const text = boundsText(system, measure, query);
+  return text && element("span.range", { title: text === "nothing to judge" ? null : "What unknown labels allow" }, ` ${text}`);
+}

@@ -1,0 +1,223 @@
+"""The labels of answers in a report: what an opened query shows of them, and what is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from karat import evaluate_verdicts
+from karat.report import Provenance, report_content
+from tests.report import examples
+from tests.report.conftest import OpenPage
+from tests.report.test_accessibility import violations
+
+MADE = Provenance(created=examples.CREATED)
+HOSTILE = examples.HOSTILE
+
+
+@pytest.fixture(scope="module")
+def labelled() -> dict[str, Any]:
+    return examples.labelled_content()
+
+
+def content_of(*records: dict[str, Any], **options: Any) -> dict[str, Any]:
+    return report_content(evaluate_verdicts([{"query": "q", **each} for each in records], **options), provenance=MADE)
+
+
+def passage(rank: int) -> dict[str, Any]:
+    return {"id": f"p{rank}", "type": "passage", "rank": rank}
+
+
+def label(item: str, against: Any, given: str | None, **fields: Any) -> dict[str, Any]:
+    state = {"state": "failed"} if given is None else {}
+    return {"task": "support", "item": item, "against": against, "label": given, **state, **fields}
+
+
+SENTENCE = {"id": "s1", "type": "sentence", "of": "answer", "text": "Gold is soft [1][2][7]."}
+CLAIM = {"id": "c1", "type": "claim", "of": "answer", "text": "Gold is soft."}
+
+
+def items(page: Page, title: str) -> Locator:
+    return page.locator("#query .items", has=page.locator("h5", has_text=title)).locator("> ol > li, > ul > li")
+
+
+def test_an_opened_query_shows_sentences_claims_nuggets_and_passages_with_their_labels(
+    open_page: OpenPage, labelled: dict[str, Any]
+) -> None:
+    page = open_page(labelled, "#query=q01")
+    sentences = items(page, "Answer")
+    expect(sentences.nth(0).locator(".label")).to_have_text("✓ supported")
+    expect(sentences.nth(1).locator(".label")).to_have_text("– no citation")
+    claims = items(page, "Claims of the answer")
+    assert [text.strip() for text in claims.locator(".line .label").all_text_contents()] == [
+        "✓ supported", "✗ not supported", "✗ not supported",
+    ]  # fmt: skip
+    expect(claims.nth(0)).to_contain_text("flaky hydrated oxides of iron are rust. (human:ann)")
+    expect(claims.nth(1).locator(".notes")).to_have_text("supported by no passagegold answer: ✓ says the same")
+    expect(items(page, "Nuggets").nth(0)).to_contain_text("vital")
+    expect(items(page, "Nuggets").nth(0).locator(".label")).to_have_text("✓ in the answer")
+    assert items(page, "Passages").locator(".label").all_inner_texts() == [
+        f"relevance {grade} of 3" for grade in "1000"
+    ]
+    expect(page.locator(".whole")).to_contain_text("correctness ✓ correct")
+
+
+def test_a_citation_leads_to_its_passage_and_unfolds_it(open_page: OpenPage, labelled: dict[str, Any]) -> None:
+    page = open_page(labelled, "#query=q01")
+    citation = items(page, "Answer").nth(0).get_by_role("button", name="Passage 1, gold-246: supports this in full")
+    citation.focus()
+    page.keyboard.press("Enter")
+    cited = items(page, "Passages").nth(0)
+    expect(cited).to_be_focused()
+    expect(cited).to_contain_text("keep it at bay.")
+    assert page.locator("#query").is_visible()
+
+
+def test_a_citation_of_no_passage_is_marked(open_page: OpenPage) -> None:
+    cites = ["p1", "p2", "[7]"]
+    page = open_page(
+        content_of(
+            passage(1), passage(2), {**SENTENCE, "cites": cites}, label("s1", ["p1"], "full"),
+            label("s1", ["p2"], "none"), label("s1", ["p1", "p2"], "full", why="The first is enough."),
+        ),
+        "#query=q",
+    )  # fmt: skip
+    sentence = items(page, "Answer").nth(0)
+    assert sentence.locator(".cite").all_text_contents() == ["1 ✓", "2 ✗", "⚠ [7] points to no passage no passage"]
+    expect(sentence.locator(".line .label")).to_have_text("✓ supported")
+    expect(sentence).to_contain_text("cited passages: full – The first is enough. (human)")
+
+
+def test_unknown_labels_are_unknown_and_the_measure_has_bounds(open_page: OpenPage, labelled: dict[str, Any]) -> None:
+    page = open_page(labelled, "#query=q15")
+    expect(page.locator("table.values td").first).to_have_text("– 0.7500 to 1.0000")
+    expect(items(page, "Claims of the answer").nth(3).locator(".line .label")).to_have_text("? unknown")
+    page.goto(page.url.replace("q15", "q12"))
+    expect(page.locator("table.values td").first).to_have_text("– nothing to judge")
+    expect(items(page, "Answer").nth(0).locator(".label")).to_have_text("nothing to judge")
+    expect(page.locator("#query .items", has_text="It makes no claims.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("table.results .bounds").first).to_have_text("possible: 0.7562 – 0.7823")
+
+
+def test_queries_are_filtered_by_what_is_unsupported_and_by_unknown_labels(
+    open_page: OpenPage, labelled: dict[str, Any]
+) -> None:
+    page = open_page(labelled)
+    page.select_option("#filter", "unknown")
+    names = page.locator("table.queries tbody a").all_inner_texts()
+    assert sorted(names) == ["q15", "q40"]
+    page.select_option("#filter", "unsupported")
+    expect(page.locator("table.queries tbody a").filter(has_text="q01")).to_be_visible()
+    assert page.locator("table.queries tbody a").filter(has_text="q02").count() == 0
+
+
+def test_people_who_disagree_are_named_and_a_tie_is_unknown(open_page: OpenPage) -> None:
+    page = open_page(
+        content_of(
+            passage(1), CLAIM, label("c1", ["p1"], "full", by="human:ann"), label("c1", ["p1"], "none", by="human:ben")
+        ),
+        "#query=q",
+    )
+    claim = items(page, "Claims of the answer").nth(0)
+    expect(claim.locator(".line .label")).to_have_text("? unknown")
+    assert claim.locator(".reasons li").all_inner_texts() == [
+        "passage 1: full (human:ann)",
+        "passage 1: none (human:ben)",
+    ]
+
+
+def test_samples_that_differ_are_said_to_differ(open_page: OpenPage) -> None:
+    page = open_page(
+        content_of(
+            passage(1), CLAIM, label("c1", "context", "full", by="judge", sample=0),
+            label("c1", "context", "none", by="judge", sample=1),
+        ),
+        "#query=q",
+    )  # fmt: skip
+    claim = items(page, "Claims of the answer").nth(0)
+    expect(claim.locator(".line .label")).to_have_text("≈ samples differ")
+    expect(claim.locator(".reasons")).to_contain_text("all passages: none (judge, sample 2)")
+
+
+def test_rubrics_of_the_user_are_shown(open_page: OpenPage) -> None:
+    page = open_page(
+        content_of(
+            {"record": "task", "name": "tone", "scale": {"rude": 0, "polite": 2}},
+            {"task": "tone", "item": "answer", "label": "polite", "why": "It says please."},
+            measures="Correctness(task=tone)",
+        ),
+        "#query=q",
+    )
+    expect(page.locator(".whole")).to_contain_text("tone polite")
+    expect(page.locator(".whole")).to_contain_text("It says please.")
+
+
+def test_texts_of_labels_are_never_markup(open_page: OpenPage) -> None:
+    visible = HOSTILE.replace("\x00", "")  # ids have no control characters
+    page = open_page(
+        content_of(
+            {**passage(1), "id": f"p{visible}", "text": HOSTILE},
+            {**SENTENCE, "text": HOSTILE, "cites": [f"p{visible}", f"x{visible}"]},
+            {**CLAIM, "text": HOSTILE},
+            {"record": "task", "name": f"task{visible}", "scale": {"bad": 0, f"{HOSTILE}good": 1}},
+            {"task": f"task{visible}", "item": "answer", "label": f"{HOSTILE}good", "by": f"human:{visible}"},
+            label("s1", [f"p{visible}"], "full", why=HOSTILE, by=f"human:{visible}"),
+            label("c1", [f"p{visible}"], "none", why=HOSTILE, by=f"human:{visible}"),
+        ),
+        "#query=q",
+    )
+    page.locator("#query .cite").first.click()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("dialog script, dialog img").count() == 0
+    assert not set(page.inner_text("#query")) & set("\x00\u202e\u2028")
+
+
+@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 390)], ids=["light", "dark"])
+def test_axe_finds_no_violation_in_labels_of_two_systems(open_page: OpenPage, dark: bool, width: int) -> None:
+    page = open_page(examples.compared_labels_content(), "#query=q05", dark=dark, width=width)
+    assert page.locator("#query .grounding").count() == 2
+    assert violations(page) == []
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll("#query .grounding *")]
+            .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+            .map((each) => each.outerHTML)"""
+    )
+    assert wide == []
+
+
+def test_labels_beyond_the_budget_are_shortened_then_left_out_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("karat.report.budget._PER_QUERY", 0)
+    records = [
+        record | {"query": f"q{at}"}
+        for at in range(4)
+        for record in (
+            {**CLAIM, "text": "x" * (1_000 if at else 3_000)},
+            label("c1", "context", "none" if at == 0 else "full", why="y" * 1_000),
+        )
+    ]
+    scores = evaluate_verdicts(records)
+    monkeypatch.setattr("karat.report.budget._LEAST", 3_300 * 10 // 4)
+    content = report_content(scores, provenance=MADE)
+    kept = content["verdicts"]["labels"]
+    texts = [None if each is None else len(each[0]["claims"][0]["text"]) for each in kept]
+    assert texts == [201, 1_000, 201, None]
+    assert "votes" not in kept[0][0]["claims"][0]
+    assert content["cut"] == [
+        "The labels of 2 queries are without reasons, and their items shortened.",
+        "The labels of 1 query are left out, those of the queries that changed least; a report of fewer queries has"
+        " them all.",
+    ]
+
+
+def test_of_many_items_the_first_are_shown_and_the_others_counted() -> None:
+    records = [
+        record for at in range(250) for record in ({**CLAIM, "id": f"c{at}"}, label(f"c{at}", "context", "full"))
+    ]
+    shown = content_of(*records)["verdicts"]["labels"][0][0]
+    assert len(shown["claims"]) == 200
+    assert shown["left_out"] == {"claims": 50}
