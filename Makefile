@@ -44,6 +44,7 @@ lint: .venv/linted
 	@$(BIN)/python scripts/build_generated.py --check
 	@$(BIN)/python scripts/draw_hits.py --check
 	@$(BIN)/python scripts/draw_answers.py --check
+	@$(BIN)/python scripts/draw_grounded.py --check
 	@$(BIN)/python scripts/draw_differences.py --check
 
 # Pictures come last: draw_answers.py reads the numbers that paste_outputs.py writes.
@@ -51,6 +52,7 @@ docs: .venv/tested-report
 	@$(BIN)/python scripts/paste_outputs.py
 	@$(BIN)/python scripts/draw_hits.py
 	@$(BIN)/python scripts/draw_answers.py
+	@$(BIN)/python scripts/draw_grounded.py
 	@$(BIN)/python scripts/draw_differences.py
 	@$(BIN)/python scripts/draw_plots.py
 
