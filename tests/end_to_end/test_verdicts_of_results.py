@@ -138,3 +138,46 @@ def test_a_gate_reads_labels_and_its_options_from_the_configuration(folder: Path
     assert run_here(folder, "gate", "rag.jsonl", "--unknown", "bounds").returncode == 0
     (folder / "karat.toml").write_text("[gate]\nunknown = 'low'\n")
     assert "'low' is not one of bounds, skip, error, worst" in mistake(folder, "gate", "rag.jsonl")
+
+
+def test_explain_shows_labels_by_whom_and_why_and_what_is_unlabelled() -> None:
+    why = [{**LABELS[0], "why": "It is stated."}, *LABELS[1:]]
+    explained = evaluated(RECORDS, why).explain("q1")
+    assert [(row.item, row.against, row.label, row.by, row.why) for row in explained.labels or ()] == [
+        ("s1", "d1", "full", "human:ann", "It is stated."),
+        ("s2", "d1", "none", "human:ann", None),
+    ]
+    assert explained.tables()[0].text().splitlines()[2].split() == (
+        "sentence s1: It is soft [1]. support d1 full human:ann It is stated.".split()
+    )
+    (unlabelled,) = evaluated(RECORDS, why).explain("q2").labels or ()
+    assert (unlabelled.item, unlabelled.text, unlabelled.label_text) == ("s1", "It melts [1].", "unlabelled")
+
+
+def test_a_claim_that_was_not_compared_with_all_passages_says_with_which() -> None:
+    passages = [{"id": name, "content": name} for name in ("d1", "d2", "d3")]
+    labels = [{**LABELS[1], "item": "c1", "type": "claim", "of": "answer"}]
+    (label, missing) = (
+        evaluated([{**RECORDS[0], "retrieved": passages}], labels, "Faithfulness").explain("q1").labels or ()
+    )
+    assert (label.against, missing.against, missing.label_text) == ("d1", "d2, d3", "unlabelled")
+
+
+def test_diff_shows_the_labels_that_differ(folder: Path) -> None:
+    other = [{**LABELS[0], "system": "new", "label": "none"}, {**LABELS[1], "system": "new"}]
+    write(folder / "verdicts.jsonl", [*LABELS, *other])
+    write(folder / "new.jsonl", [RECORDS[0], {**RECORDS[1], "answer": ""}])
+    words = ("diff", "rag.jsonl", "new.jsonl", "--verdicts", "verdicts.jsonl", "-m", "SupportRecall")
+    assert "q1      s1: It is soft [1].   d1        full → none   0.5000   0.0000      -0.5000" in good(folder, *words)
+    assert "sentence   s1: It is soft [1].   support   d1        full   none" in good(folder, *words, "--query", "q1")
+    assert (
+        "s1,sentence,It is soft [1].,support,d1,full,none\n"
+        in run_here(folder, *words, "--query", "q1", "--format", "csv").stdout
+    )
+
+
+def test_systems_labelled_by_different_authors_are_not_compared(folder: Path) -> None:
+    write(folder / "verdicts.jsonl", [*LABELS, *({**label, "by": "model", "system": "new"} for label in LABELS)])
+    write(folder / "new.jsonl", RECORDS)
+    words = ("rag.jsonl", "new.jsonl", "--verdicts", "verdicts.jsonl", "-m", "SupportRecall")
+    assert "with by='human:ann' and 'model'" in mistake(folder, "compare", *words)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
+from karat.analysis.label_rows import LabelRow
 from karat.analysis.rankings import Hit, read_ranking
 from karat.analysis.texts import WIDTH, ShownTexts, id_and_text, label
 from karat.answers import Answers
@@ -75,11 +76,14 @@ class Explanation:
     """the text of the query, if it is known"""
     notes: tuple[str, ...] = ()
     """on texts"""
+    labels: tuple[LabelRow, ...] | None = None
+    """the labels that measures of verdicts read, and the items that lack them; None if there are no such measures"""
 
     def to_dict(self) -> dict[str, Any]:
         """`{"query", "text", "scores", "match", "retrieved", "rows": [{"rank", ...}], "predicted", "golds"}`.
 
-        Documents or answers that were not evaluated, and the text of the query if it is not known, are left out.
+        Also `labels`, if any were read. Documents and answers that were not evaluated, and the text of the query if it
+        is not known, are left out.
         """
         found: dict[str, Any] = {"query": self.query, "text": self.text, "scores": dict(self.scores)}
         if self.text is None:
@@ -90,14 +94,36 @@ class Explanation:
         if self.answer is not None:
             golds = [{"gold": gold, "scores": dict(scores)} for gold, scores in self.answer.golds]
             found |= {"predicted": self.answer.predicted, "golds": golds}
+        if self.labels is not None:
+            found["labels"] = [asdict(row) for row in self.labels]
         return found
 
     def tables(self) -> list[Table]:
-        """A table of the ranks, of the answers, or both, as evaluated."""
+        """A table of the ranks, of the answers and of the labels, as far as they were evaluated."""
         tables = [self._documents_table()] if self.match else []
         if self.answer is not None:
             tables.append(self._answers_table(self.answer, with_scores=not tables))
+        if self.labels is not None:
+            tables.append(self._labels_table(self.labels, with_scores=not tables))
         return tables
+
+    def _labels_table(self, labels: Sequence[LabelRow], with_scores: bool) -> Table:
+        """A row per label."""
+        rows = tuple(
+            (
+                Cell(row.type),
+                long_cell(row.item_text, WIDTH),
+                Cell(row.task),
+                Cell(row.against),
+                Cell(row.label_text),
+                Cell(row.by),
+                long_cell(row.why or "", WIDTH),
+            )
+            for row in labels
+        )
+        notes = (*self._text_notes(), self._scores_note()) if with_scores else ()
+        header = ("", "item", "task", "against", "label", "by", "why")
+        return Table(header, rows, notes, labels=len(header))
 
     def _answers_table(self, answer: Answer, with_scores: bool) -> Table:
         """A row per gold answer and a column per measure; the best value is the score."""
@@ -157,19 +183,21 @@ def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any
     `queries` and `corpus` are sources of the texts of the query and of documents that are known by id only.
     """
     require(
-        scores.evidence is not None or scores.answers is not None,
+        any(each is not None for each in (scores.evidence, scores.answers, scores.verdicts)),
         "these scores contain no run data to explain them",
         NO_RUN_DATA,
     )
     query = identifier(query, "query")
     documents = () if scores.evidence is None else scores.evidence.truth.queries
     answers = () if scores.answers is None else scores.answers.queries
-    if query not in documents and query not in answers:
+    labelled = () if scores.verdicts is None else scores.verdicts.queries
+    if not any(query in each for each in (documents, answers, labelled)):
         for finding in scores.findings:
             if query in finding.queries:
                 raise KaratError(f"query {shown(query)} was not evaluated: {finding.message}")
-        near = did_you_mean(query, dict.fromkeys([*documents, *answers]))
-        raise KaratError(f"query {shown(query)} is not in the ground truth", hint=near or None)
+        near = did_you_mean(query, dict.fromkeys([*documents, *answers, *labelled]))
+        where = "the ground truth" if documents or answers else "the verdicts"
+        raise KaratError(f"query {shown(query)} is not in {where}", hint=near or None)
     values = scores.per_query.get(query, {})
     texts = ShownTexts.of([scores], queries, corpus, [query])
     found = Explanation(query, (), 0, values, "")
@@ -177,6 +205,8 @@ def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any
         found = _explain_documents(scores.evidence, query, values, k, texts)
     if scores.answers is not None and query in answers:
         found = replace(found, answer=_explain_answer(scores.answers, query, list(scores.values)))
+    if scores.verdicts is not None and query in labelled:
+        found = replace(found, labels=tuple(scores.verdicts.rows(query, scores.values)))
     return replace(found, text=texts.questions.get(query), notes=texts.notes)
 
 

@@ -1,14 +1,121 @@
-"""The labels that scores of verdicts were computed from."""
+"""The labels that scores of verdicts were computed from: those of a query, and how they differ between systems."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from karat.analysis.label_rows import LabelChange, LabelRow
+from karat.labels.reading import Against, VerdictRecords
+from karat.labels.records import Item
 from karat.labels.selection import Selected
+from karat.measures import meanings
+from karat.measures.relations import relations_of
+from karat.verdicts import Relation
+
+_BY_PASSAGES = ("context", "passage", "cited", "others")
 
 
 @dataclass(frozen=True, eq=False)
 class LabelEvidence:
-    """The labels of one system."""
+    """The labels of one system, and the records that they are from."""
 
     selected: Selected
+    records: VerdictRecords
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        return self.selected.samples[0].queries
+
+    def rows(self, query: str, measures: Iterable[str]) -> list[LabelRow]:
+        """The labels of a query that these measures read, and what is unlabelled, in the order of the items."""
+        relations = _relations(measures)
+        items = self._items.get(query, {})
+        labels = self.records.labels
+        found: dict[str, dict[object, LabelRow]] = {name: {} for name in ("answer", "gold", *items)}
+        for at in self._rows_of_query.get(query, ()):
+            name, task, label, against = labels.item[at], labels.task[at], labels.label[at], labels.against[at]
+            item = items.get(name)
+            if not any(_is_read(relation, task, name if item is None else item.set, against) for relation in relations):
+                continue
+            text = ", ".join(against) if isinstance(against, tuple) else against or ""
+            row = LabelRow(
+                name, "answer" if item is None else item.type, None if item is None else item.text, task, text, label,
+                labels.state[at], labels.by[at], labels.why[at], labels.sample[at],
+            )  # fmt: skip
+            key = (task, text, row.by, row.sample)
+            if label is not None or key not in found[name]:  # a failure does not replace a label
+                found[name][key] = row
+        passages = [name for name, item in items.items() if item.type == "passage"]
+        unlabelled = {
+            name: list(_unlabelled(item, list(found[name].values()), relations, passages))
+            for name, item in items.items()
+            if item.type != "answer"
+        }
+        return [row for name in found for row in (*found[name].values(), *unlabelled.get(name, ()))]
+
+    @cached_property
+    def _items(self) -> Mapping[str, Mapping[str, Item]]:
+        found: dict[str, dict[str, Item]] = {}
+        for item in self.selected.items:
+            if item is not None:
+                found.setdefault(item.query, {})[item.id] = item
+        return found
+
+    @cached_property
+    def _rows_of_query(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for row in self.selected.rows:
+            found.setdefault(self.records.labels.query[row], []).append(row)
+        return found
+
+
+def _relations(measures: Iterable[str]) -> set[Relation]:
+    """What measures of verdicts read."""
+    known = [measure for name in measures for measure in meanings(name)[:1]]
+    return {relation for each in known if each.definition.takes == "verdicts" for relation in relations_of(each)}
+
+
+def _is_read(relation: Relation, task: str, items: str, against: Against) -> bool:
+    """Whether a label is one of a relation; labels against passages also say what the context supports."""
+    if (relation.task, relation.items) != (task, items):
+        return False
+    if task != "support":
+        return True
+    return relation.against in _BY_PASSAGES if isinstance(against, tuple) else relation.against == against
+
+
+def _unlabelled(
+    item: Item, rows: Sequence[LabelRow], relations: Iterable[Relation], passages: Sequence[str]
+) -> Iterator[LabelRow]:
+    """What lacks a label: the item as a whole, or the passages that it was not compared with."""
+    own = [relation for relation in relations if relation.items == item.set]
+    against = {row.against for row in rows}
+    if own and not rows:
+        yield LabelRow(item.id, item.type, item.text)
+    elif any(relation.against == "passage" and relation.items != "sentences" for relation in own) or (
+        any(relation.against == "context" for relation in own)
+        and "context" not in against
+        and not any(row.label == "full" for row in rows)
+    ):
+        missing = ", ".join(name for name in passages if name not in against)
+        if missing:
+            yield LabelRow(item.id, item.type, item.text, "support", missing)
+
+
+def label_changes(before: LabelEvidence, after: LabelEvidence, query: str, measure: str) -> list[LabelChange]:
+    """The labels of a query that differ, those of items with other texts included."""
+    sides: list[dict[tuple[str, ...], list[LabelRow]]] = []
+    for each in (before, after):
+        by_thing: dict[tuple[str, ...], list[LabelRow]] = {}
+        for row in each.rows(query, [measure]):
+            by_thing.setdefault((row.item, row.type, row.text or "", row.task, row.against), []).append(row)
+        sides.append(by_thing)
+    found = []
+    for thing in dict.fromkeys([*sides[0], *sides[1]]):
+        old, new = (", ".join(dict.fromkeys(row.label_text for row in side.get(thing, ()))) or None for side in sides)
+        if old != new:
+            item, kind, text, task, against = thing
+            found.append(LabelChange(item, kind, text or None, task, against, old, new))
+    return found

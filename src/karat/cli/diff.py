@@ -45,6 +45,7 @@ def command(
     from dataclasses import fields
 
     from karat.analysis.diff import Move, diff
+    from karat.analysis.label_rows import LabelChange
     from karat.cli.output import Output, print_report
     from karat.cli.plots import plot_file
     from karat.cli.requests import Request
@@ -99,6 +100,7 @@ def command(
     about = {"measure": found.measure, "systems": list(found.names)}
     change = {**about, **found[query].to_dict(), "notes": found.all_notes}
     # What moved cannot be shown for saved scores.
-    rows = change["moves"] if found.limitation is None else [found[query].values()]
-    header = [field.name for field in fields(Move)] if found.limitation is None else []
+    shown, columns = ("labels", fields(LabelChange)) if "labels" in change else ("moves", fields(Move))
+    rows = change[shown] if found.limitation is None else [found[query].values()]
+    header = [field.name for field in columns] if found.limitation is None else []
     print_report(output, tables, document=lambda: change, rows=lambda: rows, columns=header)

@@ -57,16 +57,16 @@ def evaluate_verdicts(
     selected = select(records, system, by)
     if listed is None:
         listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
-    return score_verdicts(selected, listed, unknown, name, records.name)
+    return score_verdicts(selected, listed, unknown, name, records)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledResults:
-    """Results, and the labels of their answers; `where` is the place of the labels, for errors."""
+    """Results, and the labels of their answers."""
 
     results: Results
     selected: Selected
-    where: str
+    records: VerdictRecords
 
     @classmethod
     def read(
@@ -91,7 +91,7 @@ class LabelledResults:
         system = name if name in records.systems or not runs else runs.pop()
         selected = select(records, system, by, responses.responses, named_by="name=, or FILE:NAME on the command line")
         notes = read.notes if read.parts else responses.notes
-        return cls(replace(read, notes=notes), selected, records.name)
+        return cls(replace(read, notes=notes), selected, records)
 
     @property
     def measures(self) -> list[str]:
@@ -101,12 +101,14 @@ class LabelledResults:
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
         check_choice("unknown", unknown, get_args(Unknown))
-        return score_verdicts(self.selected, measures, unknown, name, self.where)
+        return score_verdicts(self.selected, measures, unknown, name, self.records)
 
 
-def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str, where: str) -> Scores:
+def score_verdicts(
+    selected: Selected, measures: Selection, unknown: Unknown, name: str, records: VerdictRecords
+) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
-    check_labels(selected, measures, where)
+    check_labels(selected, measures, records.name)
     values, bounds = {}, {}
     for measure in measures:
         of_samples = [measure.compute(sample) for sample in selected.samples]
@@ -115,14 +117,14 @@ def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, na
             bounds[str(measure)] = _bounds(measure, selected, of_samples)
     queries = selected.samples[0].queries
     if unknown == "error":
-        _reject_unknown(queries, values, bounds, where)
+        _reject_unknown(queries, values, bounds, records.name)
     found = [Finding("reading", note, 0) for note in selected.notes]
     return Scores(
         queries,
         values,
         tuple(found),
         name,
-        verdicts=LabelEvidence(selected),
+        verdicts=LabelEvidence(selected, records),
         label_bounds=bounds if unknown == "bounds" else {},
         fingerprint=Fingerprint({"verdicts": _digests(selected)}, options={"by": ", ".join(selected.authors)}),
         asked=asked_names(measures),

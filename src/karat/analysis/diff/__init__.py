@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from karat.analysis.diff.attribution import ChangedQuery, Contribution, attribute, query_hits
+from karat.analysis.diff.query_diff import Move, QueryDiff
 from karat.analysis.evidence import Evidence
+from karat.analysis.label_rows import LabelChange
 from karat.analysis.texts import ShownTexts, id_and_text, label
 from karat.arguments import as_count, check_switch
 from karat.documents.fields import DocumentLike
@@ -24,57 +26,7 @@ from karat.scores.combining import differences, wins_ties_losses
 from karat.scores.directions import unknown_directions
 from karat.scores.summary import DIGITS, check_digits
 
-
-@dataclass(frozen=True)
-class Move:
-    """A judged document that moved: its first rank in each run, None if not retrieved, and its contribution.
-
-    `gold` is the key that documents are matched by, `label` the id and the text as given, on one line. The
-    contribution is how much of the query's difference is due to this document. The contributions of a query and its
-    `unattributed` add up to the difference. A contribution is None if the measure is null for some order of the
-    documents. `text` is the whole text of the document, if it is known.
-    """
-
-    gold: str
-    label: str
-    grade: float
-    before: int | None
-    after: int | None
-    change: str
-    contribution: float | None
-    text: str | None = None
-
-
-@dataclass(frozen=True)
-class QueryDiff:
-    """A query in both systems: its values, and the documents that moved.
-
-    `unattributed` is the effect of the number of documents retrieved, or the whole difference if contributions are
-    unknown.
-    """
-
-    query: str
-    before: float
-    after: float
-    difference: float
-    moves: tuple[Move, ...] = ()
-    unattributed: float = 0.0
-    answers: tuple[str | None, str | None] | None = None
-    """the predicted answers, if the measure is of answers"""
-    text: str | None = None
-    """the text of the query, if it is known"""
-
-    def values(self) -> dict[str, Any]:
-        """The query, its values and their difference; and its text, if that is known."""
-        found = {"query": self.query, "before": self.before, "after": self.after, "difference": self.difference}
-        return found if self.text is None else {**found, "text": self.text}
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields; the answers and the text are left out if they are not known."""
-        found = asdict(self)
-        answers, text = found.pop("answers"), found.pop("text")
-        found |= {} if answers is None else {"answers": list(answers)}
-        return found if text is None else {**found, "text": text}
+__all__ = ["Diff", "Move", "QueryDiff", "diff"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +86,16 @@ class Diff(Tabular):
 
     @property
     def limitation(self) -> str | None:
-        """Why neither documents nor answers can be shown; None if they can."""
+        """Why neither documents nor answers nor labels can be shown; None if they can."""
         measure = next(iter(meanings(self.measure)), None)
         if measure is None:
             return f"karat does not compute {self.measure}: the documents that moved cannot be shown."
         if measure.definition.takes == "answers":
             known = all(scores.answers is not None for scores in self.scores)
             return None if known else "these scores contain no answers: evaluate the answers again to see them."
+        if measure.definition.takes == "verdicts":
+            known = all(scores.verdicts is not None for scores in self.scores)
+            return None if known else "these scores contain no labels: evaluate the answers again to see them."
         if measure.definition.takes != "judged":
             return f"{measure.name} measures spans: differences cannot be attributed to documents."
         saved = [name for name, scores in zip(self.names, self.scores, strict=True) if scores.evidence is None]
@@ -191,7 +146,7 @@ class Diff(Tabular):
         values = list(zip(queries, before, after, changes, strict=True))
         measure = next(iter(meanings(self.measure)), None)
         old, new = (scores.evidence for scores in self.scores)
-        of_documents = measure is not None and self.limitation is None and measure.definition.takes != "answers"
+        of_documents = measure is not None and self.limitation is None and measure.definition.takes == "judged"
         if not of_documents or measure is None or old is None or new is None:
             self.texts.look_up(others)
             answers = (self._answers(query, measure) for query in queries)
@@ -200,8 +155,18 @@ class Diff(Tabular):
             answers = (None for _ in queries)
             moved = self._moves(measure, queries, old, new, others)
         texts = map(self.texts.questions.get, queries)
-        parts = zip(values, moved, answers, texts, strict=True)
-        return [QueryDiff(*each, *of_query, answer, text) for each, of_query, answer, text in parts]
+        labels = (self._labels(query, measure) for query in queries)
+        parts = zip(values, moved, answers, texts, labels, strict=True)
+        return [QueryDiff(*each, *of_query, answer, text, changed) for each, of_query, answer, text, changed in parts]
+
+    def _labels(self, query: str, measure: Measure | None) -> tuple[LabelChange, ...] | None:
+        """The labels that differ, if the measure is of verdicts."""
+        before, after = (scores.verdicts for scores in self.scores)
+        if measure is None or measure.definition.takes != "verdicts" or before is None or after is None:
+            return None
+        from karat.analysis.label_evidence import label_changes
+
+        return tuple(label_changes(before, after, query, self.measure))
 
     def _moves(
         self,

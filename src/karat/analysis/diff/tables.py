@@ -9,6 +9,7 @@ import numpy as np
 
 from karat.analysis.diff import Diff, Move, QueryDiff
 from karat.analysis.explain import QUESTION_WIDTH
+from karat.analysis.label_rows import LabelChange
 from karat.analysis.rankings import Ranking, read_ranking
 from karat.analysis.texts import WIDTH, label
 from karat.errors import plural
@@ -19,6 +20,7 @@ from karat.registry.names import format_value
 from karat.scores.summary import cell_text, nonzero_text
 
 _COLUMNS = ("document", "rank", "change", "contribution")
+_LABEL_COLUMNS = ("item", "against", "label", "contribution")
 _FULL_WIDTH = 72
 _LIST_WIDTH = 44
 _MOVES = 3
@@ -35,7 +37,8 @@ def table(diff: Diff, digits: int) -> Table:
             rows.append((query, *line, *_cells(*numbers)))
             query, numbers = Cell(""), [""] * 3
     answers = any(query_diff.answers is not None for query_diff in diff.queries)
-    columns = ("answer", "rank", "system", "contribution") if answers else _COLUMNS
+    labels = any(query_diff.labels is not None for query_diff in diff.queries)
+    columns = ("answer", "rank", "system", "contribution") if answers else _LABEL_COLUMNS if labels else _COLUMNS
     header = ("query", *columns, *diff.names, "difference")
     return _without_empty_columns(Table(header, tuple(rows), _notes(diff, digits), labels=4))
 
@@ -65,6 +68,10 @@ def _lines(query_diff: QueryDiff, diff: Diff, digits: int) -> list[tuple[Cell, .
         texts = ("(none)" if text is None else text for text in query_diff.answers)
         pairs = zip(texts, diff.names, strict=True)
         return [(long_cell(text, _FULL_WIDTH), *_cells("", name, "")) for text, name in pairs]
+    if query_diff.labels is not None:
+        lines = [_label_line(change, WIDTH) for change in query_diff.labels[:_MOVES]]
+        more = len(query_diff.labels) - _MOVES
+        return [*lines, *([_cells(f"{more} more", "", "", "")] if more > 0 else [])] or [_cells("", "", "", "")]
     moves = [move for move in query_diff.moves if move.contribution or move.contribution is None]
     largest = sorted(moves, key=lambda move: -abs(move.contribution or 0))[:_MOVES]
     lines = [_line(move, diff.measure, WIDTH, digits) for move in moves if move in largest]
@@ -73,6 +80,11 @@ def _lines(query_diff: QueryDiff, diff: Diff, digits: int) -> list[tuple[Cell, .
         together = sum(move.contribution or 0 for move in others)
         lines.append(_cells(f"{len(others)} more", "", "", nonzero_text(together, diff.measure, "+", digits)))
     return lines + _unattributed(query_diff, diff.measure, digits) or [_cells("", "", "", "")]
+
+
+def _label_line(change: LabelChange, width: int) -> tuple[Cell, ...]:
+    labels = " → ".join("–" if label is None else label for label in (change.before, change.after))
+    return long_cell(change.item_text, width), *_cells(change.against, labels, "")
 
 
 def _line(move: Move, measure: str, width: int, digits: int) -> tuple[Cell, ...]:
@@ -138,11 +150,8 @@ def query_tables(diff: Diff, query: str, digits: int) -> list[Table]:
     old, new, difference = _numbers(diff, query_diff, digits)
     question = [] if query_diff.text is None else [f"query {query}: {shorten(query_diff.text, QUESTION_WIDTH)}"]
     head = (*question, f"query {query}: {diff.measure} {before} {old}, {after} {new} ({difference})")
-    tables = [
-        _moves(diff, query_diff, head, digits)
-        if query_diff.answers is None
-        else _answers(diff, query_diff, head, digits)
-    ]
+    shown = _answers if query_diff.answers is not None else _labels if query_diff.labels is not None else _moves
+    tables = [shown(diff, query_diff, head, digits)]
     if rankings:
         tables.append(_side_by_side(diff, rankings))
     return tables
@@ -173,6 +182,21 @@ def _moves(diff: Diff, query_diff: QueryDiff, head: Sequence[str], digits: int) 
     long_labels = [move.label for move in query_diff.moves if len(move.label) > _FULL_WIDTH]
     notes = (*head, *legend, *_notes_on_all(diff), *long_labels)
     return Table(_COLUMNS, tuple(lines), notes, labels=3)
+
+
+def _labels(diff: Diff, query_diff: QueryDiff, head: Sequence[str], digits: int) -> Table:  # noqa: ARG001  # as _moves
+    """The labels that differ."""
+    rows = tuple(
+        (
+            Cell(each.type),
+            long_cell(each.item_text, _FULL_WIDTH),
+            *_cells(each.task, each.against),
+            *_cells(*("–" if label is None else label for label in (each.before, each.after))),
+        )
+        for each in query_diff.labels or ()
+    )
+    header = ("", "item", "task", "against", *diff.names)
+    return Table(header, rows, (*head, *_notes_on_all(diff)), labels=len(header))
 
 
 def _notes_on_all(diff: Diff) -> list[str]:
