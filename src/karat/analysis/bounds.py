@@ -162,7 +162,7 @@ def _bounds_of_labels(scores: Scores, measure: Measure, max_grade: float | None)
     if known is None and np.isnan(value).any():
         hint = 'Evaluate again with unknown="bounds"; scores that were saved as CSV have none.'
         raise KaratError(f"these scores have no bounds of {name}", hint=hint)
-    bounds = known or LabelBounds(value, value, np.ones(len(value), bool))
+    bounds = known or LabelBounds(value, value, np.ones(len(value), bool), np.zeros(len(value), bool))
     lacking = bounds.lacking(value).astype(np.int64)
     return Bounds(name, scores.queries, bounds.low, bounds.high, value, lacking, None, bounds.exact)
 

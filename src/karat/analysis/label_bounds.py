@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import cast
 
 import numpy as np
@@ -10,7 +11,7 @@ from karat.judged import Bools, Floats, Ints, place_in_query, ranges
 from karat.measures.relations import relations_of
 from karat.registry import Measure
 from karat.scores.label_bounds import LabelBounds
-from karat.verdicts import Relation, Verdicts
+from karat.verdicts import ItemSet, Relation, Verdicts
 
 MOST_UNKNOWN = 16
 """labels that are tried in every combination; of more, the bounds are those of the measure"""
@@ -27,30 +28,40 @@ def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats | None = N
     lowest and the highest value of the measure itself.
     """
     low = (measure.compute(verdicts) if values is None else values).copy()
-    high, exact = low.copy(), np.ones(len(low), bool)
+    bounds = LabelBounds(low, low.copy(), np.ones(len(low), bool), np.zeros(len(low), bool))
     open_queries = np.flatnonzero(np.isnan(low))
     if len(open_queries):
-        low[open_queries], high[open_queries], exact[open_queries] = _bounds(measure, verdicts.take(open_queries))
-    return LabelBounds(low, high, exact)
+        found = _bounds(measure, verdicts.take(open_queries))
+        for field in fields(LabelBounds):
+            getattr(bounds, field.name)[open_queries] = getattr(found, field.name)
+    return bounds
 
 
-def _bounds(measure: Measure, verdicts: Verdicts) -> tuple[Floats, Floats, Bools]:
-    n = len(verdicts.queries)
-    relations = relations_of(measure)
+def _bounds(measure: Measure, verdicts: Verdicts) -> LabelBounds:
+    n, relations = len(verdicts.queries), relations_of(measure)
+    if not relations:
+        nothing = np.full(n, np.nan)
+        return LabelBounds(nothing, nothing, np.ones(n, bool), np.zeros(n, bool))
     either = [relation for relation, sign in relations.items() if sign == 0]
     unknown = sum((_unknown_rows(verdicts, relation) for relation in either), np.zeros(n, np.int64))
     low, high = (measure.compute(verdicts.assuming(_extremes(relations, sign))) for sign in (-1, 1))
-    exact = np.ones(n, bool)
+    exact, nullable = np.ones(n, bool), np.zeros(n, bool)
     tried = _affordable(unknown, verdicts)
     if tried.any():
         rows = np.flatnonzero(tried)
-        low[rows], high[rows] = _combinations(measure, verdicts, rows, relations, unknown)
+        low[rows], high[rows], nullable[rows] = _combinations(measure, verdicts, rows, relations, unknown)
     beyond = (unknown > 0) & ~tried
     lowest, highest = measure.definition.bounds
     low[beyond], high[beyond], exact[beyond] = lowest, highest, False
-    unlisted = ~_are_listed(verdicts, relations) & np.isnan(low)
-    low[unlisted], high[unlisted] = lowest, highest
-    return low, high, exact
+    counted, *others = _needed_sets(relations)
+    listed = [verdicts.are_listed(items) for items in (counted, *others)]
+    unlisted = ~np.logical_and.reduce(listed)
+    low[unlisted], high[unlisted], nullable[unlisted] = lowest, highest, False
+    # If nothing is known, the whole range is possible; if some items are, not all of it may be.
+    exact &= ~(unlisted & np.logical_or.reduce(listed))
+    empty = verdicts.has_none(counted)
+    low[empty] = high[empty] = np.nan
+    return LabelBounds(low, high, exact | empty, nullable)
 
 
 def _extremes(relations: dict[Relation, int], sign: int) -> dict[Relation, float | Floats]:
@@ -63,14 +74,12 @@ def _unknown_rows(verdicts: Verdicts, relation: Relation) -> Ints:
     return np.bincount(labels.query[np.isnan(labels.value)], minlength=labels.n)
 
 
-def _are_listed(verdicts: Verdicts, relations: dict[Relation, int]) -> Bools:
-    """Queries of which it is known which items they have."""
-    listed = np.ones(len(verdicts.queries), bool)
-    for relation in relations:
-        listed &= verdicts.are_listed(relation.items)
-        if relation.against == "passage" and relation.items != "sentences":
-            listed &= verdicts.are_listed("passages")
-    return listed
+def _needed_sets(relations: dict[Relation, int]) -> list[ItemSet]:
+    """The items that must be known, first those without which there is nothing to judge."""
+    sets: dict[ItemSet, None] = dict.fromkeys(relation.items for relation in relations)
+    if any(relation.against in ("passage", "cited", "others") for relation in relations):
+        sets["passages"] = None
+    return list(sets)
 
 
 def _affordable(unknown: Ints, verdicts: Verdicts) -> Bools:
@@ -87,9 +96,9 @@ def _affordable(unknown: Ints, verdicts: Verdicts) -> Bools:
 
 def _combinations(
     measure: Measure, verdicts: Verdicts, rows: Ints, relations: dict[Relation, int], unknown: Ints
-) -> tuple[Floats, Floats]:
-    """The bounds of some queries, of which every combination of unknown labels is tried."""
-    low, high = np.empty(len(rows)), np.empty(len(rows))
+) -> tuple[Floats, Floats, Bools]:
+    """The bounds of some queries, of which every combination of unknown labels is tried, and which are nullable."""
+    low, high, nullable = np.empty(len(rows)), np.empty(len(rows)), np.zeros(len(rows), bool)
     size = np.bincount(verdicts.item_query, minlength=len(unknown))[rows] + 1
     block = np.cumsum(size << unknown[rows]) // _ROWS_AT_ONCE
     for each in sorted(set(block.tolist())):
@@ -102,7 +111,8 @@ def _combinations(
         for found, sign, reduce in ((low, -1, np.fmin), (high, 1, np.fmax)):
             values = measure.compute(tiled.assuming({**_extremes(relations, sign), **assumed}))
             found[at] = cast("np.ufunc", reduce).reduceat(values, starts)
-    return low, high
+            nullable[at] |= np.logical_or.reduceat(np.isnan(values), starts)
+    return low, high, nullable & ~np.isnan(low)
 
 
 def _assumptions(tiled: Verdicts, either: list[Relation], combination: Ints) -> dict[Relation, float | Floats]:

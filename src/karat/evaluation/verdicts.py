@@ -113,8 +113,12 @@ def score_verdicts(
     for measure in measures:
         of_samples = [measure.compute(sample) for sample in selected.samples]
         values[str(measure)] = np.mean(of_samples, axis=0)
-        if unknown != "skip" and np.isnan(values[str(measure)]).any():
-            bounds[str(measure)] = _bounds(measure, selected, of_samples)
+        if np.isnan(values[str(measure)]).any():
+            of_measure = bounds[str(measure)] = _bounds(measure, selected, of_samples)
+            # Whatever the unknown labels are, the value may be the same.
+            values[str(measure)] = np.where(
+                of_measure.exact & ~of_measure.unknown, of_measure.low, values[str(measure)]
+            )
     queries = selected.samples[0].queries
     if unknown == "error":
         _reject_unknown(queries, values, bounds, records.name)
@@ -144,7 +148,8 @@ def _bounds(measure: Measure, selected: Selected, values: Sequence[Any]) -> Labe
     """The mean of the bounds of all samples."""
     each = [label_bounds(measure, sample, of) for sample, of in zip(selected.samples, values, strict=True)]
     low, high = (np.mean([getattr(bounds, side) for bounds in each], axis=0) for side in ("low", "high"))
-    return LabelBounds(low, high, np.all([bounds.exact for bounds in each], axis=0))
+    exact = np.logical_and.reduce([bounds.exact for bounds in each])
+    return LabelBounds(low, high, exact, np.logical_or.reduce([bounds.nullable for bounds in each]))
 
 
 def _reject_unknown(

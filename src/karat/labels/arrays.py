@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat.errors import KaratError, did_you_mean, plural, shown
-from karat.judged import Bools, Floats, Ints, distinct
+from karat.judged import Bools, Floats, Ints, distinct, place_in_query
 from karat.labels.reading import Against, VerdictRecords
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
@@ -48,6 +48,7 @@ class VerdictArrays:
         self.tasks = tuple(records.tasks)
         labels = records.labels
         dropped = self._nothing_to_judge(rows, items)
+        self.left_out_passages = {key for key in dropped if items[key].type == "passage"}
         implied: list[tuple[str, str, Item | None]] = [
             (query, name, items.get((query, name))) for query in queries for name in ("answer", "gold")
         ]
@@ -65,6 +66,10 @@ class VerdictArrays:
         ranks = [item.rank or 0 if item else 0 for item in self.listed_items]
         self.item_rank = np.array(ranks, np.int64)
         self._check_ranks()
+        # Passages may be left out, and the others move up.
+        passages = np.flatnonzero(self.item_set == SETS.index("passages"))
+        passages = passages[np.lexsort((self.item_rank[passages], self.item_query[passages]))]
+        self.item_rank[passages] = place_in_query(self.item_query[passages])
         self.item_vital = np.array([bool(item and item.importance == "vital") for item in self.listed_items], bool)
         self.listed[self.item_set, self.item_query] = True
         for query, name in dropped:
@@ -75,6 +80,8 @@ class VerdictArrays:
         if "nothing_to_judge" in self.states:
             judged = [row for row in rows if labels.state[row] != "nothing_to_judge"]
             self.rows = [row for row in judged if (labels.query[row], labels.item[row]) not in dropped]
+        if self.left_out_passages:
+            self.rows = [row for row in self.rows if not self._has_left_out_passage(row)]
         self.unused = self.outdated = self.replaced = 0
         self.gold_refusals: dict[int, float] = {}
 
@@ -87,23 +94,37 @@ class VerdictArrays:
             self.gold_refusals[self.at[response.query, "gold"]] = float(not any(map(str.strip, response.gold_answers)))
 
     def _nothing_to_judge(self, rows: Sequence[int], items: Mapping[tuple[str, str], Item]) -> set[tuple[str, str]]:
-        """The items that are left out; implied items without anything to judge mark their sets as known."""
+        """The items that are left out; implied items without anything to judge mark their sets as known.
+
+        An item is left out if most of those who judged it say so. Whoever labels it later has changed their mind.
+        """
         labels = self.records.labels
         self.listed: Bools = np.zeros((len(SETS), len(self.queries)), bool)
-        dropped = set()
         self.states = set(labels.state)
-        for row in rows if "nothing_to_judge" in self.states else ():
-            if labels.state[row] != "nothing_to_judge":
-                continue
-            query, name = labels.query[row], labels.item[row]
-            if name in IMPLIED:
-                for each in _EMPTIED[name]:
-                    self.listed[SETS.index(each), self.queries[query]] = True
-            elif (query, name) in items:
-                dropped.add((query, name))
-            else:
+        doubted = set()
+        if "nothing_to_judge" in self.states:
+            doubted = {(labels.query[row], labels.item[row]) for row in rows if labels.state[row] == "nothing_to_judge"}
+        latest: dict[tuple[object, ...], int] = {}
+        for row in rows if doubted else ():
+            if (labels.query[row], labels.item[row]) in doubted and labels.state[row] != "failed":
+                about = labels.query[row], labels.item[row], labels.task[row], labels.against[row]
+                latest[*about, labels.by[row], labels.sample[row]] = row
+        judges: dict[tuple[str, str], dict[tuple[str, int], bool]] = {key: {} for key in doubted}
+        for row in latest.values():
+            query, name = key = labels.query[row], labels.item[row]
+            nothing, judge = labels.state[row] == "nothing_to_judge", (labels.by[row], labels.sample[row])
+            judges[key][judge] = judges[key].get(judge, False) or nothing
+            if nothing and name not in IMPLIED and key not in items:
                 raise self._unknown_item(row)
-        return dropped
+        left_out = {key for key, votes in judges.items() if 2 * sum(votes.values()) > len(votes)}
+        for query, name in left_out:
+            for each in _EMPTIED.get(name, ()):
+                self.listed[SETS.index(each), self.queries[query]] = True
+        return {key for key in left_out if key[1] not in IMPLIED}
+
+    def _has_left_out_passage(self, row: int) -> bool:
+        query, against = self.records.labels.query[row], self.records.labels.against[row]
+        return isinstance(against, tuple) and any((query, name) in self.left_out_passages for name in against)
 
     def _check_ranks(self) -> None:
         passages = np.flatnonzero(self.item_set == SETS.index("passages"))
@@ -124,7 +145,8 @@ class VerdictArrays:
         for at, item in enumerate(self.listed_items):
             if item is None or item.type != "sentence":
                 continue
-            found = [self.at.get((item.query, cited), -1) for cited in item.cites]
+            cites = [cited for cited in item.cites if (item.query, cited) not in self.left_out_passages]
+            found = [self.at.get((item.query, cited), -1) for cited in cites]
             found = [each if each >= 0 and self.is_passage[each] else -1 for each in found]
             self.cited[at] = frozenset(each for each in found if each >= 0)
             sentences += [at] * len(found)

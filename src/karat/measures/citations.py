@@ -20,7 +20,7 @@ def _needed_citations(citations: Citations) -> Floats:
     """For each citation, 1 if the sentence is supported, and not by the other passages alone."""
     alone, others = citations.alone.at_least(1).value, citations.others.at_least(1).value
     supported = citations.together.at_least(1).value[citations.sentence]
-    return np.where(citations.valid, both(supported, either(alone, 1 - others)), 0.0)
+    return both(citations.valid.value, both(supported, either(alone, 1 - others)))
 
 
 @register(
@@ -99,15 +99,14 @@ def CitationF1(verdicts: Verdicts) -> Floats:
 def CitationValid(verdicts: Verdicts) -> Floats:
     """Valid citations: the share of the citations that point to a passage that was given to the system.
 
-    It needs no labels, only the sentences and what they cite. Null for an answer without citations.
+    It needs no labels, only the sentences, what they cite, and the passages. Null for an answer without citations.
 
     >>> labels = [{"query": "q", "id": "s1", "type": "sentence", "cites": ["p1", "[7]"]}]
     >>> labels += [{"query": "q", "id": "p1", "type": "passage", "rank": 1}]
     >>> evaluate_verdicts(labels, "CitationValid")["CitationValid"]
     0.5
     """
-    citations = verdicts.citations
-    return citations.alone.with_values(citations.valid.astype(float)).mean()
+    return verdicts.citations.valid.mean()
 
 
 @register(

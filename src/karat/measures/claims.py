@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import numpy as np
+
 from karat.judged import Floats
 from karat.measures.citations import harmonic_mean
 from karat.registry import Help, LabelRelation, Measure, register
@@ -78,10 +80,12 @@ def ClaimRecall(verdicts: Verdicts) -> Floats:
     reference=_RAGCHECKER,
     takes="verdicts",
     aliases=("claim_f1",),
-    labels=lambda _: {_RIGHT: 1, _GOLD_IN_ANSWER: 1},
+    labels=lambda _: {_GOLD_IN_ANSWER: 1, _RIGHT: 1},
 )
 def ClaimF1(verdicts: Verdicts) -> Floats:
     """Claim F1: the harmonic mean of claim precision and claim recall.
+
+    0 for an answer without claims, null for a gold answer without claims.
 
     >>> row = {"query": "q", "type": "claim", "task": "support"}
     >>> labels = [{**row, "item": "c1", "against": "gold", "label": "full"}]
@@ -90,7 +94,8 @@ def ClaimF1(verdicts: Verdicts) -> Floats:
     >>> evaluate_verdicts(labels, "ClaimF1")["ClaimF1"]
     0.6666666666666666
     """
-    return harmonic_mean(ClaimPrecision.compute(verdicts), ClaimRecall.compute(verdicts))
+    precision, recall = ClaimPrecision.compute(verdicts), ClaimRecall.compute(verdicts)
+    return harmonic_mean(np.where(verdicts.has_none("claims"), 0.0, precision), recall)
 
 
 @register(

@@ -9,5 +9,8 @@ from karat.verdicts import Relation
 
 
 def relations_of(measure: Measure) -> dict[Relation, int]:
-    """The relations that a measure reads, each with the direction in which a rising label moves the value."""
+    """The relations that a measure reads, each with the direction in which a rising label moves the value.
+
+    The first one is about the items without which there is nothing to judge.
+    """
     return {cast("Relation", relation): sign for relation, sign in measure.definition.labels(measure).items()}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.judged import Bools, Floats, Ints, share
+from karat.judged import Bools, Floats, Ints, ranges, share
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +114,14 @@ def highest_of(group: Ints, value: Floats, groups: int, empty: float = np.nan) -
     highest[unknown & (highest < 1)] = np.nan
     highest[np.isneginf(highest)] = empty
     return highest
+
+
+def rows_of(query: Ints, wanted: Ints, queries: int) -> tuple[Ints, Ints]:
+    """The rows of each wanted query, one query after the other, and which wanted query each is of."""
+    order = np.argsort(query, kind="stable")
+    counts = np.bincount(query, minlength=queries)
+    first = np.cumsum(counts) - counts
+    return order[ranges(first[wanted], counts[wanted])], np.repeat(np.arange(len(wanted)), counts[wanted])
 
 
 def both(one: Floats, other: Floats) -> Floats:

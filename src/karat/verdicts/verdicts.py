@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from karat.judged import Bools, Floats, Ints, Judged, ranges
-from karat.verdicts.labels import Labels, PassagePairs, highest_of
+from karat.verdicts.labels import Labels, PassagePairs, highest_of, rows_of
 
 ItemSet = Literal["claims", "gold_claims", "sentences", "nuggets", "passages", "answer", "gold"]
 """The items of a query: claims of the answer and of the gold answer, sentences of the answer, nuggets, the passages
@@ -30,7 +30,6 @@ HIGHEST_GRADE = 3.0
 
 SETS: tuple[str, ...] = get_args(ItemSet)
 AGAINST: tuple[str, ...] = get_args(Against)
-
 
 Computed = TypeVar("Computed")
 
@@ -110,6 +109,12 @@ class Verdicts:
         """For each query, whether it is known which items of this set it has."""
         listed: Bools = self.listed[SETS.index(items)]
         return listed
+
+    def has_none(self, items: ItemSet) -> Bools:
+        """For each query, whether it is known that it has no items of this set."""
+        count = np.bincount(self.item_query[self._rows(items)], minlength=len(self.queries))
+        empty: Bools = self.are_listed(items) & (count == 0)
+        return empty
 
     def relation(self, relation: Relation) -> Labels:
         """The labels of a relation: a row per item; per item and passage if it is against single passages."""
@@ -209,8 +214,8 @@ class Verdicts:
         items = ranges(first[rows], counts[rows])
         # Where the items of each taken query begin, minus where they began.
         shift = np.cumsum(counts[rows]) - counts[rows] - first[rows]
-        cites, cite_copy = _rows_of(self.item_query[self.cite_sentence], rows, len(self.queries))
-        labels, label_copy = _rows_of(self.item_query[self.label_item], rows, len(self.queries))
+        cites, cite_copy = rows_of(self.item_query[self.cite_sentence], rows, len(self.queries))
+        labels, label_copy = rows_of(self.item_query[self.label_item], rows, len(self.queries))
         passage, cited = self.label_passage[labels], self.cite_passage[cites]
         return Verdicts(
             queries=tuple(self.queries[row] for row in rows.tolist()),
@@ -299,30 +304,34 @@ class Citations:
 
     `together` has a row per sentence: whether all passages that it cites support it together; 0 if it cites none.
     `alone` and `others` have a row per citation: whether the passage supports the sentence by itself, and whether the
-    other cited passages do without it. A citation that points to no passage supports nothing.
+    other cited passages do without it. A citation that points to no passage supports nothing. `valid` is 1 for a
+    citation that points to a passage. All are unknown if the passages are.
     """
 
     def __init__(self, verdicts: Verdicts) -> None:
         n, sentences = len(verdicts.queries), verdicts._rows("sentences")
         self.sentence = np.searchsorted(sentences, verdicts.cite_sentence)
         """the row of each citation's sentence"""
-        self.valid: Bools = verdicts.cite_passage >= 0
-        query = verdicts.item_query[verdicts.cite_sentence]
-        cited = np.bincount(self.sentence[self.valid], minlength=len(sentences))
+        query, valid = verdicts.item_query[verdicts.cite_sentence], verdicts.cite_passage >= 0
+        cited = np.bincount(self.sentence[valid], minlength=len(sentences))
+        listed = verdicts.are_listed("passages")[query]
+        self.valid = Labels(n, query, np.where(listed, valid, np.nan))
 
         def labels(against: Against, item: Ints, passage: Ints) -> Floats:
             found = verdicts._found("support", against, item, passage)
             return verdicts._assumed(Relation("support", "sentences", against), found)
 
-        alone = np.where(self.valid, labels("passage", verdicts.cite_sentence, verdicts.cite_passage), 0.0)
+        alone = np.where(
+            valid, labels("passage", verdicts.cite_sentence, verdicts.cite_passage), np.where(listed, 0.0, np.nan)
+        )
         self.alone = Labels(n, query, alone)
         others = labels("others", verdicts.cite_sentence, verdicts.cite_passage)
         several = cited[self.sentence]
         # Of two passages, the others are the other one alone; of one, none is left.
         others[several < 2] = 0.0
-        pairs = np.flatnonzero(self.valid & (several == 2)).reshape(-1, 2)
+        pairs = np.flatnonzero(valid & (several == 2)).reshape(-1, 2)
         others[pairs] = alone[pairs[:, ::-1]]
-        self.others = Labels(n, query, np.where(self.valid, others, 0.0))
+        self.others = Labels(n, query, np.where(valid, others, 0.0))
         together = labels("cited", sentences, np.full(len(sentences), -1))
         only = highest_of(self.sentence, alone, len(sentences), empty=0.0)
         self.together = Labels(n, verdicts.item_query[sentences], np.where(cited < 2, only, together))
@@ -334,11 +343,3 @@ class Citations:
         labels = self.alone.with_values(values)
         uncited = (labels.count() == 0) & (self.together.count() > 0)
         return np.where(uncited, 0.0, labels.mean())
-
-
-def _rows_of(query: Ints, wanted: Ints, queries: int) -> tuple[Ints, Ints]:
-    """The rows of each wanted query, one query after the other, and which wanted query each is of."""
-    order = np.argsort(query, kind="stable")
-    counts = np.bincount(query, minlength=queries)
-    first = np.cumsum(counts) - counts
-    return order[ranges(first[wanted], counts[wanted])], np.repeat(np.arange(len(wanted)), counts[wanted])
