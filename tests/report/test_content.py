@@ -300,11 +300,17 @@ def test_a_very_long_text_is_cut_and_so_are_the_chunks_in_it(monkeypatch: pytest
 
 
 def test_values_of_too_many_systems_are_those_of_the_first_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.report.budget._MOST_VALUES", 5)
+    monkeypatch.setattr("karat.report.subject._MOST_VALUES", 5)
     runs = {"one": {"q": ["a"], "r": ["b"]}, "two": {"q": ["x", "a"], "r": ["b"]}}
     content = content_of(evaluate_runs(runs["one"], runs, ["RR", "P@1"]))
     assert content["queries"]["values"] == [[[1, 1], []], [[0.5, 1], []]]
-    assert any("The values of each query are shown for RR; a report of" in sentence for sentence in content["cut"])
+    assert [bool(cell["p"]) for cell in content["table"]["rows"][1]] == [True, False]
+    assert [cell["mean"] for cell in content["table"]["rows"][1]] == [0.75, 0.5]
+    assert content["cut"] == [
+        "Intervals, tests and the values of each query are shown for RR; a report of fewer systems or of other measures"
+        " (`-m`) shows others."
+    ]
+    assert set(content["charts"]["intervals"]["rows"]["measure"]) == {"RR"}
 
 
 def test_chunks_and_answers_are_located_in_the_texts_as_given() -> None:

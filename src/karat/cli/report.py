@@ -43,9 +43,8 @@ def command(
     from karat.cli.output import check_sort
     from karat.cli.requests import Request, method_of
     from karat.cli.systems import SystemFiles
-    from karat.comparison import compare_with
     from karat.errors import KaratError
-    from karat.report import compared, default_baseline
+    from karat.report import compared, comparison_of
 
     if file is None:
         raise KaratError("the report needs a file", hint="Add -o report.html.")
@@ -59,11 +58,8 @@ def command(
     systems = files.load()
     request.check_groups(systems)
     check_sort(sort, systems)
-    if len(systems) > 1:
-        baseline = baseline or default_baseline(systems)
-        request.save_report(compare_with(method, systems, baseline, sort=sort), files)
-    else:
-        request.save_report(compared(systems, method=method), files)
+    subject = comparison_of(systems, baseline, method, sort) if len(systems) > 1 else compared(systems, method=method)
+    request.save_report(subject, files)
 
 
 def _reject_comparison(context: click.Context) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.comparison import Comparison
@@ -19,14 +19,15 @@ def charts_for_page(
     slices: Mapping[str, Any] | None = None,
     *,
     level: float = 0.95,
+    measures: Sequence[str] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """The charts of some systems, by kind, without those that cannot be drawn: `Chart.for_page` says what each has.
 
     `comparison` has the intervals of the means, if they are computed already. `slices` maps the name of a property of
-    queries to what `Scores.slices` takes to group them. The page makes the rows of `differences` and `scatter`, for the
-    two systems and the measure that it shows.
+    queries to what `Scores.slices` takes to group them. Intervals and bounds are drawn of `measures`, by default all.
+    The page makes the rows of `differences` and `scatter`, for the two systems and the measure that it shows.
     """
-    measures = all_measures(systems)
+    measures = all_measures(systems) if measures is None else measures
     queries = max(len(scores.queries) for scores in systems.values())
     found: dict[str, Chart] = {
         "intervals": charts.intervals(rows.interval_rows(systems, measures, level, comparison), level)

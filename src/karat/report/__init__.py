@@ -2,7 +2,7 @@
 
 from karat.report.content import report_content
 from karat.report.provenance import Provenance
-from karat.report.subject import ReportSubject, compared, default_baseline
+from karat.report.subject import ReportSubject, compared, comparison_of
 from karat.report.writing import check_report, write_report
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "ReportSubject",
     "check_report",
     "compared",
-    "default_baseline",
+    "comparison_of",
     "report_content",
     "write_report",
 ]

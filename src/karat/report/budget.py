@@ -21,7 +21,6 @@ _LONGEST, _SHORT = 20_000, 200
 # Bytes of the ids of queries, or of documents; beyond it, ids of more characters than this are shortened.
 _IDS, _LONG_ID = 2_500_000, 100
 _LEAST_LABELS = 500  # bytes of the labels of a query
-_MOST_VALUES = 1_000_000
 _MOST_GOLD_ANSWERS = 20
 _FEWER_QUERIES = "a report of fewer queries has them whole."
 
@@ -145,14 +144,15 @@ class Budget:
 
     def measures_with_values(self) -> int:
         """The number of measures whose values of each query are shown."""
-        measures = self._subject.measures
-        values = len(self._subject.systems) * len(self._subject.queries)
-        count = min(len(measures), max(1, _MOST_VALUES // max(1, values)))
-        if count < len(measures):
-            shown = measures[0] if count == 1 else f"the first {count} measures"
+        subject = self._subject
+        count = len(subject.detailed)
+        if count < len(subject.measures):
+            shown = subject.primary if count == 1 else f"the first {count} measures"
+            compared = subject.measures if subject.comparison is None else subject.comparison.measures
+            what = "Intervals, tests and the values" if len(compared) <= count else "The values"
             self.cut.append(
-                f"The values of each query are shown for {shown}; a report of fewer systems or of other measures"
-                " (`-m`) shows others."
+                f"{what} of each query are shown for {shown}; a report of fewer systems or of other measures (`-m`)"
+                " shows others."
             )
         return count
 

@@ -95,7 +95,9 @@ def report_content(
         "moves": moved,
         "answers": answers,
         "verdicts": verdicts,
-        "charts": charts_for_page(subject.systems, subject.comparison, properties, level=subject.level),
+        "charts": charts_for_page(
+            subject.systems, subject.comparison, properties, level=subject.level, measures=subject.detailed
+        ),
         "made": (provenance or Provenance()).to_dict(subject),
         "cut": [*_cut_lists(subject, lists), *budget.cut, *cut_moves],
     }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from karat.comparison import Comparison, Method, compare_with
-from karat.comparison.alignment import check_finite
+from karat.comparison.alignment import align_systems, check_finite
 from karat.errors import KaratError
 from karat.judged import Floats, Ints
 from karat.measures import meanings
@@ -19,6 +19,8 @@ from karat.scores.names import all_measures
 
 # With more systems, each is compared with the first one only: a test of each pair would take minutes.
 _MOST_IN_PAIRS = 10
+# Values of each query. With more of them, only the first measures are compared: all of them would take minutes.
+_MOST_VALUES = 1_000_000
 _DEFAULT_CUTOFF = 10
 _UNNAMED = "The system"
 
@@ -42,6 +44,11 @@ class ReportSubject:
         """The measures of any system, those that were compared first; the first one is the primary measure."""
         compared = () if self.comparison is None else self.comparison.measures
         return tuple(dict.fromkeys([*compared, *all_measures(self.systems)]))
+
+    @cached_property
+    def detailed(self) -> tuple[str, ...]:
+        """The measures whose values of each query, intervals and bounds are shown: of many systems, the first ones."""
+        return self.measures[: _most_measures(self.systems)]
 
     @property
     def primary(self) -> str:
@@ -130,12 +137,28 @@ def compared(systems: Mapping[str, Scores], baseline: str | None = None, method:
     if len(systems) < 2:
         return ReportSubject({name or _UNNAMED: scores for name, scores in systems.items()}, level=method.level)
     try:
-        comparison = compare_with(method, systems, baseline or default_baseline(systems))
-        return ReportSubject(dict(systems), comparison, level=method.level)
+        return replace(comparison_of(systems, baseline, method), systems=dict(systems))
     except KaratError as error:
         return ReportSubject(dict(systems), obstacle=str(error), level=method.level)
 
 
-def default_baseline(systems: Collection[str]) -> str | None:
-    """The system that others are compared with if none was chosen: the first of many, none of a few."""
-    return next(iter(systems)) if len(systems) > _MOST_IN_PAIRS else None
+def comparison_of(
+    systems: Mapping[str, Scores], baseline: str | None, method: Method, sort: str | None = None
+) -> ReportSubject:
+    """Several systems with their comparison: of many systems, with the first one unless another baseline is given.
+
+    If they have very many values, only the first measures are compared.
+    """
+    if baseline is None and len(systems) > _MOST_IN_PAIRS:
+        baseline = next(iter(systems))
+    aligned, notes = align_systems(systems, None, method.common_queries, method.force)
+    measures = next(iter(aligned.values())).measures[: _most_measures(aligned)]
+    comparison = compare_with(method, aligned, baseline, measures, sort=sort)
+    comparison = replace(comparison, notes=tuple(dict.fromkeys([*notes, *comparison.notes])))
+    return ReportSubject({name: aligned[name] for name in comparison.systems}, comparison, level=method.level)
+
+
+def _most_measures(systems: Mapping[str, Scores]) -> int:
+    """The number of measures whose values are not too many."""
+    queries = max(len(scores.queries) for scores in systems.values())
+    return max(1, _MOST_VALUES // max(1, len(systems) * queries))
