@@ -181,3 +181,14 @@ def test_systems_labelled_by_different_authors_are_not_compared(folder: Path) ->
     write(folder / "new.jsonl", RECORDS)
     words = ("rag.jsonl", "new.jsonl", "--verdicts", "verdicts.jsonl", "-m", "SupportRecall")
     assert "with by='human:ann' and 'model'" in mistake(folder, "compare", *words)
+
+
+def test_measures_of_verdicts_are_marked_and_say_which_labels_they_need(folder: Path) -> None:
+    assert "that the passages support. (from verdicts)" in good(folder, "measures")
+    explained = " ".join(good(folder, "measures", "CitationPrecision").split())
+    assert "support of the sentences of the answer against what they cite" in explained
+    assert "(karat verdicts template --task citations)" in explained
+    assert ">>> from karat import evaluate_verdicts" in explained
+    assert "labels none: citations are read from the answers" in " ".join(
+        good(folder, "measures", "CitationValid").split()
+    )

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from karat.registry import Definition
 
 
+_FROM_LABELS = " (from verdicts)"
 _TAKES = {
     "spans": "spans in ground truth and run: (document, start, end)",
     "answers": "gold answers and a predicted answer: karat answers, evaluate_answers",
+    "verdicts": "labels of generated answers: karat evaluate results.jsonl --verdicts FILE, evaluate_results(...,"
+    " verdicts=...)",
 }
 
 
@@ -41,7 +44,8 @@ def command(name: str | None) -> None:
     if name is not None:
         print_text("\n\n".join("\n".join(explanation(each)) for each in definitions_of(name)) + "\n")
         return
-    rows = tuple((Cell(signature(each)), Cell(each.summary)) for each in definitions())
+    described = ((each, f"{each.summary}{_FROM_LABELS * (each.takes == 'verdicts')}") for each in definitions())
+    rows = tuple((Cell(signature(each)), Cell(text)) for each, text in described)
     print_table(Table(("measure", "description"), rows, ("karat measures NAME explains a measure.",), labels=2))
 
 
@@ -72,6 +76,7 @@ def explanation(definition: Definition) -> Iterator[str]:
         "formula": definition.formula,
         "reference": definition.reference,
         "input": _TAKES.get(definition.takes, ""),
+        "labels": _labels(definition) if definition.takes == "verdicts" else "",
         "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
         "gold answers": "if there are several, the best score counts" if definition.takes == "answers" else "",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
@@ -89,8 +94,25 @@ def explanation(definition: Definition) -> Iterator[str]:
         yield from _wrapped(f"{parameter.help.text}{choices}; {none}", f"  {parameter.name:<15}")
     if definition.example:
         yield ""
-        yield f"  >>> from karat import evaluate{'_answers' if definition.takes == 'answers' else ''}"
+        of = {"answers": "_answers", "verdicts": "_verdicts"}.get(definition.takes, "")
+        yield f"  >>> from karat import evaluate{of}"
         yield from (f"  {line}" for line in definition.example.splitlines())
+
+
+def _labels(definition: Definition) -> str:
+    """The labels that a measure of verdicts needs, and the tasks with which people are asked for them."""
+    from karat.labels.missing import in_words, recipe_of
+    from karat.measures.relations import relations_of
+    from karat.registry import Measure
+
+    relations = relations_of(Measure(definition.name, definition=definition))
+    if not relations:
+        return "none: citations are read from the answers"
+    needed = dict.fromkeys(f"{relation.task} of {in_words(relation)}" for relation in relations)
+    recipes = dict.fromkeys(map(recipe_of, relations))
+    # Labels of citations include those of each sentence with each passage that it cites.
+    tasks = [f"--task {recipe}" for recipe in recipes if recipe != "support" or "citations" not in recipes]
+    return f"{'; '.join(needed)} (karat verdicts template {', '.join(tasks)})"
 
 
 def _alias(alias: str) -> str:

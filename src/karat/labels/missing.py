@@ -71,10 +71,18 @@ def in_words(relation: Relation) -> str:
     return f"{_ITEMS[relation.items]} {_AGAINST_WORDS.get(relation.against, '')}".strip()
 
 
+def recipe_of(relation: Relation) -> str:
+    """The task to give to `karat verdicts template`, for labels of a relation.
+
+    >>> recipe_of(Relation("support", "claims", "context"))
+    'faithfulness'
+    """
+    return _RECIPES.get((relation.items, relation.against), relation.task)
+
+
 def _how_to_label(relation: Relation) -> str:
-    recipe = _RECIPES.get((relation.items, relation.against), relation.task)
     return (
-        f"`karat verdicts template results.jsonl --task {recipe} -o todo.csv` writes a sheet to fill in,"
+        f"`karat verdicts template results.jsonl --task {recipe_of(relation)} -o todo.csv` writes a sheet to fill in,"
         " and `karat verdicts import` reads it."
     )
 
