@@ -769,6 +769,7 @@ def test_the_demo_ranks_its_three_systems_and_says_how_to_get_their_report(folde
     assert header[:2] == ["run", "nDCG@10"]
     values = {row[0]: float(row[1].split()[0].strip("*")) for row in rows}
     assert 0 < values["overlap"] < values["bm25"] < values["bm25-rm3"] < 1
+    assert re.search(r"Faithfulness +0\.\d{4} \[.*\] +0\.\d{4} to 0\.\d{4} +2\n", text)
 
 
 def completions(folder: Path, line: str) -> list[str]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MEASURES = ("nDCG@10", "AP", "RR", "R@10")
 ANSWERS = ("EM(normalize=true)", "TokenF1", "TokenRecall", "Contains")
+GROUNDED = ("Faithfulness", "ContextRecall", "CitationRecall", "CitationPrecision", "NuggetRecall(kind=vital)",
+            "Correctness")  # fmt: skip
 MATCHES = ("id", "content", "prefix", "chunk", "overlap", "overlap(threshold=0.3)")
 EXPLAINED = "q06"
 
@@ -44,6 +46,11 @@ EXPLANATION = """
 One of the questions, rank by rank: {question}
 
 """
+GROUNDEDNESS = """
+Another system writes its answers and cites passages: generated.jsonl. A person has labelled which passages support
+which claim and sentence, and what is missing: verdicts.jsonl. Are the answers grounded, well cited and complete?
+
+"""
 NEXT = """
 Try it yourself, then with your own files:
   cd {folder}
@@ -53,6 +60,8 @@ Try it yourself, then with your own files:
   karat gate truth.qrels runs/bm25-rm3.trec --min nDCG@10=0.5 --baseline runs/bm25.trec --max-drop AP=0.01
   karat evaluate results.jsonl --match chunk --explain {explained}
   karat evaluate results.jsonl -m TokenF1 -m Contains --per-query
+  karat evaluate generated.jsonl --verdicts verdicts.jsonl --author human:ann
+  karat verdicts verdicts.jsonl
   karat report truth.qrels runs/*.trec --queries questions.jsonl --corpus corpus.jsonl --by length -o ~/report.html
   karat measures nDCG
 """
@@ -68,7 +77,7 @@ REPORT_FILE = "karat-demo.html"
 
 @click.command("demo", cls=Command)
 def command() -> None:
-    """Evaluate and compare three retrieval systems and a RAG system on the data set shipped with karat.
+    """Evaluate and compare three retrieval systems and two RAG systems on the data set shipped with karat.
 
     The report of the three systems is written to karat-demo.html.
     """
@@ -106,6 +115,9 @@ def command() -> None:
     print_table(ranks)
     print_text("\n")
     print_table(golds)
+    print_text(GROUNDEDNESS)
+    grounded = evaluate_results(demo.GENERATED, GROUNDED, verdicts=demo.VERDICTS, by="human:ann")
+    print_table(summary({"": grounded}, 0.95))
     print_text(NEXT.format(folder=demo.HERE, explained=EXPLAINED))
     print_text(_report(runs, questions, corpus))
 
