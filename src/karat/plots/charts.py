@@ -51,12 +51,13 @@ def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
         _layer("point", "mean", x={"field": "value", **x}, **_DOT, **same),
     ]
     about = (
-        "{measure} of each system, with unjudged documents counted as not relevant; the band is the range that is"
-        " possible if the unjudged documents that it retrieved were judged."
+        "{measure} of each system, with unjudged documents counted as not relevant, and answers that lack labels left"
+        " out; the band is the range that is possible if the unjudged documents that it retrieved, or these answers,"
+        " were judged."
     )
     columns = ("measure", "system", "value", "low", "high", "unjudged")
     view = {"height": {"step": _ROW}, "layer": layers}
-    return Chart("Range that unjudged documents allow", about, view, columns, rows, by="measure", names=names)
+    return Chart("Range that missing judgments allow", about, view, columns, rows, by="measure", names=names)
 
 
 def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
