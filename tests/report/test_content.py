@@ -334,6 +334,23 @@ def test_very_long_ids_are_shortened_and_infinite_values_are_an_error() -> None:
         report_content(Scores(("q", "r"), {"latency": np.array([1.0, np.inf])}, name="one"))
 
 
+def test_files_are_those_of_ground_truth_and_runs_not_systems_named_like_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text('{"q": ["a"]}')
+    systems = evaluate_runs(path, {"one": str(path), str(tmp_path / "run.json"): {"q": ["a"]}}, "RR")
+    assert [file["name"] for file in content_of(systems)["made"]["files"]] == [str(path)]
+    in_memory = evaluate({"q": ["a"]}, {"q": ["a"]}, "RR", name=str(path))
+    assert content_of(in_memory)["made"]["files"] == []
+
+
+def test_the_level_of_the_intervals_is_chosen_for_scores_and_part_of_a_comparison(tmp_path: Path) -> None:
+    scores = evaluate({"q": ["a"], "r": ["b"]}, {"q": ["a"], "r": ["x"]}, "RR", name="one")
+    page = scores.report(tmp_path / "report.html", level=0.9).read_text("utf-8")
+    assert "Means with 90% confidence intervals" in page
+    with pytest.raises(KaratError, match="a comparison has a level already"):
+        compare({"one": scores, "two": scores}).report(tmp_path / "report.html", level=0.9)
+
+
 def test_the_report_says_how_it_was_made(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text('{"q": ["a"]}')

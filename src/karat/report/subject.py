@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import align_systems, check_finite
-from karat.errors import KaratError, plural
+from karat.errors import KaratError, plural, require
 from karat.judged import Floats, Ints
 from karat.measures import meanings
 from karat.registry import Measure
@@ -121,15 +121,20 @@ Reported = Scores | Mapping[str, Scores] | Comparison | ReportSubject
 """What a report can be written of."""
 
 
-def subject_of(reported: Reported) -> ReportSubject:
-    """What a report of scores, of several systems or of a comparison is about; several systems are compared first."""
+def subject_of(reported: Reported, level: float | None = None) -> ReportSubject:
+    """What a report of scores, of several systems or of a comparison is about; several systems are compared first.
+
+    `level` is the confidence level of the intervals of scores; a comparison has its own.
+    """
+    hint = "Pass level= to compare()."
+    require(level is None or not isinstance(reported, Comparison), "a comparison has a level already", hint)
     if isinstance(reported, ReportSubject):
         return reported
     if isinstance(reported, Comparison):
         return ReportSubject(reported.systems, reported, level=reported.method.level)
     if isinstance(reported, Scores):
-        return compared({reported.name: reported})
-    return compared(reported)
+        reported = {reported.name: reported}
+    return compared(reported, method=Method() if level is None else Method(level=level))
 
 
 def compared(systems: Mapping[str, Scores], baseline: str | None = None, method: Method = Method()) -> ReportSubject:  # noqa: B008  # frozen
