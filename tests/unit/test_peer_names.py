@@ -47,12 +47,12 @@ REFUSED = {
     "MTEB": "nauc_ndcg_at_10_max nauc_mrr_at_1_diff1 main_score p-MRR robustness_at_10 paired_accuracy",
 }
 INSTEAD = {
-    "context_precision ContextPrecision contextual_precision LLMContextPrecisionWithReference": "SetP",
-    "context_recall ContextRecall contextual_recall NonLLMContextRecall": "RecallAll",
-    "context_relevance context_relevancy ContextualRelevancy": "P@k",
+    "contextual_precision LLMContextPrecisionWithReference": "SetP",
+    "contextual_recall NonLLMContextRecall": "RecallAll",
+    "context_relevancy ContextualRelevancy": "P@k",
     "answer_correctness answer_similarity SemanticSimilarity bertscore FactualCorrectness": "SAS",
     "bleu BleuScore rouge1 chrf meteor": "RougeL",
-    "faithfulness answer_relevancy ResponseRelevancy groundedness NoiseSensitivity GEval": "compare, diff and gate",
+    "answer_relevancy ResponseRelevancy GEval": "compare, diff and gate",
 }
 
 
@@ -80,6 +80,16 @@ def test_a_metric_of_a_rag_framework_is_refused_with_what_to_use_instead(name: s
     with pytest.raises(KaratError, match=f"karat does not have the measure {name}") as caught:
         select_measures(name)
     assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "context_precision context_recall context_relevance faithfulness groundedness NoiseSensitivity ClaimF1".split(),
+)
+def test_a_metric_of_a_rag_framework_that_is_computed_from_labels_is_known_and_needs_them(name: str) -> None:
+    assert select_measures(name, subjects=("verdicts",))
+    with pytest.raises(KaratError, match="--verdicts FILE"):
+        select_measures(name)
 
 
 NAMES = [name for names in KNOWN.values() for name in names.split()]

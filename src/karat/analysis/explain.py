@@ -116,7 +116,7 @@ class Explanation:
                 Cell(row.task),
                 Cell(row.against),
                 Cell(row.label_text),
-                Cell(row.by),
+                Cell(row.author_text),
                 long_cell(row.why or "", WIDTH),
             )
             for row in labels

@@ -25,6 +25,11 @@ class LabelRow:
     sample: int = 0
 
     @property
+    def author_text(self) -> str:
+        """The author, and which of several samples of a model it is."""
+        return f"{self.by}, sample {self.sample}" if self.sample else self.by
+
+    @property
     def label_text(self) -> str:
         """The label, or why there is none."""
         return self.state if self.label is None else self.label
