@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import table_tasks
+import verdict_tasks
 from sizes import FOLDER, FULL
 
 SEED = 20_240_601
@@ -133,6 +134,11 @@ def files(queries: int) -> tuple[Path, Path]:
         importlib.import_module("data").make_files(size)
         start_again()
     return size.truth, size.run
+
+
+def verdicts(questions: int) -> Work:
+    """Labels about generated answers."""
+    return verdict_tasks.evaluated(verdict_tasks.verdict_file(questions))
 
 
 def judgments(lines: int) -> Work:
@@ -320,6 +326,7 @@ TASKS: dict[str, Callable[[int], Work]] = {
     "large-parquet": in_parquet,
     "scattered": scattered,
     "judgments": judgments,
+    "verdicts": verdicts,
     "arrow": arrow_table,
     "pandas": data_frame,
     "dicts": dicts,

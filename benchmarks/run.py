@@ -30,6 +30,7 @@ from markdown import table, verdict
 from matching_tasks import CHANGED, CHUNKS, CUT, GOLDS, SAMPLE
 from significance_tasks import MORE_PERMUTED, MOST, PERMUTED, SAME, chance
 from sizes import FULL, SMALL, Size
+from verdict_tasks import CLAIMS, PASSAGES, questions
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
@@ -104,6 +105,13 @@ ROWS = (
     Row("json", "JSON mapping of mappings, read and checked (peer: only json.load)", "json", "python", faster=2.5),
     Row("json-answers", "answers from JSON lines (peer: json.loads per line)", "json-answers", "python", faster=2),
     Row("answers", "EM and F1 of answers (peer: SQuAD's script in Python)", "answers", "squad", faster=3),
+    Row(
+        "verdicts",
+        "a million verdicts, from file to all measures of claims (peer: json.loads, one measure)",
+        "verdicts",
+        "python",
+        below=10,
+    ),
     Row("rouge", "ROUGE-L of answers", "rouge", "rouge-score", faster=5),
     Row("sas", "SAS of answers, both with wordllama", "sas", "wordllama"),
     Row(
@@ -291,7 +299,9 @@ def workload(size: Size) -> str:
         f" {size.answers // FOR_SAS:,}). Word frequencies are like those of natural language, and a few words have a"
         f" dash or an apostrophe beyond ASCII. {REWRITTEN}% of the predicted answers differ from the gold answer only"
         f" in case, punctuation or articles, {CONTAINING}% are sentences of 5 to 30 words that contain it, and the rest"
-        " are other sentences."
+        " are other sentences.\n\n"
+        f"Verdicts: {questions(size):,} questions × {CLAIMS} claims × {PASSAGES} passages. Each claim is also labelled"
+        " against the gold answer, and a claim of the gold answer against each passage and the answer."
     )
     significance = (
         f"Significance: the scores of two systems for {size.queries:,} queries, {SAME}% of them equal, with means that"

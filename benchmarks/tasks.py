@@ -2,7 +2,7 @@
 
 Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
 answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in compression_tasks.py, on JSON in
-json_tasks.py, and on Parquet in table_tasks.py.
+json_tasks.py, on Parquet in table_tasks.py, and on labels in verdict_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
@@ -26,9 +26,11 @@ import json_tasks
 import matching_tasks
 import significance_tasks
 import table_tasks
+import verdict_tasks
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
+ONE_PER_MODULE = {kind: module for module in (compression_tasks, table_tasks, verdict_tasks) for kind in module.TASKS}
 Means = dict[str, float]
 Evaluate = Callable[[Any, Any], Means]
 
@@ -49,10 +51,8 @@ def main(name: str, size: Size) -> None:
         seconds *= significance_tasks.scale(library, kind)
     elif kind in json_tasks.TASKS:
         seconds, means = clocked(json_tasks.prepared(library, kind, size))
-    elif kind in compression_tasks.TASKS:
-        seconds, means = clocked(compression_tasks.prepared(library, size))
-    elif kind in table_tasks.TASKS:
-        seconds, means = clocked(table_tasks.prepared(library, size))
+    elif kind in ONE_PER_MODULE:
+        seconds, means = clocked(ONE_PER_MODULE[kind].prepared(library, size))
     elif kind == "dict":
         seconds, means = evaluate_dicts(DICTS[library](), size)
     else:
