@@ -28,9 +28,15 @@ from karat.cli.parser import Command
 @opt.intervals
 @opt.digits
 @opt.sort
-@click.option("--explain", metavar="QUERY", help="Show which documents of a query were hits, rank by rank.")
 @click.option(
-    "--bounds", is_flag=True, help="Show the lowest and highest possible scores if the unjudged documents were judged."
+    "--explain",
+    metavar="QUERY",
+    help="Show which documents of a query were hits, rank by rank; its answer, and the labels of the answer.",
+)
+@click.option(
+    "--bounds",
+    is_flag=True,
+    help="Show the lowest and highest possible scores if unjudged documents were judged, and missing labels known.",
 )
 @opt.by
 @opt.queries
