@@ -26,6 +26,25 @@ _RESULTS = [
     {"query": "q2", "question": "why?", "truth": ["it melts"], "retrieved": [], "gold_answers": "heat", "answer": None},
     {"query": "q3", "truth": ["zinc is a metal"], "retrieved": ["zinc is"], "gold_answers": ["x"], "answer": "y"},
 ]  # fmt: skip
+_VERDICTS = [
+    {"record": "file", "version": 1},
+    {"record": "task", "name": "tone", "scale": {"rude": -1, "polite": 3}, "question": "How polite is it?"},
+    {"record": "item", "query": "q1", "id": "p1", "type": "passage", "rank": 1, "text": "gold is", "digest": "0" * 16},
+    {"record": "item", "query": "q1", "id": "s1", "type": "sentence", "text": "soft", "cites": ["p1", "[7]", "p1"]},
+    {"record": "item", "query": "q1", "id": "n1", "type": "nugget", "text": "very soft", "importance": "vital"},
+    {"record": "item", "query": "q1", "id": "g1", "type": "claim", "of": "gold", "text": "Gold is soft."},
+    {"query": "q1", "task": "support", "item": "c1", "type": "claim", "of": "answer", "against": "gold",
+     "label": "full"},
+    {"record": "verdict", "query": "q1", "task": "support", "item": "s1", "against": ["p1"], "label": "partial",
+     "by": "human:ann", "sample": 0, "why": "in part", "digest": "0" * 16, "call": "k"},
+    {"record": "verdict", "query": "q1", "task": "relevance", "item": "p1", "against": "question", "label": 2},
+    {"record": "verdict", "query": "q1", "task": "support", "item": "g1", "against": "answer", "label": None,
+     "state": "failed"},
+    {"record": "verdict", "query": "q2", "task": "support", "item": "answer", "state": "nothing_to_judge"},
+    {"record": "verdict", "query": "q3", "task": "correctness", "item": "answer", "label": "correct", "by": "human:bo"},
+    {"record": "verdict", "query": "q1", "task": "tone", "item": "answer", "label": "rude"},
+    {"record": "call", "key": "k", "model": "m", "settings": {}, "reply": "{}", "tokens_in": 3, "tokens_out": 1},
+]  # fmt: skip
 _QUERIES = [
     {"query": "q1", "documents": ["d3", {"id": "d1", "score": 2.1, "content": "gold"}]},
     {"query": "q2", "documents": {"d4": 2.5, "d9": 1}},
@@ -151,6 +170,13 @@ _INPUTS = (
         "diff FILE other.jsonl --match chunk", "evaluate FILE --match meta.a.b",
         "evaluate FILE --explain q1 --match chunk", "convert FILE out.parquet", "convert FILE - --output-format json",
     )),
+    Input("verdicts.jsonl", (
+        "verdicts FILE", "verdicts FILE --export labels.csv", "evaluate answers.jsonl --verdicts FILE",
+        "evaluate answers.jsonl --verdicts FILE -m CitationF1 -m ClaimF1 --per-query", "verdicts FILE --format json",
+        "evaluate answers.jsonl --verdicts FILE --unknown skip -o out.json", "verdicts summary FILE FILE",
+        "evaluate answers.jsonl --verdicts FILE --author human",
+        "gate answers.jsonl --verdicts FILE --min Correctness=0.5",
+    )),
     Input("spans.jsonl", ("evaluate FILE -m SpanRecall -m SpanIoU@2", "gate FILE --min SpanRecall=0.5")),
     *(Input(name, ("evaluate truth.qrels FILE", "evaluate FILE run.trec", "compare truth.qrels FILE other.trec"))
       for name in ("mapping.json", "lists.json", "pairs.json", "queries.jsonl", "pairs.jsonl", "ranked.json")),
@@ -185,6 +211,7 @@ def base_files() -> Mapping[str, bytes]:
         "truth.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td3\t2\nq2\td4\t1\n",
         "run.csv": 'query;doc;text;score\r\nq1;d1;"two\nlines";3.5\r\nq1;d9;"a ""b""";2\r\nq2;d4;;1e-3\r\n',
         "run.tsv": "q1\td1\t1\nq1\td9\t2\nq1\td3\t3\nq2\td4\t1\nq2\tq2\t2\nq3\td5\t1\n",
+        "verdicts.jsonl": _lines(_VERDICTS),
         "results.jsonl": _lines(_RESULTS), "other.jsonl": _lines(_RESULTS[::-1]),
         "spans.jsonl": _lines([{"query": "q1", "truth": [["d1", 0, 9], ["d2", 3, 5]], "retrieved": [["d1", 4, 12]]},
                                {"query": "q2", "truth": [["d1", 1, 2]], "retrieved": []}]),
