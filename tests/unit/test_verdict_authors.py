@@ -1,0 +1,158 @@
+"""Whose labels count: people, models, samples, systems, and labels that were replaced or are out of date."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karat.errors import KaratError
+from karat.evaluation.verdicts import evaluate_verdicts
+from karat.labels.records import text_digest
+from tests.random_verdicts import Record
+
+
+def _claim(name: str, label: str | None, by: str | None = "human:ann", **more: Any) -> Record:
+    label_fields = {"label": None, "state": "failed"} if label is None else {"label": label}
+    row = {"query": "q", "item": name, "type": "claim", "task": "support", "against": "context", "by": by}
+    return {**row, **label_fields, **more}
+
+
+def _nothing(name: str, by: str = "human:ann", **more: Any) -> Record:
+    return _claim(name, None, by, **more) | {"state": "nothing_to_judge"}
+
+
+def _value(records: list[Record], **options: Any) -> float | None:
+    return evaluate_verdicts(records, "Faithfulness", **options).per_query["q"]["Faithfulness"]
+
+
+def _notes(records: list[Record], **options: Any) -> list[str]:
+    found = evaluate_verdicts(records, "Faithfulness", **options).findings
+    return [finding.message for finding in found if finding.code == "reading"]
+
+
+@pytest.mark.parametrize(
+    ("votes", "value"),
+    [
+        (["full", "full", "none"], 1.0),
+        (["full", "none"], None),
+        (["full", "none", None], None),
+        (["full", None, None], 1.0),
+        (["full", "none", "partial", "none"], 0.0),
+        (["full", "full", "none", "none", "partial"], None),
+        ([None, None], None),
+    ],
+    ids=str,
+)
+def test_of_people_the_most_frequent_label_counts_and_a_tie_is_unknown(
+    votes: list[str | None], value: float | None
+) -> None:
+    records = [_claim("c1", vote, f"human:{at}") for at, vote in enumerate(votes)]
+    assert _value(records) == _value(records[::-1]) == value
+    assert _value(records, by="human") == value
+
+
+def test_of_two_labels_by_one_person_the_later_one_counts_and_it_is_said() -> None:
+    records = [_claim("c1", "none"), _claim("c1", "full"), _claim("c2", "full", "human:ben")]
+    assert _value(records) == 1.0
+    assert _notes(records) == ["1 label replaced by a later one of the same author"]
+
+
+def test_a_failure_does_not_replace_a_label() -> None:
+    assert _value([_claim("c1", "full"), _claim("c1", None)]) == 1.0
+    assert _notes([_claim("c1", "full"), _claim("c1", None)]) == []
+
+
+def test_the_order_of_passages_does_not_make_another_label() -> None:
+    items: list[Record] = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at} for at in (1, 2)]
+    items += [{"query": "q", "id": "s1", "type": "sentence", "cites": ["p2", "p1"]}]
+    row = {"query": "q", "task": "support", "item": "s1"}
+    labels = [{**row, "against": ["p1", "p2"], "label": "none"}, {**row, "against": ["p2", "p1"], "label": "full"}]
+    assert evaluate_verdicts(items + labels, "CitationRecall").per_query["q"] == {"CitationRecall": 1.0}
+
+
+def test_samples_of_a_model_are_averaged_and_so_are_their_bounds() -> None:
+    records = [_claim("c1", "full", "m", sample=0), _claim("c2", "none", "m", sample=0)]
+    assert _value([*records, *(_claim(name, "full", "m", sample=1) for name in ("c1", "c2"))]) == 0.75
+    scores = evaluate_verdicts([*records, _claim("c1", "full", "m", sample=1)], "Faithfulness")
+    assert scores.per_query["q"] == {"Faithfulness": None}
+    assert scores.label_bounds["Faithfulness"].mean == (0.5, 0.75)
+
+
+def test_labels_of_several_models_must_be_chosen_from() -> None:
+    records = [_claim("c1", "full", "m"), _claim("c1", "none", "n"), _claim("c1", "none", None)]
+    with pytest.raises(KaratError, match=r"m \(1 label\), n \(1 label\), human \(1 label\)"):
+        _value(records)
+    assert [_value(records, by=by) for by in ("m", "n", "human")] == [1.0, 0.0, 0.0]
+    with pytest.raises(KaratError, match="no label is by 'o'"):
+        _value(records, by="o")
+
+
+def test_one_person_of_several_can_be_chosen() -> None:
+    records = [_claim("c1", "full", "human:ann"), _claim("c1", "none", "human:ben"), _claim("c2", "full", "human:ben")]
+    assert _value(records, by="human:ann") is None
+    assert _value(records, by="human:ben") == 0.5
+    assert _value(records) is None
+
+
+@pytest.mark.parametrize(
+    ("records", "value"),
+    [
+        ([_nothing("c1")], 0.0),
+        ([_nothing("c1"), _claim("c1", "full")], 0.5),
+        ([_claim("c1", "full"), _nothing("c1")], 0.0),
+        ([_nothing("c1"), _claim("c1", None)], 0.0),
+        ([_nothing("c1"), _claim("c1", "full", "human:ben")], 0.5),
+        ([_nothing("c1"), _nothing("c1", "human:ben"), _claim("c1", "full", "human:cy")], 0.0),
+    ],
+    ids=["alone", "labelled later", "after a label", "before a failure", "one of two", "two of three"],
+)
+def test_an_item_is_left_out_if_most_of_those_who_judged_it_say_so(records: list[Record], value: float) -> None:
+    item = {"query": "q", "id": "c1", "type": "claim"}
+    assert _value([item, _claim("c2", "none"), *records]) == value
+
+
+def test_each_system_has_its_own_labels_and_those_of_all_systems() -> None:
+    nugget = {"query": "q", "id": "n1", "type": "nugget"}
+    row = {"query": "q", "task": "support", "item": "n1", "against": "answer"}
+    records = [nugget, {**row, "system": "a", "label": "full"}, {**row, "system": "b", "label": "none"}]
+    values = [evaluate_verdicts(records, "NuggetRecall", system=name)["NuggetRecall"] for name in "ab"]
+    assert values == [1.0, 0.0]
+    with pytest.raises(KaratError, match="Systems: a, b"):
+        evaluate_verdicts(records)
+    with pytest.raises(KaratError, match="about the system 'c'"):
+        evaluate_verdicts(records, system="c")
+
+
+def test_an_id_of_all_systems_cannot_be_that_of_one() -> None:
+    records = [{"query": "q", "id": "x", "type": "nugget"}, {"query": "q", "id": "x", "type": "claim", "system": "a"}]
+    with pytest.raises(KaratError, match="the item 'x' of query 'q' is also in"):
+        evaluate_verdicts([*records, _claim("c1", "full")])
+
+
+def test_a_label_of_another_text_is_not_used_and_it_is_said() -> None:
+    item = {"query": "q", "id": "c1", "type": "claim", "text": "Gold is hard."}
+    labels = [_claim("c1", "full", digest=text_digest("Gold is soft.")), _claim("c2", "full")]
+    assert _value([item, *labels]) is None
+    assert _notes([item, *labels]) == ["1 label not used: the text has changed since"]
+    assert _value([{**item, "text": "Gold is soft."}, *labels]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({**_claim("c9", "full"), "type": None}, "the item 'c9' of query 'q' is unknown"),
+        (_claim("c1", "full", against=["p9"]), "the passage 'p9' of query 'q' is unknown"),
+        (_claim("c1", "full", against=["c1"]), "the passage 'c1' of query 'q' is unknown"),
+        (_claim("c1", "full", task="suport"), "Did you mean support?"),
+        (_claim("c1", "complete"), "The labels are none, partial, full"),
+        (_claim("c1", "full", against="kontext"), "Did you mean context?"),
+        (_claim("c1", "full", against=None), "a label of support is against nothing"),
+        (_claim("c1", "full", type="sentence"), "the item 'c1' of query 'q' is a claim in"),
+    ],
+)
+def test_a_label_of_something_unknown_is_an_error_with_its_row(record: Record, message: str) -> None:
+    with pytest.raises(KaratError) as error:
+        _value([_claim("c1", "full"), record])
+    assert message in str(error.value)
+    assert "row 1 (counted from 0)" in str(error.value)
