@@ -847,4 +847,6 @@ def test_measures_are_named_as_they_were_asked_for_if_the_option_says_so(folder:
     assert Scores.load(folder / "asked.json").means == Scores.load(folder / "canonical.json").means
     done = run_here(folder, *words, "--names", "asked", "--bounds")
     assert done.stderr.startswith("karat: --names and --bounds cannot be combined")
+    done = run_here(folder, *words, "--names", "asked", "--report", "page.html")
+    assert done.stderr.startswith("karat: --names and --report cannot be combined")
     assert "map" in run_here(folder, *words, "--names", "asked").stdout

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from karat import KaratError, Scores, compare, demo, evaluate, evaluate_results, evaluate_runs
-from karat.report import Provenance, report_content
+from karat.report import Provenance, compared, report_content
 from karat.report.rendering import render_page
 
 MADE = Provenance("karat report", created="2026-01-01T00:00:00+00:00")
@@ -278,11 +278,11 @@ def test_questions_and_answers_beyond_the_budget_are_shortened_after_those_of_th
 
 
 def test_long_ids_are_shortened_only_if_all_of_them_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = [f"{'q' * 5_000}{at}{'z' * 5_000}" for at in range(2)]
+    long = [f"{'q' * 400}{at}{'z' * 400}" for at in range(2)]
     truth = {query: {"d" * 10_000: 1} for query in [*long, "short"]}
     scores = evaluate(truth, truth, "RR", name="one")
     assert content_of(scores)["queries"]["id"] == [*long, "short"]
-    monkeypatch.setattr("karat.report.budget._IDS", 9_000)
+    monkeypatch.setattr("karat.report.budget._IDS", 900)
     content = content_of(scores)
     assert content["queries"]["id"] == ["q" * 50 + "…" + "z" * 25 + f" ({at})" for at in (1, 2)] + ["short"]
     assert len(content["documents"]["id"][0]) < 100
@@ -326,12 +326,29 @@ def test_chunks_and_answers_are_located_in_the_texts_as_given() -> None:
     }
 
 
-def test_ids_of_any_length_are_kept_and_infinite_values_are_an_error() -> None:
+def test_very_long_ids_are_shortened_and_infinite_values_are_an_error() -> None:
     long = "q" * 10_000
     content = content_of(Scores((long, "r"), {"latency": np.array([2.5, 1.0])}, name="one"))
-    assert content["queries"]["id"][0] == long
+    assert content["queries"]["id"] == ["q" * 50 + "…" + "q" * 25 + " (1)", "r"]
     with pytest.raises(KaratError, match="one, query r: latency is inf, which is too large"):
         report_content(Scores(("q", "r"), {"latency": np.array([1.0, np.inf])}, name="one"))
+
+
+def test_files_are_those_of_ground_truth_and_runs_not_systems_named_like_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text('{"q": ["a"]}')
+    systems = evaluate_runs(path, {"one": str(path), str(tmp_path / "run.json"): {"q": ["a"]}}, "RR")
+    assert [file["name"] for file in content_of(systems)["made"]["files"]] == [str(path)]
+    in_memory = evaluate({"q": ["a"]}, {"q": ["a"]}, "RR", name=str(path))
+    assert content_of(in_memory)["made"]["files"] == []
+
+
+def test_the_level_of_the_intervals_is_chosen_for_scores_and_part_of_a_comparison(tmp_path: Path) -> None:
+    scores = evaluate({"q": ["a"], "r": ["b"]}, {"q": ["a"], "r": ["x"]}, "RR", name="one")
+    page = scores.report(tmp_path / "report.html", level=0.9).read_text("utf-8")
+    assert "Means with 90% confidence intervals" in page
+    with pytest.raises(KaratError, match="a comparison has a level already"):
+        compare({"one": scores, "two": scores}).report(tmp_path / "report.html", level=0.9)
 
 
 def test_the_report_says_how_it_was_made(tmp_path: Path) -> None:
@@ -370,3 +387,16 @@ def test_one_system_and_a_comparison_write_the_same_page_again(tmp_path: Path) -
     for reported in (systems, systems["one"], compare(systems)):
         path = reported.report(tmp_path / "report.html", title="A title", by={"q": "x", "r": "y"})
         assert "<title>A title" in path.read_text("utf-8")
+
+
+def test_long_names_of_systems_and_groups_are_shortened_everywhere() -> None:
+    long = ["a" * 10_000, "b" * 10_000]
+    truth = {f"q{at}": ["d"] for at in range(3)}
+    systems = evaluate_runs(truth, {long[0]: truth, long[1]: {query: ["x"] for query in truth}}, "RR")
+    content = content_of(compared(systems, long[0]), by={"group": {query: "g" * 5_000 + query for query in truth}})
+    assert content["systems"] == [f"{letter * 50}…{letter * 25} ({at})" for at, letter in ((1, "a"), (2, "b"))]
+    assert content["systems"][0] in content["answer"][0]
+    assert content["made"]["options"]["baseline"] == content["systems"][0]
+    assert "The names of 2 systems are shortened, and numbered to tell them apart." in content["cut"]
+    assert content["queries"]["slices"]["group"] == content["queries"]["groups"]["group"]
+    assert len(json.dumps(content)) < 40_000

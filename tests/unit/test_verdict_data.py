@@ -148,7 +148,7 @@ def test_a_text_that_was_changed_after_it_was_labelled_is_noticed() -> None:
         ("text", 3, "the field text is 3, not a text"),
         ("cites", "p1", "not a list of passages"),
         ("cites", [None], "is not an id"),
-        ("rank", 0, "not a whole number of at least 1"),
+        ("rank", 0, "not a whole number from 1 to 1,000,000,000"),
         ("importance", "high", "It is one of vital, okay"),
         ("digest", 5, "the field digest is 5"),
         ("system", {}, "is not an id"),

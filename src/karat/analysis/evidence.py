@@ -31,6 +31,8 @@ class Evidence:
     run: Run
     rules: RankingRules
     match: Matcher
+    files: tuple[str, ...] = ()
+    """the names of the files of ground truth and run, if they were given by name"""
 
     def judged_for(self, measure: Measure) -> Judged:
         """The judged documents as a measure reads them: only graded measures use the scores of listed golds."""

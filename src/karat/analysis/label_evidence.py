@@ -53,7 +53,8 @@ class LabelEvidence:
             for name, item in items.items()
             if item.type != "answer"
         }
-        return [row for name in found for row in (*found[name].values(), *unlabelled.get(name, ()))]
+        rows = [row for name in found for row in (*found[name].values(), *unlabelled.get(name, ()))]
+        return rows if relations else [_cited(item) for item in items.values() if item.type == "sentence"]
 
     @cached_property
     def _items(self) -> Mapping[str, Mapping[str, Item]]:
@@ -69,6 +70,11 @@ class LabelEvidence:
         for row in self.selected.rows:
             found.setdefault(self.records.labels.query[row], []).append(row)
         return found
+
+
+def _cited(item: Item) -> LabelRow:
+    """A sentence and what it cites, which is all that measures without labels read."""
+    return LabelRow(item.id, item.type, item.text, against=", ".join(item.cites), state="")
 
 
 def _relations(measures: Iterable[str]) -> set[Relation]:

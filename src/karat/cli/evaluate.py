@@ -91,5 +91,6 @@ def _check_views(bounds: bool, given: Mapping[str, Any]) -> None:
     if (bounds or by) and (len(chosen) > 1 or (by and per_query)):
         both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
-    if given["names"] == "asked" and (bounds or by or given["explain"] is not None):
-        raise KaratError(f"--names and {chosen[0]} cannot be combined", hint="Leave one of them out.")
+    other = chosen[0] if bounds or by or given["explain"] is not None else "--report" if given["report"] else None
+    if given["names"] == "asked" and other is not None:
+        raise KaratError(f"--names and {other} cannot be combined", hint="Leave one of them out.")

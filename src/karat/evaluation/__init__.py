@@ -16,7 +16,7 @@ from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
 from karat.evaluation.merge import merge
-from karat.evaluation.reading import ReadingOptions, check_fields, check_reading, read_judgments, read_matcher
+from karat.evaluation.reading import ReadingOptions, check_fields, check_reading, paths_of, read_judgments, read_matcher
 from karat.files.input_file import Progress
 from karat.judged import Floats, Judged
 from karat.matching.matchers import FunctionMatcher, Same, matcher_of
@@ -138,9 +138,11 @@ def _evaluate(
     matching: CorpusMatcher,
     progress: Progress | None = None,
     name: str = "",
+    truth_file: Any = None,
 ) -> Scores:
     """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
     matcher = matching.matcher
+    files = paths_of(truth if truth_file is None else truth_file, run)
     spans: Spans | None = None
     truths: dict[str, Mapping[str, str]] = {}
     if _need_spans(measures):
@@ -171,7 +173,7 @@ def _evaluate(
     judged, observations = judge(judgments, source, rules, matcher)
     check_fields(matcher, judged, observations, source.name)
     graded = _with_scores_as_grades(judged, judgments, measures)
-    evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher)
+    evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
     answered, skip_missing = judged.in_run, settings["missing"] == "skip"
     # A run in memory may be empty: the system retrieved nothing.
     if observations.unknown_queries and not answered.any():
@@ -253,7 +255,7 @@ def evaluate_runs(
         judgments = read_judgments(truth, inputs, matcher.matcher)
     return SystemScores(
         {
-            name: _evaluate(judgments, run, selected, settings, inputs, matcher, progress, name)
+            name: _evaluate(judgments, run, selected, settings, inputs, matcher, progress, name, truth)
             for name, run in by_name.items()
         }
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -33,6 +34,11 @@ def check_reading(inputs: ReadingOptions, progress: object) -> None:
         given is None or check_format(given)
     require(inputs.split is None or isinstance(inputs.split, str), f"split={shown(inputs.split)} is not a text")
     require(progress is None or callable(progress), f"progress={shown(progress)} is not a function")
+
+
+def paths_of(*sources: Any) -> tuple[str, ...]:
+    """The paths of the sources that are given as paths."""
+    return tuple(os.fsdecode(source) for source in sources if isinstance(source, str | os.PathLike))
 
 
 def read_judgments(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Truth:

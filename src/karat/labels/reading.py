@@ -14,7 +14,7 @@ from karat.arguments import as_count, is_list_like
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, did_you_mean, shown
 from karat.files.input_file import InputFile, is_file
-from karat.labels.records import VERSION, Item, kind_of, read_item
+from karat.labels.records import LARGEST, VERSION, Item, kind_of, read_item
 from karat.labels.tasks import BUILT_IN, Task, read_task
 from karat.sources.formats import detect
 from karat.sources.objects import records_of
@@ -145,7 +145,7 @@ def _read_file(records: VerdictRecords, file: InputFile) -> None:
             _add(records, place, numbers, objects)
     except KaratError as error:
         last = max((number for number, line in file.lines() if line.strip()), default=0)
-        if last < 2 or error.where != f"{file.name}:{last}" or not error.what.startswith("not JSON"):
+        if last < 2 or error.where != f"{file.name}:{last}" or not error.what.startswith(("not JSON", "not UTF-8")):
             file.check()
             raise
         records.notes.append(f"{file.name}:{last}: the last line is cut short and was left out")
@@ -170,7 +170,7 @@ def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Se
             _add_task(records, read_task(row, where), where)
         elif kind == "call":
             records.calls.append(row)
-        elif row.get("version") != VERSION:
+        elif row.get("version") != VERSION or row["version"] is True:
             what = f"this is version {shown(row.get('version'))} of the verdict file"
             hint = f"This version of karat reads version {VERSION}."
             raise KaratError(what, where=where, hint=hint)
@@ -251,7 +251,11 @@ def _ids(values: list[Any], field: str, place: Any, *, optional: bool = False) -
     distinct = set(values)
     if "" in distinct:
         raise KaratError(f"the field {field} is empty", where=place(values.index("")))
-    reject_lone_surrogates(distinct - {None}, place(0) if values else "")
+    try:
+        reject_lone_surrogates(distinct - {None}, "")
+    except KaratError:
+        for at, value in enumerate(values):
+            reject_lone_surrogates([value or ""], place(at))
     return values
 
 
@@ -319,11 +323,10 @@ def _label(task: Task, label: object, state: object, where: str) -> tuple[str | 
 def _samples(values: list[Any], place: Any) -> list[int]:
     if set(map(type, values)) <= {type(None)}:
         return [0] * len(values)
-    samples = [0 if value is None else as_count(value, 0) for value in values]
+    samples = [0 if value is None else as_count(value, 0, LARGEST) for value in values]
     if None in samples:
         at = samples.index(None)
-        what = f"the sample {shown(values[at])} is not a whole number of at least 0"
-        raise KaratError(what, where=place(at))
+        raise KaratError(f"the sample {shown(values[at])} is not a whole number from 0 to {LARGEST:,}", where=place(at))
     return samples  # type: ignore[return-value]  # none of them is None
 
 

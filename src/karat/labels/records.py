@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from karat.arguments import as_count
-from karat.documents.ids import identifier
+from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, did_you_mean, shown
 from karat.verdicts import ItemSet
 
@@ -16,6 +16,9 @@ VERSION = 1
 
 ItemType = Literal["claim", "sentence", "nugget", "passage", "answer"]
 RecordKind = Literal["file", "item", "verdict", "call", "task"]
+LARGEST = 10**9
+"""the largest rank, and the largest number of a sample"""
+
 IMPLIED = ("answer", "gold", "question", "context")
 """items that need no record"""
 
@@ -105,8 +108,8 @@ def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> It
         raise KaratError(f"the id of a {kind} is {shown(name)}", where=where, hint=hint)
     system = None if record.get("system") is None else _id(record, "system", where)
     rank, given = None, record.get("rank")
-    if given is not None and (rank := as_count(given, 1)) is None:
-        raise KaratError(f"the rank {shown(given)} is not a whole number of at least 1", where=where)
+    if given is not None and (rank := as_count(given, 1, LARGEST)) is None:
+        raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", where=where)
     if kind == "passage" and rank is None:
         raise KaratError(f"the passage {shown(name)} has no rank", where=where, hint="The first passage has rank 1.")
     text, digest = _text(record, "text", where), _text(record, "digest", where)
@@ -117,6 +120,8 @@ def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> It
 def _id(record: Mapping[str, Any], field: str, where: str) -> str:
     value = record.get(field)
     if type(value) is str and value:
+        if not value.isascii():
+            reject_lone_surrogates([value], where)
         return value
     if value is None or value == "":
         raise KaratError(f"the field {field} is {'missing' if value is None else 'empty'}", where=where)
@@ -145,4 +150,6 @@ def _cites(value: object, where: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         what = f"the field cites is {shown(value)}, not a list of passages"
         raise KaratError(what, where=where, hint='For example ["p1", "p3"].')
-    return tuple(dict.fromkeys(identifier(each, f"{where}, cites") for each in value))
+    cites = tuple(dict.fromkeys(identifier(each, f"{where}, cites") for each in value))
+    reject_lone_surrogates(cites, where)
+    return cites

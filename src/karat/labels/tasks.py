@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from karat.arguments import as_number
+from karat.documents.ids import reject_lone_surrogates
 from karat.errors import KaratError, did_you_mean, shown
 
 
@@ -69,6 +70,8 @@ def read_task(record: Mapping[str, object], where: str) -> Task:
     name, question, scale = record.get("name"), record.get("question"), record.get("scale")
     if not isinstance(name, str) or not name:
         raise KaratError(f"the name of a task is {shown(name)}", where=where, hint="It must be a text.")
+    if question is not None and not isinstance(question, str):
+        raise KaratError(f"the question of the task {shown(name)} is {shown(question)}, not a text", where=where)
     if name in BUILT_IN:
         hint = "Give the rubric another name."
         raise KaratError(f"{name} is a built-in task, whose scale is fixed", where=where, hint=hint)
@@ -80,7 +83,8 @@ def read_task(record: Mapping[str, object], where: str) -> Task:
     if len(known) < len(scale) or len(set(known.values())) < 2:
         what = f"the scale of the task {shown(name)} is {shown(scale)}"
         raise KaratError(what, where=where, hint=f"It maps at least two labels to different numbers. {example}")
-    return Task(name, known, question if isinstance(question, str) else "")
+    reject_lone_surrogates([name, *known], where)
+    return Task(name, known, question or "")
 
 
 def _spelled(given: object) -> str:

@@ -51,8 +51,9 @@ def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
         _layer("point", "mean", x={"field": "value", **x}, **_DOT, **same),
     ]
     about = (
-        "{measure} of each system, with unjudged documents counted as not relevant, and without queries that lack"
-        " labels; the band is the range that is possible if all documents and answers were judged."
+        "{measure} of each system, with unjudged documents counted as not relevant, and answers that lack labels left"
+        " out; the band is the range that is possible if the unjudged documents that it retrieved, or these answers,"
+        " were judged."
     )
     columns = ("measure", "system", "value", "low", "high", "unjudged")
     view = {"height": {"step": _ROW}, "layer": layers}

@@ -165,6 +165,6 @@ KINDS: dict[PlotKind, Kind] = {
     "cutoffs": Kind("nDCG, recall and precision at each cut-off", _cutoffs, "run data"),
     "precision-recall": Kind("interpolated precision at levels of recall", _precision_recall, "run data"),
     "first": Kind("the rank of the first relevant document", _first, "run data"),
-    "bounds": Kind("the range that missing judgments allow", _bounds, "run data"),
+    "bounds": Kind("the range that unjudged documents allow", _bounds, "run data"),
     "slices": Kind("scores by group of queries", _slices, "groups of queries"),
 }

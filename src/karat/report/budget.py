@@ -10,7 +10,7 @@ from karat.errors import plural
 from karat.report.documents import Documents
 from karat.report.labels import without_long_texts
 from karat.report.rankings import Lists, clipped
-from karat.report.subject import ReportSubject
+from karat.report.subject import LONG_NAME, ReportSubject, shortened_name
 
 # Bytes of all texts: for a report of few queries, for each query, and at most.
 _LEAST, _PER_QUERY, _MOST = 1_250_000, 1_000, 4_500_000
@@ -18,9 +18,10 @@ _LEAST, _PER_QUERY, _MOST = 1_250_000, 1_000, 4_500_000
 _QUESTIONS, _ANSWERS, _LABELS = 0.25, 0.5, 0.4
 # Characters: of any text; and of a question or an answer beyond the budget.
 _LONGEST, _SHORT = 20_000, 200
-# Bytes of the ids of queries, or of documents; beyond it, ids of more characters than this are shortened.
-_IDS, _LONG_ID = 2_500_000, 100
-_MOST_MISSES = 20  # queries whose labels do not fit, after which those of the others are not looked up
+# Bytes of the ids of queries, or of documents; beyond it, long ids are shortened.
+_IDS = 2_500_000
+_LONGEST_ID = 1_000  # characters of any id
+_LEAST_LABELS = 500  # bytes of the labels of a query
 _MOST_GOLD_ANSWERS = 20
 _FEWER_QUERIES = "a report of fewer queries has them whole."
 
@@ -79,17 +80,18 @@ class Budget:
         """The labels of each query, with items and reasons: those of each system, or None if they are left out."""
         kept: list[list[Any] | None] = [None] * len(self._subject.queries)
         left = available = min(self._bytes * _LABELS, self._left)
-        shortened = misses = 0
+        shortened = left_out = 0
         for place in self._subject.by_change.tolist():
-            if misses == _MOST_MISSES:
-                break
+            if left < _LEAST_LABELS:  # those of later queries are not even looked up
+                left_out += 1
+                continue
             found = of_query(place)
             is_long = _json_size(found) > left
             if is_long:
                 found = [None if each is None else without_long_texts(each, _SHORT) for each in found]
             size = _json_size(found)
             if size > left:
-                misses += 1
+                left_out += 1
                 continue
             shortened += is_long
             kept[place] = found
@@ -99,7 +101,7 @@ class Budget:
             self.cut.append(
                 f"The labels of {plural(shortened, 'query')} are without reasons, and their items shortened."
             )
-        if left_out := kept.count(None):
+        if left_out:
             self.cut.append(
                 f"The labels of {plural(left_out, 'query')} are left out, those of the queries that changed least;"
                 " a report of fewer queries has them all."
@@ -131,13 +133,13 @@ class Budget:
             self.cut.append(f"The texts of {many} are cut after {_LONGEST:,} characters.")
 
     def ids(self, ids: Sequence[str | None], noun: str) -> list[str | None]:
-        """The ids of queries or documents: long ones are shortened if all of them would be too much."""
-        long = [place for place, name in enumerate(ids) if name is not None and len(name) > _LONG_ID]
+        """The ids of queries or documents: very long ones are shortened, and all long ones if they are too much."""
+        longest = LONG_NAME if sum(_size(name or "") for name in ids) > _IDS else _LONGEST_ID
+        long = [place for place, name in enumerate(ids) if name is not None and len(name) > longest]
         kept = list(ids)
-        if sum(_size(name or "") for name in ids) > _IDS:
-            for place in long:
-                name = ids[place] or ""
-                kept[place] = f"{name[: _LONG_ID // 2]}…{name[-_LONG_ID // 4 :]} ({place + 1})"
+        for place in long:
+            kept[place] = f"{shortened_name(ids[place] or '')} ({place + 1})"
+        if long:
             self.cut.append(f"The ids of {plural(len(long), noun)} are shortened, and numbered to tell them apart.")
         return kept
 

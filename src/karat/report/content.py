@@ -11,6 +11,7 @@ from karat.analysis.slices import Slices, query_values
 from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings
+from karat.plots.chart import labels
 from karat.plots.page import charts_for_page
 from karat.plots.rows import first_ranks
 from karat.report.answers import answers_part
@@ -21,7 +22,7 @@ from karat.report.numbers import Number, numbers
 from karat.report.provenance import Provenance
 from karat.report.rankings import RANKS, Lists, read_lists
 from karat.report.sentences import answer
-from karat.report.subject import Reported, ReportSubject, subject_of
+from karat.report.subject import Reported, ReportSubject, subject_of, with_short_names
 from karat.report.table import missing_queries, table
 from karat.report.verdicts import label_bounds, passages_in_order, verdicts_part
 from karat.scores import Scores
@@ -46,7 +47,7 @@ def report_content(
     `queries` and `corpus` are sources of the texts of queries and documents, as `read_texts` takes them; `by` are
     properties to group queries by, as in `Scores.slices`, by name.
     """
-    subject = subject_of(reported)
+    subject, cut_names = with_short_names(subject_of(reported))
     query_texts = None if queries is None else read_texts(queries, subject.queries, "queries")
     properties = _properties(subject, by, query_texts)
     slices = _slices(subject, properties)
@@ -86,7 +87,7 @@ def report_content(
             "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
             "missing": _missing(subject),
             "bounds": label_bounds(subject),
-            "groups": {name: list(sliced.groups) for name, sliced in slices.items()},
+            "groups": {name: list(labels(sliced.groups).values()) for name, sliced in slices.items()},
             "slices": {name: _group_of_each(subject, sliced) for name, sliced in slices.items()},
         },
         "documents": {**documents.to_dict(), "id": budget.ids(documents.ids, "document")},
@@ -99,7 +100,7 @@ def report_content(
             subject.systems, subject.comparison, properties, level=subject.level, measures=subject.detailed
         ),
         "made": (provenance or Provenance()).to_dict(subject),
-        "cut": [*_cut_lists(subject, lists), *budget.cut, *cut_moves],
+        "cut": [*cut_names, *_cut_lists(subject, lists), *budget.cut, *cut_moves],
     }
 
 
@@ -204,7 +205,8 @@ def _slices(subject: ReportSubject, properties: Mapping[str, Mapping[str, Any]])
 
 
 def _group_of_each(subject: ReportSubject, sliced: Slices) -> list[str]:
-    group = {query: label for label, scores in sliced.groups.items() for query in scores.queries}
+    named = labels(sliced.groups)
+    group = {query: named[name] for name, scores in sliced.groups.items() for query in scores.queries}
     return [group[query] for query in subject.queries]
 
 

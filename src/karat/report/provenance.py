@@ -48,7 +48,7 @@ class Provenance:
 def _run_files(subject: ReportSubject) -> list[str]:
     """The files that the systems were read from, as far as the scores know them."""
     evidence = [scores.evidence for scores in subject.systems.values() if scores.evidence is not None]
-    return [each.run.name for each in evidence if os.path.isfile(each.run.name)]
+    return [file for each in evidence for file in each.files]
 
 
 def _versions(packages: Iterable[str]) -> Iterable[tuple[str, str]]:

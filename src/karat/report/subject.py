@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import align_systems, check_finite
-from karat.errors import KaratError
+from karat.errors import KaratError, plural, require
 from karat.judged import Floats, Ints
 from karat.measures import meanings
 from karat.registry import Measure
@@ -23,6 +23,8 @@ _MOST_IN_PAIRS = 10
 _MOST_VALUES = 1_000_000
 _DEFAULT_CUTOFF = 10
 _UNNAMED = "The system"
+LONG_NAME = 100
+"""characters of a name; longer ones are shortened"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,15 +121,20 @@ Reported = Scores | Mapping[str, Scores] | Comparison | ReportSubject
 """What a report can be written of."""
 
 
-def subject_of(reported: Reported) -> ReportSubject:
-    """What a report of scores, of several systems or of a comparison is about; several systems are compared first."""
+def subject_of(reported: Reported, level: float | None = None) -> ReportSubject:
+    """What a report of scores, of several systems or of a comparison is about; several systems are compared first.
+
+    `level` is the confidence level of the intervals of scores; a comparison has its own.
+    """
+    hint = "Pass level= to compare()."
+    require(level is None or not isinstance(reported, Comparison), "a comparison has a level already", hint)
     if isinstance(reported, ReportSubject):
         return reported
     if isinstance(reported, Comparison):
         return ReportSubject(reported.systems, reported, level=reported.method.level)
     if isinstance(reported, Scores):
-        return compared({reported.name: reported})
-    return compared(reported)
+        reported = {reported.name: reported}
+    return compared(reported, method=Method() if level is None else Method(level=level))
 
 
 def compared(systems: Mapping[str, Scores], baseline: str | None = None, method: Method = Method()) -> ReportSubject:  # noqa: B008  # frozen
@@ -162,3 +169,46 @@ def _most_measures(systems: Mapping[str, Scores]) -> int:
     """The number of measures whose values are not too many."""
     queries = max(len(scores.queries) for scores in systems.values())
     return max(1, _MOST_VALUES // max(1, len(systems) * queries))
+
+
+def with_short_names(subject: ReportSubject) -> tuple[ReportSubject, list[str]]:
+    """The subject with shortened names of systems, numbered to tell them apart; and a sentence that says so."""
+    long = {name: f"{shortened_name(name)} ({at})" for at, name in enumerate(subject.names, 1) if len(name) > LONG_NAME}
+    if not long:
+        return subject, []
+    comparison = subject.comparison
+    if comparison is not None:
+        comparison = replace(
+            comparison,
+            rows=tuple(
+                replace(
+                    row, system=long.get(row.system, row.system), baseline=long.get(row.baseline or "", row.baseline)
+                )
+                for row in comparison.rows
+            ),
+            systems=_renamed(comparison.systems, long),
+            baseline=long.get(comparison.baseline or "", comparison.baseline),
+            powers={
+                (measure, long.get(system, system), long.get(baseline, baseline)): power
+                for (measure, system, baseline), power in comparison.powers.items()
+            },
+            notes=tuple(_with_names(note, long) for note in comparison.notes),
+        )
+    obstacle = _with_names(subject.obstacle, long)
+    renamed = replace(subject, systems=_renamed(subject.systems, long), comparison=comparison, obstacle=obstacle)
+    return renamed, [f"The names of {plural(len(long), 'system')} are shortened, and numbered to tell them apart."]
+
+
+def shortened_name(name: str) -> str:
+    """The beginning and the end of a long name."""
+    return f"{name[: LONG_NAME // 2]}…{name[-LONG_NAME // 4 :]}"
+
+
+def _renamed(systems: Mapping[str, Scores], names: Mapping[str, str]) -> dict[str, Scores]:
+    return {names.get(name, name): scores for name, scores in systems.items()}
+
+
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    for name, shown in names.items():
+        text = text.replace(name, shown)
+    return text

@@ -15,16 +15,27 @@ class Reportable:
     """The scores of one system or of several, or a comparison."""
 
     def report(
-        self, path: str | os.PathLike[str], *, queries: Any = None, corpus: Any = None, by: Any = None, title: str = ""
+        self,
+        path: str | os.PathLike[str],
+        *,
+        queries: Any = None,
+        corpus: Any = None,
+        by: Any = None,
+        title: str = "",
+        level: float | None = None,
     ) -> Path:
         """Write a report: one HTML page with the table, charts, and every query (extra `karat[report]`).
 
         `queries` and `corpus` are the texts of queries and documents that are known by id: a file, a mapping, or a data
-        frame. `by` groups the queries, as in `Scores.slices`. The scores of several systems are compared with each
-        other, or with those of the first one if there are more than ten; to choose, write the report of a comparison.
+        frame. `by` groups the queries, as in `Scores.slices`. `level` is the confidence level of the intervals, 0.95 by
+        default; that of a comparison is chosen when systems are compared. The scores of several systems are compared
+        with each other, or with those of the first one if there are more than ten; to choose, write the report of a
+        comparison.
         """
         from karat.analysis.slices import named_groups
-        from karat.report import write_report
+        from karat.report import check_report, write_report
+        from karat.report.subject import subject_of
 
-        reported = cast("Reported", self)
+        check_report(path)
+        reported = subject_of(cast("Reported", self), level)
         return write_report(reported, path, queries=queries, corpus=corpus, by=named_groups(by), title=title)
