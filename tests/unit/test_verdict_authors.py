@@ -138,6 +138,13 @@ def test_a_label_of_another_text_is_not_used_and_it_is_said() -> None:
     assert _value([{**item, "text": "Gold is soft."}, *labels]) == 1.0
 
 
+@pytest.mark.parametrize(("against", "value"), [(["p1"], None), ("context", None), (["p2"], 1.0)], ids=str)
+def test_a_label_against_a_passage_that_has_changed_is_not_used(against: Any, value: float | None) -> None:
+    passages = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at, "text": "Gold is soft."} for at in (1, 2)]
+    passages[0]["digest"] = text_digest("Gold is hard.")
+    assert _value([*passages, _claim("c1", "full", against=against)]) == value
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [

@@ -44,7 +44,8 @@ class VerdictArrays:
         rows: Sequence[int],
         stale: set[tuple[str, str]],
     ) -> None:
-        self.records, self.queries, self.stale = records, queries, stale
+        self.records, self.queries = records, queries
+        self.stale = stale | {(key[0], "context") for key in stale if items[key].type == "passage"}
         self.tasks = tuple(records.tasks)
         labels = records.labels
         dropped = self._nothing_to_judge(rows, items)
@@ -243,18 +244,18 @@ class VerdictArrays:
         }
         values = np.array(list(map(numbers.__getitem__, pairs)), np.float64)
         if self.stale or set(labels.digest) != {None}:
-            keys = zip(self._column(labels.query), self._column(labels.item), strict=True)
-            digests = self._column(labels.digest)
-            outdated = [
-                key in self.stale or self._is_outdated(digest, key) for key, digest in zip(keys, digests, strict=True)
-            ]
+            columns: list[list[Any]] = [labels.query, labels.item, labels.against, labels.digest]
+            outdated = [self._is_outdated(*row) for row in zip(*map(self._column, columns), strict=True)]
             self.outdated = sum(outdated)
             values[outdated] = np.nan
         return values
 
-    def _is_outdated(self, digest: str | None, key: tuple[str, str]) -> bool:
-        """Whether a label was given to another text than the item has now."""
-        item = None if digest is None else self.listed_items[self.at[key]]
+    def _is_outdated(self, query: str, name: str, against: Against, digest: str | None) -> bool:
+        """Whether the text of an item, or what it was compared with, has changed since."""
+        compared = against if isinstance(against, tuple) else (against,)
+        if self.stale and any((query, each) in self.stale for each in (name, *compared)):
+            return True
+        item = None if digest is None else self.listed_items[self.at[query, name]]
         return item is not None and item.has_other_text_than(digest)
 
     def _last_of_each(self, thing: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:
