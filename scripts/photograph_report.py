@@ -4,7 +4,7 @@
 Needs chromium, and the packages of the dependency group ``test-report``. Usage::
 
     python scripts/photograph_report.py             # write the pictures of docs/read-the-report.md
-    python scripts/photograph_report.py FOLDER      # write both reports in both widths, light and dark, into a folder
+    python scripts/photograph_report.py FOLDER      # write all reports in both widths, light and dark, into a folder
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from karat.report.rendering import render_page  # noqa: E402
-from tests.report.examples import demo_content, rag_content  # noqa: E402
+from tests.report.examples import demo_content, labelled_content, rag_content  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
-REPORTS = {"demo": demo_content, "rag": rag_content}
+REPORTS = {"demo": demo_content, "rag": rag_content, "labelled": labelled_content}
 HEIGHTS = {1280: 900, 390: 844}
 
 
@@ -46,6 +46,7 @@ OF_THE_DOCS = (
     Picture("report-charts", "demo", scroll_to="#charts"),
     Picture("report-query", "rag", "#query=q21"),
     Picture("report-chunks", "rag", "#query=q21", "#query section:last-of-type", scheme="dark"),
+    Picture("report-labels", "labelled", "#query=q41"),
     Picture("report-phone", "demo", width=390, scheme="dark"),
 )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Locator, Page, expect
 
-from karat import evaluate_verdicts
+from karat import demo, evaluate_verdicts
+from karat.cli import program
 from karat.report import Provenance, report_content
 from tests.report import examples
 from tests.report.conftest import OpenPage
@@ -188,6 +191,29 @@ def test_axe_finds_no_violation_in_labels_of_two_systems(open_page: OpenPage, da
     assert wide == []
 
 
+def test_the_range_of_unknown_labels_is_a_chart(labelled: dict[str, Any]) -> None:
+    rows = labelled["charts"]["bounds"]["rows"]
+    faithfulness = rows["measure"].index("Faithfulness")
+    assert [round(rows[end][faithfulness], 4) for end in ("low", "value", "high")] == [0.7562, 0.7728, 0.7823]
+
+
+def test_karat_report_reads_labels(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    words = [
+        "report",
+        str(demo.GENERATED),
+        "--verdicts",
+        str(demo.VERDICTS),
+        "--author",
+        "human:ann",
+        "-o",
+        str(report),
+    ]
+    result = CliRunner().invoke(program, [*words, "-m", "Faithfulness"])
+    assert result.exit_code == 0, result.output
+    assert "possible: 0.7562 – 0.7823" in report.read_text("utf-8")
+
+
 def test_labels_beyond_the_budget_are_shortened_then_left_out_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -201,7 +227,7 @@ def test_labels_beyond_the_budget_are_shortened_then_left_out_and_that_is_said(
         )
     ]
     scores = evaluate_verdicts(records)
-    monkeypatch.setattr("karat.report.budget._LEAST", 3_300 * 10 // 4)
+    monkeypatch.setattr("karat.report.budget._LEAST", 3_000 * 10 // 4)
     content = report_content(scores, provenance=MADE)
     kept = content["verdicts"]["labels"]
     texts = [None if each is None else len(each[0]["claims"][0]["text"]) for each in kept]

@@ -40,7 +40,7 @@ def charts_for_page(
         found["cutoffs"] = charts.cutoffs(rows.cutoff_rows(judged))
         found["precision-recall"] = charts.precision_recall(rows.precision_recall_rows(judged))
         found["first"] = charts.first(rows.first_rows(judged))
-    bounded = [part for measure in measures if (part := _bounds(judged, measure))]
+    bounded = [part for measure in measures if (part := _bounds(systems, measure))]
     if bounded:
         found["bounds"] = charts.bounds(rows.joined(bounded), {})
     if slices:
@@ -52,8 +52,12 @@ def charts_for_page(
 
 
 def _bounds(systems: Mapping[str, Scores], measure: str) -> Columns | None:
-    """The bounds of each system on a measure; None if it has none for all of them."""
-    having = {name: scores for name, scores in systems.items() if measure in scores.values}
+    """The bounds of each system on a measure that lacks judgments or labels; None if one of them has no bounds."""
+    having = {
+        name: scores
+        for name, scores in systems.items()
+        if measure in scores.values and (scores.evidence is not None or scores.label_bounds)
+    }
     try:
         return rows.bounds_rows(having, measure) if having else None
     except KaratError:  # the measure, the ties or repeated documents do not allow bounds

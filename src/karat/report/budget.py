@@ -21,7 +21,7 @@ _LONGEST, _SHORT = 20_000, 200
 # Bytes of the ids of queries, or of documents; beyond it, long ids are shortened.
 _IDS = 2_500_000
 _LONGEST_ID = 1_000  # characters of any id
-_LEAST_LABELS = 500  # bytes of the labels of a query
+_MOST_MISSES = 20  # queries whose labels do not fit, after which those of the others are not looked up
 _MOST_GOLD_ANSWERS = 20
 _FEWER_QUERIES = "a report of fewer queries has them whole."
 
@@ -80,18 +80,17 @@ class Budget:
         """The labels of each query, with items and reasons: those of each system, or None if they are left out."""
         kept: list[list[Any] | None] = [None] * len(self._subject.queries)
         left = available = min(self._bytes * _LABELS, self._left)
-        shortened = left_out = 0
+        shortened = misses = 0
         for place in self._subject.by_change.tolist():
-            if left < _LEAST_LABELS:  # those of later queries are not even looked up
-                left_out += 1
-                continue
+            if misses == _MOST_MISSES:
+                break
             found = of_query(place)
             is_long = _json_size(found) > left
             if is_long:
                 found = [None if each is None else without_long_texts(each, _SHORT) for each in found]
             size = _json_size(found)
             if size > left:
-                left_out += 1
+                misses += 1
                 continue
             shortened += is_long
             kept[place] = found
@@ -101,7 +100,7 @@ class Budget:
             self.cut.append(
                 f"The labels of {plural(shortened, 'query')} are without reasons, and their items shortened."
             )
-        if left_out:
+        if left_out := kept.count(None):
             self.cut.append(
                 f"The labels of {plural(left_out, 'query')} are left out, those of the queries that changed least;"
                 " a report of fewer queries has them all."

@@ -16,7 +16,7 @@ const FILTERS = {
     there: () => Boolean(content.queries.unjudged),
   },
   unsupported: {
-    label: () => "with a claim or sentence that nothing supports",
+    label: () => "with something unsupported",
     keeps: (query) => chosenSystems().some((system) => content.verdicts.unsupported[system]?.[query] > 0),
     there: () => Boolean(content.verdicts),
   },

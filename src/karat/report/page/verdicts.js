@@ -107,7 +107,7 @@ class LabelledAnswer {
     const links = cites.map((place) => (isNumber(place) ? this.link(place, item.passages?.[place] ?? (cites.length === 1 ? label : null), this.without(item, place)) : this.invalid(place)));
     const context = this.has("sentences context") && !item.dropped && labelBadge(item.labels?.context ?? null, SUPPORTED, null, this.byline(item, "context"));
     const notes = [links.length ? ["cites ", ...links] : null, context ? ["by all passages ", context] : null, ...this.tasks(item, "sentences").map((task) => [task])];
-    return this.item(item, badge, notes, `Sentence ${at + 1}`);
+    return this.item(item, badge, notes, at + 1);
   }
 
   claim(item) {
@@ -137,9 +137,10 @@ class LabelledAnswer {
     );
   }
 
-  item(item, badge, notes, name = null) {
+  item(item, badge, notes, number = null) {
     const text = item.text === undefined ? element("bdi.id", {}, printable(item.id)) : element("span.words", { dir: "auto" }, printableLines(item.text));
-    return element("li", { class: item.dropped && "dropped" }, element("div.what", {}, element("div.line", {}, name && hidden(`${name}: `), text, badge), this.notes(notes), this.reasons(item)));
+    const place = number && element("span.rank", { "aria-hidden": "true" }, String(number));
+    return element("li", { class: item.dropped && "dropped" }, place, element("div.what", {}, element("div.line", {}, text, badge), this.notes(notes), this.reasons(item)));
   }
 
   notes(notes) {
