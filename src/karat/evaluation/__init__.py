@@ -307,9 +307,10 @@ def evaluate_results(
 
         labelled = LabelledResults.read(results, verdicts, fields, required, optional, results_format, name, by)
         read = labelled.results
-    defaults = {"documents": DEFAULT_MEASURES, "answers": DEFAULT_ANSWER_MEASURES}
-    names = [measure for part in read.parts for measure in defaults[part]] if listed is None else listed
-    names = [*names, *(labelled.measures if labelled and listed is None else [])]
+    names = listed
+    if names is None:  # labels say more about a generated answer than words that it shares with a gold answer
+        names = [*(DEFAULT_MEASURES if "documents" in read.parts else ()), *(labelled.measures if labelled else ())]
+        names += DEFAULT_ANSWER_MEASURES if "answers" in read.parts else ()
     subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
     selected = select_measures(names, settings["rel"], subjects)
 
