@@ -7,6 +7,7 @@ import pytest
 
 import karat
 from karat.errors import KaratError
+from karat.labels.reading import read_verdict_records
 from karat.labels.records import Item, kind_of, read_item, text_digest
 from karat.labels.tasks import BUILT_IN, read_task
 from karat.verdicts import AGAINST, SETS, Labels, Relation, Verdicts, both, either
@@ -195,6 +196,18 @@ def test_a_wrong_rubric_is_an_error(record: dict[str, object], message: str) -> 
     with pytest.raises(KaratError) as error:
         read_task(record, "here")
     assert message in str(error.value)
+
+
+def test_white_space_around_a_label_does_not_matter() -> None:
+    task = read_task({"name": "tone", "scale": {" rude ": 0, "polite": 1}}, "here")
+    assert task.label("rude", "here") == task.label(" rude", "here") == "rude"
+
+
+def test_true_is_no_grade_even_after_a_1_was_read() -> None:
+    row = {"query": "q", "type": "passage", "task": "relevance"}
+    rows = [{**row, "item": "p1", "rank": 1, "label": 1}, {**row, "item": "p2", "rank": 2, "label": True}]
+    with pytest.raises(KaratError, match="True is not on the scale"):
+        read_verdict_records(rows)
 
 
 def test_a_label_off_the_scale_is_an_error_that_lists_the_labels() -> None:

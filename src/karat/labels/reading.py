@@ -86,17 +86,25 @@ class VerdictRecords:
         return [system for system in named if system is not None]
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause Python's garbage collector, which would search millions of records again and again, and free none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@without_collection()
 def read_verdict_records(source: Any) -> VerdictRecords:
     """Read verdicts from a file or several, a list of records, or a data frame.
 
     A last line that was cut short, as by a crash, is left out with a note; every other fault is an error with its
     place.
     """
-    with _without_collection():
-        return _read(source)
-
-
-def _read(source: Any) -> VerdictRecords:
     records = VerdictRecords()
     for each in source if _are_files(source) else [source]:
         if is_file(each):
@@ -113,18 +121,6 @@ def _read(source: Any) -> VerdictRecords:
     if not records.items and not len(records.labels):
         raise KaratError("no verdicts found", where=records.name, hint=_HINT)
     return records
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause Python's garbage collector, which would search millions of records again and again, and free none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _are_files(source: object) -> bool:
@@ -295,7 +291,7 @@ def _labels(
     found: list[tuple[str | None, str]] = []
     for at, key in enumerate(zip(task, label, state, strict=True)):
         try:
-            if key not in known:
+            if key not in known or key[1] is True or key[1] is False:  # which equal 1 and 0, but are no labels
                 known[key] = _label(tasks[key[0]], key[1], key[2], place(at))
             found.append(known[key])
         except TypeError:  # a list or an object

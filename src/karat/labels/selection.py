@@ -12,7 +12,7 @@ from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, enumeration, plural, safe_line, shown
 from karat.labels.arrays import VerdictArrays
 from karat.labels.items import items_of
-from karat.labels.reading import VerdictRecords, read_verdict_records
+from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 from karat.verdicts import Verdicts
@@ -74,6 +74,7 @@ def choose_system(records: VerdictRecords, system: str | None, named_by: str = "
     raise KaratError(f"no verdict is about the system {shown(system)}", where=records.name, hint=hint)
 
 
+@without_collection()
 def select(
     records: VerdictRecords,
     system: str | None = None,
@@ -104,7 +105,8 @@ def select(
     named = (each.query for each in responses) if responses is not None else (query for query, _ in items)
     queries = dict.fromkeys([*named, *(labels.query[row] for row in mine if responses is None)])
     position = {query: at for at, query in enumerate(queries)}
-    if unknown := {labels.query[row] for row in mine} - position.keys():
+    named_in_labels = set(labels.query if len(mine) == len(labels) else (labels.query[row] for row in mine))
+    if unknown := named_in_labels - position.keys():
         some = enumeration(sorted(unknown)[:3], "and") if len(unknown) <= 3 else f"{sorted(unknown)[0]}, …"
         notes.append(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}")
         mine = [row for row in mine if labels.query[row] in position]

@@ -78,7 +78,7 @@ def read_task(record: Mapping[str, object], where: str) -> Task:
     example = 'For example {"rude": 0, "neutral": 1, "polite": 2}.'
     if not isinstance(scale, Mapping):
         raise KaratError(f"the scale of the task {shown(name)} is {shown(scale)}", where=where, hint=example)
-    numbers = {str(label): as_number(number) for label, number in scale.items()}
+    numbers = {str(label).strip(): as_number(number) for label, number in scale.items()}
     known = {label: number for label, number in numbers.items() if number is not None and math.isfinite(number)}
     if len(known) < len(scale) or len(set(known.values())) < 2:
         what = f"the scale of the task {shown(name)} is {shown(scale)}"
