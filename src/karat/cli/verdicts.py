@@ -29,7 +29,7 @@ class _VerdictsGroup(Group):
     cls=_VerdictsGroup,
     names=(_SUMMARY, "template", "import"),
     modules="karat.cli.verdicts_{}",
-    help="See what is labelled in verdict files (karat verdicts FILE...), and label generated answers by hand.",
+    help="Count the labels in verdict files, and label generated answers by hand.",
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGUMENTS...]",
 )
