@@ -7,7 +7,7 @@ const ORDER = ["differences", "scatter", "cutoffs", "precision-recall", "first",
 function makeCharts() {
   const place = document.querySelector(".charts");
   if (!place) return;
-  const observer = new IntersectionObserver(onVisible, { rootMargin: "300px" });
+  const observer = new IntersectionObserver(onVisible, { rootMargin: "100px" });
   const kinds = Object.keys(content.charts).sort((left, right) => ORDER.indexOf(left) - ORDER.indexOf(right));
   for (const kind of kinds) {
     const chart = content.charts[kind];
