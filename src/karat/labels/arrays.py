@@ -21,6 +21,8 @@ _EMPTIED = {
 """the sets of items that an implied item has none of, if there is nothing to judge in it"""
 
 
+_FIXED = {"relevance": "question"}
+"""what labels of a task other than support are always against"""
 _SEVERAL, _NOTHING_GIVEN, _UNUSED = -1, -2, -3
 
 
@@ -129,14 +131,13 @@ class VerdictArrays:
 
     def _check_ranks(self) -> None:
         passages = np.flatnonzero(self.item_set == SETS.index("passages"))
-        seen: dict[tuple[int, int], int] = {}
-        for at in passages.tolist():
-            key = int(self.item_query[at]), int(self.item_rank[at])
-            if (other := seen.setdefault(key, at)) != at:
-                names, item = list(self.at), self.listed_items[at]
-                (query, first), (_, second) = names[other], names[at]
-                what = f"the passages {shown(first)} and {shown(second)} of query {shown(query)} have the same rank"
-                raise KaratError(what, where=item.where if item else None, hint="Ranks are 1, 2, 3, ….")
+        order = passages[np.lexsort((self.item_rank[passages], self.item_query[passages]))]
+        query, rank = self.item_query[order], self.item_rank[order]
+        for at in np.flatnonzero((query[1:] == query[:-1]) & (rank[1:] == rank[:-1]))[:1].tolist():
+            names, item = list(self.at), self.listed_items[order[at + 1]]
+            (of_query, first), (_, second) = names[order[at]], names[order[at + 1]]
+            what = f"the passages {shown(first)} and {shown(second)} of query {shown(of_query)} have the same rank"
+            raise KaratError(what, where=item.where if item else None, hint="Ranks are 1, 2, 3, ….")
 
     def _add_citations(self) -> None:
         """The passages that sentences cite; -1 for what is no passage of the query."""
@@ -163,9 +164,12 @@ class VerdictArrays:
         items = [self.at.get(key, -1) for key in zip(queries, self._column(labels.item), strict=True)]
         if -1 in items:
             raise self._unknown_item(rows[items.index(-1)])
-        kinds = {key: self._kind(*key) for key in dict.fromkeys(zip(tasks, against, strict=True))}
         task_at, single = {name: at for at, name in enumerate(self.tasks)}, AGAINST.index("passage")
-        kind = np.array(list(map(kinds.__getitem__, zip(tasks, against, strict=True))), np.int64)
+        task = np.array(list(map(task_at.__getitem__, tasks)), np.int64)
+        by_task = np.array([AGAINST.index(_FIXED.get(name, "nothing")) for name in self.tasks])
+        by_against = {each: _kind(each) for each in dict.fromkeys(against)}
+        given = np.array(list(map(by_against.__getitem__, against)), np.int64)
+        kind = np.where(task == task_at["support"], given, by_task[task])
         passage = np.full(len(rows), -1)
         for at in np.flatnonzero(kind == _NOTHING_GIVEN)[:1].tolist():
             hint = 'Say what the item was compared with: "against": "context", or ["p1"] for passages.'
@@ -178,20 +182,11 @@ class VerdictArrays:
         for at in np.flatnonzero(kind == _SEVERAL).tolist():
             together = frozenset(self._passage(rows[at], queries[at], name) for name in against[at])
             kind[at], passage[at] = _cited_together(self.cited.get(items[at], frozenset()), together)
-        task = np.array(list(map(task_at.__getitem__, tasks)), np.int64)
         return _LabelPositions(task, np.array(items, np.int64), kind, passage)
 
     def _column(self, values: list[Any]) -> list[Any]:
         """A column of the labels that count."""
         return values if len(self.rows) == len(values) else [values[row] for row in self.rows]
-
-    def _kind(self, task: str, against: Against) -> int:
-        """What a label is against, as a position in AGAINST."""
-        if task != "support":
-            return AGAINST.index("question" if task == "relevance" else "nothing")
-        if isinstance(against, tuple):
-            return AGAINST.index("passage") if len(against) == 1 else _SEVERAL
-        return _NOTHING_GIVEN if against is None else AGAINST.index(against)
 
     def _passage(self, row: int, query: str, name: str) -> int:
         at = self.at.get((query, name))
@@ -314,6 +309,13 @@ class VerdictArrays:
                 f"{plural(self.unused, 'label')} not used: about passages that the sentence does not cite together"
             )
         return found
+
+
+def _kind(against: Against) -> int:
+    """What a label of support is against, as a position in AGAINST."""
+    if isinstance(against, tuple):
+        return AGAINST.index("passage") if len(against) == 1 else _SEVERAL
+    return _NOTHING_GIVEN if against is None else AGAINST.index(against)
 
 
 def _cited_together(cited: frozenset[int], together: frozenset[int]) -> tuple[int, int]:

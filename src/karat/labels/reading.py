@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from karat.arguments import as_count, is_list_like
@@ -229,11 +230,16 @@ def _add_labels(
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
-    """The columns of records that all have the same fields in the same order, as those of a program have."""
-    layouts = set(map(tuple, rows))
-    if len(layouts) != 1:
+    """The columns of records that all have the same fields, as those of a program have; None if they have not."""
+    if not rows or len(set(map(len, rows))) > 1:
         return None
-    return dict(zip(layouts.pop(), zip(*(row.values() for row in rows), strict=True), strict=True))
+    names = tuple(rows[0])
+    try:
+        # Rows with as many fields, and with all of these, have the same fields.
+        values = list(map(itemgetter(*names), rows)) if len(names) > 1 else []
+    except KeyError:
+        return None
+    return dict(zip(names, zip(*values, strict=True), strict=True)) if values else None
 
 
 def _ids(values: list[Any], field: str, place: Any, *, optional: bool = False) -> list[Any]:
@@ -252,7 +258,9 @@ def _ids(values: list[Any], field: str, place: Any, *, optional: bool = False) -
     except KaratError:
         for at, value in enumerate(values):
             reject_lone_surrogates([value or ""], place(at))
-    return values
+    # Equal ids become one text, which needs less memory and is found faster.
+    shared = {value: value for value in distinct}
+    return list(map(shared.__getitem__, values))
 
 
 def _against(values: list[Any], place: Any) -> list[Against]:

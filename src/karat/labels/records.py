@@ -137,7 +137,7 @@ def _text(record: Mapping[str, Any], field: str, where: str) -> str | None:
 
 def _choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], where: str) -> str | None:
     value = record.get(field)
-    if value is None or (isinstance(value, str) and value in choices):
+    if value is None or (type(value) is str and value in choices):
         return value
     hint = f"{did_you_mean(value, choices)} It is one of {', '.join(choices)}.".strip()
     raise KaratError(f"the field {field} is {shown(value)}", where=where, hint=hint)

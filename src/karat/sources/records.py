@@ -14,6 +14,7 @@ from karat.json_decoding import InvalidJsonError, decode_json, decode_lines
 from karat.sources.attributes import attribute, field_names_of
 
 Record = Mapping[str, Any]
+_LINES_AT_ONCE = 1_000
 
 FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
@@ -110,7 +111,7 @@ def objects_from_json_lines(
 ) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
     """The objects of a JSON lines file, in blocks: the number of each line, and its object. Skips blank lines."""
     first = True
-    for start, lines in source.lines_in_blocks(progress):
+    for start, lines in _in_pieces(source.lines_in_blocks(progress)):
         numbers = [number for number, line in enumerate(lines, start) if line and not line.isspace()]
         filled = lines if len(numbers) == len(lines) else [lines[number - start] for number in numbers]
         objects = decode_lines(filled)
@@ -126,6 +127,13 @@ def objects_from_json_lines(
         if objects:
             yield numbers, objects
             first = False
+
+
+def _in_pieces(blocks: Iterable[tuple[int, list[bytes]]]) -> Iterator[tuple[int, list[bytes]]]:
+    """The same lines in pieces whose objects fit into the processor's cache: they are then read faster."""
+    for start, lines in blocks:
+        for at in range(0, len(lines), _LINES_AT_ONCE):
+            yield start + at, lines[at : at + _LINES_AT_ONCE]
 
 
 def _object(line: bytes, where: str, first: bool, hint: str) -> dict[str, Any]:
