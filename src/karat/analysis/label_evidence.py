@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from karat.analysis.label_rows import LabelChange, LabelRow
-from karat.labels.reading import Against, VerdictRecords
+from karat.labels.label_columns import Against
+from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
 from karat.labels.selection import Selected
 from karat.measures import meanings

@@ -9,7 +9,8 @@ import numpy as np
 
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judged import Bools, Floats, Ints, distinct, place_in_query
-from karat.labels.reading import Against, VerdictRecords
+from karat.labels.label_columns import Against
+from karat.labels.reading import VerdictRecords
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
 from karat.labels.votes import majority

@@ -8,14 +8,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, NamedTuple
 
-from karat.arguments import as_count, is_list_like
-from karat.documents.ids import all_text, identifier, reject_lone_surrogates
+from karat.arguments import is_list_like
 from karat.errors import KaratError, did_you_mean, shown
 from karat.files.input_file import InputFile, is_file
-from karat.labels.records import LARGEST, VERSION, Item, kind_of, read_item
+from karat.labels.label_columns import Against, against_what, columns_of, ids, labels_and_states, samples, texts
+from karat.labels.records import VERSION, Item, kind_of, read_item
 from karat.labels.tasks import BUILT_IN, Task, read_task
 from karat.sources.formats import detect
 from karat.sources.objects import records_of
@@ -23,12 +22,8 @@ from karat.sources.record_files import records_of_file
 from karat.sources.records import objects_from_json_lines, records_from_list
 
 _HINT = 'Each line is one object: {"record": "verdict", "query": "...", "task": "support", "item": "...", ...}.'
-_STATES = ("labelled", "nothing_to_judge", "failed")
-_AGAINST = ("context", "answer", "gold", "question")
 _NAMED_BY = "human"
 """the author of labels that name none"""
-
-Against = str | tuple[str, ...] | None
 
 
 class Source(NamedTuple):
@@ -197,7 +192,7 @@ def _add_labels(
     records: VerdictRecords, source: Source, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Add verdicts column by column, which is several times as fast as row by row."""
-    columns, by_name = records.labels, _columns(rows)
+    columns, by_name = records.labels, columns_of(rows)
 
     def place(at: int) -> str:
         return _place(source, lines[at])
@@ -207,138 +202,26 @@ def _add_labels(
             return [row.get(name) for row in rows]
         return list(by_name[name]) if name in by_name else [None] * len(rows)
 
-    columns.query += _ids(column("query"), "query", place)
-    columns.item += _ids(column("item"), "item", place)
-    columns.system += _ids(column("system"), "system", place, optional=True)
-    columns.by += _ids([_NAMED_BY if by is None else by for by in column("by")], "by", place)
-    tasks = _ids(column("task"), "task", place)
+    columns.query += ids(column("query"), "query", place)
+    columns.item += ids(column("item"), "item", place)
+    columns.system += ids(column("system"), "system", place, optional=True)
+    columns.by += ids([_NAMED_BY if by is None else by for by in column("by")], "by", place)
+    tasks = ids(column("task"), "task", place)
     for task in dict.fromkeys(tasks):
         if task not in records.tasks:
             hint = f"{did_you_mean(task, records.tasks)} A rubric needs a record of its own, before its labels:"
             hint += ' {"record": "task", "name": ..., "scale": {label: number, ...}}.'
             raise KaratError(f"unknown task {shown(task)}", where=place(tasks.index(task)), hint=hint.strip())
     columns.task += tasks
-    columns.against += _against(column("against"), place)
-    labels, states = _labels(records.tasks, tasks, column("label"), column("state"), place)
+    columns.against += against_what(column("against"), place)
+    labels, states = labels_and_states(records.tasks, tasks, column("label"), column("state"), place)
     columns.label += labels
     columns.state += states
-    columns.sample += _samples(column("sample"), place)
-    columns.why += _texts(column("why"), "why", place)
-    columns.digest += _texts(column("digest"), "digest", place)
-    columns.call += _texts(column("call"), "call", place)
+    columns.sample += samples(column("sample"), place)
+    columns.why += texts(column("why"), "why", place)
+    columns.digest += texts(column("digest"), "digest", place)
+    columns.call += texts(column("call"), "call", place)
     columns.line += lines
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
-    """The columns of records that all have the same fields, as those of a program have; None if they have not."""
-    if not rows or len(set(map(len, rows))) > 1:
-        return None
-    names = tuple(rows[0])
-    try:
-        # Rows with as many fields, and with all of these, have the same fields.
-        values = list(map(itemgetter(*names), rows)) if len(names) > 1 else []
-    except KeyError:
-        return None
-    return dict(zip(names, zip(*values, strict=True), strict=True)) if values else None
-
-
-def _ids(values: list[Any], field: str, place: Any, *, optional: bool = False) -> list[Any]:
-    if not all_text(values):
-        for at, value in enumerate(values):
-            if value is None and not optional:
-                raise KaratError(f"the field {field} is missing", where=place(at))
-        values = [
-            value if value is None else identifier(value, f"{place(at)}, {field}") for at, value in enumerate(values)
-        ]
-    distinct = set(values)
-    if "" in distinct:
-        raise KaratError(f"the field {field} is empty", where=place(values.index("")))
-    try:
-        reject_lone_surrogates(distinct - {None}, "")
-    except KaratError:
-        for at, value in enumerate(values):
-            reject_lone_surrogates([value or ""], place(at))
-    # Equal ids become one text, which needs less memory and is found faster.
-    shared = {value: value for value in distinct}
-    return list(map(shared.__getitem__, values))
-
-
-def _against(values: list[Any], place: Any) -> list[Against]:
-    """What labels are against: a list of passages as a tuple of distinct ids, in order of their names."""
-    known: dict[Any, Against] = {None: None, **{word: word for word in _AGAINST}}
-    found: list[Against] = []
-    for at, value in enumerate(values):
-        key = tuple(value) if type(value) is list else value
-        try:
-            if key not in known:
-                known[key] = _passages(value, place(at))
-            found.append(known[key])
-        except TypeError:  # a list within a list
-            raise _wrong_against(value, place(at)) from None
-    return found
-
-
-def _passages(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not value:
-        raise _wrong_against(value, where)
-    return tuple(sorted({identifier(each, f"{where}, against") for each in value}))
-
-
-def _wrong_against(value: object, where: str) -> KaratError:
-    hint = f'It is one of {", ".join(_AGAINST)}, or a list of passages such as ["p1"].'
-    if isinstance(value, str):
-        hint = f"{did_you_mean(value, _AGAINST)} {hint}".strip()
-    return KaratError(f"the field against is {shown(value)}", where=where, hint=hint)
-
-
-def _labels(
-    tasks: Mapping[str, Task], task: Sequence[str], label: Sequence[Any], state: Sequence[Any], place: Any
-) -> tuple[list[str | None], list[str]]:
-    """Each label as it is spelled on its scale, and its state; each distinct label is checked once."""
-    known: dict[Any, tuple[str | None, str]] = {}
-    found: list[tuple[str | None, str]] = []
-    for at, key in enumerate(zip(task, label, state, strict=True)):
-        try:
-            if key not in known or key[1] is True or key[1] is False:  # which equal 1 and 0, but are no labels
-                known[key] = _label(tasks[key[0]], key[1], key[2], place(at))
-            found.append(known[key])
-        except TypeError:  # a list or an object
-            raise KaratError(f"the label {shown(key[1])} is not a text", where=place(at)) from None
-    return [label for label, _ in found], [state for _, state in found]
-
-
-def _label(task: Task, label: object, state: object, where: str) -> tuple[str | None, str]:
-    if state is None:
-        state = "labelled"
-    if not isinstance(state, str) or state not in _STATES:
-        hint = f"{did_you_mean(state, _STATES)} It is one of {', '.join(_STATES)}.".strip()
-        raise KaratError(f"the state is {shown(state)}", where=where, hint=hint)
-    if state == "labelled":
-        if label is None:
-            hint = 'If it could not be labelled, write "state": "failed".'
-            raise KaratError("the label is missing", where=where, hint=hint)
-        return task.label(label, where), state
-    if label is not None:
-        what = f"the state is {state}, but the label is {shown(label)}"
-        raise KaratError(what, where=where, hint=f"A label that is {state} has the label null.")
-    return None, state
-
-
-def _samples(values: list[Any], place: Any) -> list[int]:
-    if set(map(type, values)) <= {type(None)}:
-        return [0] * len(values)
-    samples = [0 if value is None else as_count(value, 0, LARGEST) for value in values]
-    if None in samples:
-        at = samples.index(None)
-        raise KaratError(f"the sample {shown(values[at])} is not a whole number from 0 to {LARGEST:,}", where=place(at))
-    return samples  # type: ignore[return-value]  # none of them is None
-
-
-def _texts(values: list[Any], field: str, place: Any) -> list[str | None]:
-    if not set(map(type, values)) <= {str, type(None)}:
-        at = next(at for at, value in enumerate(values) if not isinstance(value, str | None))
-        raise KaratError(f"the field {field} is {shown(values[at])}, not a text", where=place(at))
-    return values
 
 
 def _place(source: Source, number: int) -> str:

@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from karat.arguments import as_count
 from karat.errors import plural
-from karat.labels.reading import Against, VerdictRecords
+from karat.labels.label_columns import Against
+from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
 from karat.output.tables import Cell, Table, long_cell, note_line
 
