@@ -80,3 +80,8 @@ def test_a_matching_function_is_not_called_for_empty_documents(empty: str | None
     scores = evaluate({"q": [empty, "a"]}, {"q": [empty, "b"]}, ["R", "NumRel"], match=lambda *_: True)
     assert dict(scores) == {"R": 1.0, "NumRel": 1.0}
     assert scores.explain("q").rows[0].gold == ""
+
+
+def test_any_number_of_ranks_can_be_asked_for() -> None:
+    scores = evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR")
+    assert str(scores.explain("q", 2**64)) == str(scores.explain("q", 2))

@@ -124,7 +124,7 @@ class _BatchReader:
 
     def _ranks(self, sizes: Ints, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
         """The ranks to keep, the first ones of each query and those of its hits; and where each query begins."""
-        first = np.minimum(sizes, self.k)
+        first = np.minimum(sizes, min(self.k, int(sizes.max(initial=0))))  # k may have any number of digits
         query = np.repeat(np.arange(len(sizes)), first), np.repeat(np.arange(len(sizes)), stops - starts)
         rank = ranges(np.ones_like(first), first), self.evidence.judged.hit_rank[ranges(starts, stops - starts)]
         width = int(sizes.max(initial=0)) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -35,6 +35,13 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | 
 
 
 def ids(values: list[Any], field: str, place: Place, *, optional: bool = False) -> list[Any]:
+    """Ids as texts. Equal ids become one text, which needs less memory and is found faster."""
+    if values and type(values[0]) is str and values.count(values[0]) == len(values):
+        return _ids(values[:1], field, place, optional) * len(values)  # one system, task or author
+    return _ids(values, field, place, optional)
+
+
+def _ids(values: list[Any], field: str, place: Place, optional: bool) -> list[Any]:
     if not all_text(values):
         for at, value in enumerate(values):
             if value is None and not optional:
@@ -50,7 +57,6 @@ def ids(values: list[Any], field: str, place: Place, *, optional: bool = False) 
     except KaratError:
         for at, value in enumerate(values):
             reject_lone_surrogates([value or ""], place(at))
-    # Equal ids become one text, which needs less memory and is found faster.
     shared = {value: value for value in distinct}
     return list(map(shared.__getitem__, values))
 
@@ -58,16 +64,23 @@ def ids(values: list[Any], field: str, place: Place, *, optional: bool = False) 
 def against_what(values: list[Any], place: Place) -> list[Against]:
     """What labels are against: a list of passages as a tuple of distinct ids, in order of their names."""
     known: dict[Any, Against] = {None: None, **{word: word for word in _AGAINST}}
-    found: list[Against] = []
-    for at, value in enumerate(values):
-        key = tuple(value) if type(value) is list else value
+    keys = [tuple(value) if type(value) is list else value for value in values]
+    for at in _first_of_each(keys):
         try:
-            if key not in known:
-                known[key] = _passages(value, place(at))
-            found.append(known[key])
+            if keys[at] not in known:
+                known[keys[at]] = _passages(keys[at], place(at))
         except TypeError:  # a list within a list
-            raise _wrong_against(value, place(at)) from None
-    return found
+            raise _wrong_against(values[at], place(at)) from None
+    return list(map(known.__getitem__, keys))
+
+
+def _first_of_each(keys: list[Any]) -> Iterable[int]:
+    """The positions at which a new key appears; all positions if keys cannot be compared."""
+    try:
+        first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+    except TypeError:
+        return range(len(keys))
+    return sorted(first.values())
 
 
 def _passages(value: object, where: str) -> tuple[str, ...]:
@@ -87,15 +100,14 @@ def labels_and_states(
     tasks: Mapping[str, Task], task: Sequence[str], label: Sequence[Any], state: Sequence[Any], place: Place
 ) -> tuple[list[str | None], list[str]]:
     """Each label as it is spelled on its scale, and its state; each distinct label is checked once."""
+    keys = list(zip(task, label, map(type, label), state, strict=True))  # 1 and True are equal, but True is no label
     known: dict[Any, tuple[str | None, str]] = {}
-    found: list[tuple[str | None, str]] = []
-    for at, key in enumerate(zip(task, label, state, strict=True)):
+    for at in _first_of_each(keys):
         try:
-            if key not in known or key[1] is True or key[1] is False:  # which equal 1 and 0, but are no labels
-                known[key] = _label(tasks[key[0]], key[1], key[2], place(at))
-            found.append(known[key])
+            known[keys[at]] = _label(tasks[task[at]], label[at], state[at], place(at))
         except TypeError:  # a list or an object
-            raise KaratError(f"the label {shown(key[1])} is not a text", where=place(at)) from None
+            raise KaratError(f"the label {shown(label[at])} is not a text", where=place(at)) from None
+    found = list(map(known.__getitem__, keys))
     return [label for label, _ in found], [state for _, state in found]
 
 

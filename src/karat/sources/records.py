@@ -112,9 +112,12 @@ def objects_from_json_lines(
     """The objects of a JSON lines file, in blocks: the number of each line, and its object. Skips blank lines."""
     first = True
     for start, lines in _in_pieces(source.lines_in_blocks(progress)):
-        numbers = [number for number, line in enumerate(lines, start) if line and not line.isspace()]
-        filled = lines if len(numbers) == len(lines) else [lines[number - start] for number in numbers]
-        objects = decode_lines(filled)
+        numbers, filled = list(range(start, start + len(lines))), lines
+        objects = decode_lines(lines)
+        if objects is None:  # usually because a line is blank
+            numbers = [number for number, line in enumerate(lines, start) if line and not line.isspace()]
+            filled = [lines[number - start] for number in numbers]
+            objects = decode_lines(filled)
         if objects is None or not set(map(type, objects)) <= {dict}:
             objects = []
             for number, line in zip(numbers, filled, strict=True):
