@@ -107,7 +107,7 @@ def sentences(labels: Labels) -> Section:
         marks = [(column(labels, cited), labels.labels[each["id"], cited]) for cited in valid]
         marks.append((OTHER, labels.labels[each["id"], labels.key(valid)] if valid else "none"))
         wrong = [cited for cited in each.get("cites", []) if cited not in valid]
-        note = f"{wrong[0]} is no passage" if wrong else "" if valid else "cites nothing"
+        note = f"{wrong[0]} points to no passage" if wrong else "" if valid else "cites nothing"
         rows.append((each["id"], each["text"], [*marks, (NOTE, note)]))
     return "Sentences of the answer, against the passages they cite", "together", rows
 

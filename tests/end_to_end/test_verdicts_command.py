@@ -75,8 +75,11 @@ def test_claims_nuggets_and_rubrics_come_from_a_verdict_file(folder: Path) -> No
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        ("--task nuggets -o todo.csv", "there are no nuggets for query 'q1'. Write nuggets as items of a verdict file"),
-        ("--task claims -o todo.csv", "there are no claims for query 'q1'."),
+        (
+            "--task nuggets -o todo.csv",
+            "no nuggets are listed for query 'q1'. Write nuggets as items of a verdict file",
+        ),
+        ("--task claims -o todo.csv", "no claims are listed for query 'q1'."),
         ("--task suport -o todo.csv", "'suport' is not a task that a sheet can ask for. Did you mean support?"),
         ("--task support -o todo.xlsx", "todo.xlsx: a sheet is written as CSV or TSV. Write to a .csv file."),
         ("--task support -o rag.jsonl", "rag.jsonl: the output file is also an input. Write to another file."),

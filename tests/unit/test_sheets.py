@@ -96,9 +96,11 @@ def test_a_sheet_has_a_row_for_each_label_and_for_each_item_without_one(sheet: P
     assert rows[0][4] == "Does this passage support the sentence: in full, in part (partial), or not at all (none)?"
     assert rows[0][5:8] == ["none | partial | full | nothing_to_judge", "", ""]
     assert [row[4] for row in rows[3:]] == [
-        "Nothing: it cites no passage that was given.", "Nothing: it cites no passage.", "Nothing: there is no answer.",
+        "Nothing: it cites no passage that was given.",
         "Nothing: it cites no passage.",
-    ]  # fmt: skip
+        "Nothing: the answer is empty.",
+        "Nothing: it cites no passage.",
+    ]
     assert rows[5][LABEL] == "nothing_to_judge"
 
 

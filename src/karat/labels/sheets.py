@@ -155,9 +155,9 @@ def _rows(recipe: str, response: Response, items: Sequence[Item]) -> Iterator[_S
 def _check_has_items(recipe: str, response: Response) -> None:
     """Raise an error if there is nothing to label because nobody has listed it yet."""
     if recipe in ("nuggets", "coverage"):
-        what, name = f"there are no nuggets for query {shown(response.query)}", "nuggets"
+        what, name = f"no nuggets are listed for query {shown(response.query)}", "nuggets"
     elif recipe == "claims" and response.answer.strip():
-        what, name = f"there are no claims for query {shown(response.query)}", "claims"
+        what, name = f"no claims are listed for query {shown(response.query)}", "claims"
     else:
         return
     hint = f"Write {name} as items of a verdict file, and add it with --items FILE (in Python items=...)."
@@ -198,9 +198,9 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
 
 
 _EMPTY = {
-    "answer": "Nothing: there is no answer.",
-    "context": "Nothing: there are no passages.",
-    "question": "Nothing: there are no nuggets.",
+    "answer": "Nothing: the answer is empty.",
+    "context": "Nothing: no passages were given.",
+    "question": "Nothing: the question has no nuggets.",
 }
 
 
