@@ -91,3 +91,18 @@ def refused(done: Done) -> str:
     assert done.stderr.startswith("karat: ")
     assert done.stderr.count("\n") == 1
     return done.stderr
+
+
+def good(folder: Path, *words: str | Path) -> str:
+    """What a command prints that succeeds without a word on standard error."""
+    done = run_here(folder, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def mistake(folder: Path, *words: str | Path) -> str:
+    """The error of a command that fails with status 2, in one line."""
+    done = run_here(folder, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from karat import KaratError, Scores, demo, evaluate, evaluate_results
-from tests.end_to_end.in_process import run_here
+from tests.end_to_end.in_process import good, mistake, run_here
 
 KARAT = Path(sys.executable).with_name("karat")
 SOFT = "Pure gold is soft: it yields to a fingernail."
@@ -21,19 +21,6 @@ RECORDS: list[dict[str, Any]] = [
     {"query": "soft", "truth": [SOFT, HARD], "retrieved": ["Iron rusts.", "it yields to", "gold is soft"]},
     {"query": "hard", "truth": [HARD], "retrieved": [{"id": "c7", "content": "copper are harder", "score": 0.9}]},
 ]
-
-
-def good(folder: Path, *words: str | Path) -> str:
-    done = run_here(folder, *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def mistake(folder: Path, *words: str | Path) -> str:
-    done = run_here(folder, *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
 
 
 def lines(records: list[dict[str, Any]]) -> str:

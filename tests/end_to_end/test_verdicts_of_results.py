@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from karat import KaratError, Scores, demo, evaluate_results, evaluate_verdicts
-from tests.end_to_end.in_process import run_here
+from tests.end_to_end.in_process import good, mistake, run_here
 
 RECORDS: list[dict[str, Any]] = [
     {"query": "q1", "retrieved": [{"id": "d1", "content": "Gold is soft."}], "answer": "It is soft [1]. Very."},
@@ -34,19 +34,6 @@ def folder(tmp_path: Path) -> Path:
 
 def write(path: Path, records: list[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-
-def good(folder: Path, *words: str | Path) -> str:
-    done = run_here(folder, *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def mistake(folder: Path, *words: str | Path) -> str:
-    done = run_here(folder, *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
 
 
 def evaluated(records: list[dict[str, Any]], labels: Any = LABELS, measures: Any = MEASURES, **options: Any) -> Scores:
