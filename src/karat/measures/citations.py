@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from karat.judged import Floats
 from karat.registry import register
-from karat.verdicts import Citations, Relation, Verdicts, both, either, known_share
+from karat.verdicts import Citations, Relation, Verdicts, both, either, harmonic_mean
 
 _ALCE = "Gao et al. (2023), Enabling Large Language Models to Generate Text with Citations, EMNLP"
 _SUPPORT = "Thakur et al. (2025), Support Evaluation for the TREC 2024 RAG Track, SIGIR"
@@ -151,9 +149,3 @@ def SupportRecall(verdicts: Verdicts) -> Floats:
     0.25
     """
     return verdicts.citations.best.mean()
-
-
-def harmonic_mean(one: Floats, other: Floats) -> Floats:
-    """2ab / (a + b), and 0 if both are 0."""
-    product, total = 2 * one * other, one + other
-    return np.where(total == 0, 0.0, known_share(product, total))

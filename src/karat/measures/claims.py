@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from karat.judged import Floats
-from karat.measures.citations import harmonic_mean
 from karat.registry import Help, LabelRelation, Measure, register
-from karat.verdicts import Relation, Verdicts, both, known_share
+from karat.verdicts import Relation, Verdicts, both, harmonic_mean, known_share
 
 Passages = Annotated[
     Literal["relevant", "irrelevant"],

@@ -137,3 +137,9 @@ def either(one: Floats, other: Floats) -> Floats:
 def known_share(part: Floats, whole: Ints | Floats) -> Floats:
     """part / whole, and NaN where whole is 0: there is nothing to judge."""
     return np.where(np.asarray(whole) == 0, np.nan, share(part, whole))
+
+
+def harmonic_mean(one: Floats, other: Floats) -> Floats:
+    """2ab / (a + b), and 0 if both are 0."""
+    product, total = 2 * one * other, one + other
+    return np.where(total == 0, 0.0, known_share(product, total))
