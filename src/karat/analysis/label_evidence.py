@@ -8,7 +8,6 @@ from functools import cached_property
 
 from karat.analysis.label_rows import LabelChange, LabelRow
 from karat.labels.label_columns import Against
-from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
 from karat.labels.selection import Selected
 from karat.measures import meanings
@@ -20,10 +19,9 @@ _BY_PASSAGES = ("context", "passage", "cited", "others")
 
 @dataclass(frozen=True, eq=False)
 class LabelEvidence:
-    """The labels of one system, and the records that they are from."""
+    """The labels of one system, and what they say about a query."""
 
     selected: Selected
-    records: VerdictRecords
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -33,7 +31,7 @@ class LabelEvidence:
         """The labels of a query that these measures read, and what is unlabelled, in the order of the items."""
         relations = _relations(measures)
         items = self._items.get(query, {})
-        labels = self.records.labels
+        labels = self.selected.records.labels
         found: dict[str, dict[object, LabelRow]] = {name: {} for name in ("answer", "gold", *items)}
         for at in self._rows_of_query.get(query, ()):
             name, task, label, against = labels.item[at], labels.task[at], labels.label[at], labels.against[at]
@@ -69,7 +67,7 @@ class LabelEvidence:
     def _rows_of_query(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
         for row in self.selected.rows:
-            found.setdefault(self.records.labels.query[row], []).append(row)
+            found.setdefault(self.selected.records.labels.query[row], []).append(row)
         return found
 
 

@@ -57,7 +57,7 @@ def evaluate_verdicts(
     selected = select(records, system, by)
     if listed is None:
         listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
-    return score_verdicts(selected, listed, unknown, name, records)
+    return score_verdicts(selected, listed, unknown, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,6 @@ class LabelledResults:
 
     results: Results
     selected: Selected
-    records: VerdictRecords
 
     @classmethod
     def read(
@@ -91,7 +90,7 @@ class LabelledResults:
         system = name if name in records.systems or not runs else runs.pop()
         selected = select(records, system, by, responses.responses, named_by="name=, or FILE:NAME on the command line")
         notes = read.notes if read.parts else responses.notes
-        return cls(replace(read, notes=notes), selected, records)
+        return cls(replace(read, notes=notes), selected)
 
     @property
     def measures(self) -> list[str]:
@@ -101,14 +100,12 @@ class LabelledResults:
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
         check_choice("unknown", unknown, get_args(Unknown))
-        return score_verdicts(self.selected, measures, unknown, name, self.records)
+        return score_verdicts(self.selected, measures, unknown, name)
 
 
-def score_verdicts(
-    selected: Selected, measures: Selection, unknown: Unknown, name: str, records: VerdictRecords
-) -> Scores:
+def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
-    check_labels(selected, measures, records.name)
+    check_labels(selected, measures, selected.records.name)
     values, bounds = {}, {}
     for measure in measures:
         of_samples = [measure.compute(sample) for sample in selected.samples]
@@ -121,14 +118,14 @@ def score_verdicts(
             )
     queries = selected.samples[0].queries
     if unknown == "error":
-        _reject_unknown(queries, values, bounds, records.name)
+        _reject_unknown(queries, values, bounds, selected.records.name)
     found = [Finding("reading", note, 0) for note in selected.notes]
     return Scores(
         queries,
         values,
         tuple(found),
         name,
-        verdicts=LabelEvidence(selected, records),
+        verdicts=LabelEvidence(selected),
         label_bounds=bounds if unknown == "bounds" else {},
         fingerprint=Fingerprint({"verdicts": _digests(selected)}, options={"by": ", ".join(selected.authors)}),
         asked=asked_names(measures),
