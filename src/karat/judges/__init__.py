@@ -1,0 +1,1 @@
+"""Language-model judges: a source of labels for verdict files."""

@@ -1,0 +1,137 @@
+"""What a language model is asked, what it replies, and what became of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol, TypedDict
+
+Record = Mapping[str, Any]
+"""a record of a verdict file"""
+RequestState = Literal["done", "failed", "not_asked"]
+
+
+class Message(TypedDict):
+    """A message of the OpenAI chat protocol."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class ReadReply(NamedTuple):
+    """What a reply says: records of a verdict file, and what is wrong with the reply, if anything."""
+
+    records: tuple[Record, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One request to a language model.
+
+    The first message is the fixed part of the prompt, the same for all requests of a kind, so that the server can cache
+    it. The last message is data in JSON.
+    """
+
+    prompt: str
+    """the name and version of the prompt, such as `support/1`"""
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any]
+    """the JSON schema of the reply"""
+    read: Callable[[Any], ReadReply] = field(compare=False)
+    """reads a decoded reply; the records do not name author, sample and call"""
+    failed: tuple[Record, ...] = ()
+    """the verdicts that the reply should give, in the state `failed`"""
+    expected: tuple[Record, ...] = ()
+    """records that a reply may give, for estimates: the sentences of an answer as its claims"""
+    sample: int = 0
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which model is asked, and how: part of the key of every call."""
+
+    model: str
+    temperature: float = 0.0
+    seed: int = 42
+    max_tokens: int = 2048
+
+    def record(self) -> dict[str, Any]:
+        """The settings as a field of call records."""
+        return {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
+
+    def key(self, request: ModelRequest) -> str:
+        """What a call is known by: a digest of the model, the prompt, the inputs, the settings and the sample."""
+        about = [self.model, request.prompt, request.messages, request.schema, self.record(), request.sample]
+        text = json.dumps(about, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class ModelReply(NamedTuple):
+    """The reply of a model, as text, with the tokens that were counted, and whether it ends at the token limit."""
+
+    text: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    is_cut: bool = False
+    requests_left: int | None = None
+    """how many more requests the server accepts now, according to its headers"""
+
+
+class LanguageModel(Protocol):
+    """Something that replies to messages."""
+
+    @property
+    def name(self) -> str:
+        """The author of its labels."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was found out about the server, such as a parameter that it refuses."""
+
+    def ask(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
+    ) -> ModelReply:
+        """Ask once, and raise ServerBusyError or CallError if there is no reply."""
+
+
+class ServerBusyError(Exception):
+    """The server asks to wait: status 429, 503 or 529, with the seconds of Retry-After if it says so."""
+
+    def __init__(self, what: str, wait: float | None = None) -> None:
+        super().__init__(what)
+        self.wait = wait
+
+
+class CallError(Exception):
+    """A request got no reply; `again` says whether another try may succeed, as after a time-out.
+
+    `fatal`: no request can succeed, as with a wrong key or an unknown model.
+    """
+
+    def __init__(self, what: str, *, again: bool, fatal: bool = False) -> None:
+        super().__init__(what)
+        self.again = again
+        self.fatal = fatal
+
+
+@dataclass(frozen=True)
+class RequestOutcome:
+    """What became of a request: its records, with author, sample and call; all verdicts are `failed` if it failed."""
+
+    request: ModelRequest
+    key: str
+    state: RequestState
+    records: tuple[Record, ...] = ()
+    reply: str | None = None
+    error: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    was_known: bool = False
+    """whether the reply was in the verdict file already"""
+
+
+Plan = Generator[Sequence[ModelRequest], Sequence[RequestOutcome], None]
+"""all requests about one question: it yields those that can be sent together, and receives their outcomes"""
