@@ -48,6 +48,10 @@ def labelled_measures(selected: Selected) -> list[str]:
         found = [name for name in found if name != "Faithfulness(unit=sentences)"]
     if not found and len(verdicts.cite_sentence):
         return ["CitationValid"]
+    if not found and not len(verdicts.label_task) and selected.records.documents:
+        hint = "They are for runs: evaluate(truth, run, verdicts=...), or karat evaluate TRUTH RUN --verdicts FILE."
+        what = "all labels are about documents, and none about answers"
+        raise KaratError(what, where=selected.records.name, hint=hint)
     if not found:
         raise KaratError("no measure can be computed from these labels", hint="`karat measures` lists all measures.")
     return found

@@ -64,6 +64,8 @@ class VerdictRecords:
     name: str = "the verdicts"
     items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
     """by query, system and id"""
+    documents: dict[tuple[str, str], Item] = field(default_factory=dict)
+    """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
     labels: LabelColumns = field(default_factory=LabelColumns)
     tasks: dict[str, Task] = field(default_factory=lambda: dict(BUILT_IN))
     calls: list[Mapping[str, Any]] = field(default_factory=list)
@@ -74,6 +76,12 @@ class VerdictRecords:
         """Where a label was read: the file and its line."""
         source = self.sources[bisect_right([each.first for each in self.sources], row) - 1]
         return _place(source, self.labels.line[row])
+
+    def is_about_document(self, row: int) -> bool:
+        """Whether a label is about a document of the collection."""
+        labels = self.labels
+        is_grade = labels.task[row] == "relevance" and labels.system[row] is None
+        return is_grade and (labels.query[row], labels.item[row]) in self.documents
 
     @property
     def systems(self) -> list[str]:
@@ -114,7 +122,7 @@ def read_verdict_records(source: Any) -> VerdictRecords:
         records.sources.append(place)
         rows = [_without_gaps(record) for _, record in records_from_list(listed, place.name)]
         _add(records, place, list(range(len(rows))), rows)
-    if not records.items and not len(records.labels):
+    if not records.items and not records.documents and not len(records.labels):
         raise KaratError("no verdicts found", where=records.name, hint=_HINT)
     return records
 
@@ -171,13 +179,20 @@ def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Se
 
 def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> None:
     key = item.query, item.system, item.id
-    known = records.items.get(key)
+    known = records.items.get(key) or (None if item.system else records.documents.get((item.query, item.id)))
+    if known is not None and (known.type == "document") != (item.type == "document"):
+        what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.where}"
+        hint = "Name the system of passages, or keep the labels of documents in a file of their own."
+        raise KaratError(f"{what}, but a {item.type} here", where=item.where, hint=hint)
     if known is not None and not declared:
         if known.type != item.type or (item.of and known.of != item.of):
             what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.where}"
             raise KaratError(f"{what}, but a {item.type} here", where=item.where)
         return
-    records.items[key] = item
+    if item.type == "document":
+        records.documents[item.query, item.id] = item
+    else:
+        records.items[key] = item
 
 
 def _add_task(records: VerdictRecords, task: Task, where: str) -> None:

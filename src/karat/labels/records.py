@@ -14,7 +14,7 @@ from karat.verdicts import ItemSet
 VERSION = 1
 """the version of the file format"""
 
-ItemType = Literal["claim", "sentence", "nugget", "passage", "answer"]
+ItemType = Literal["claim", "sentence", "nugget", "passage", "answer", "document"]
 RecordKind = Literal["file", "item", "verdict", "call", "task"]
 LARGEST = 10**9
 """the largest rank, and the largest number of a sample"""
@@ -34,7 +34,7 @@ class Item(NamedTuple):
     id: str
     type: ItemType
     system: str | None = None
-    """None if it belongs to the question, whatever the system: a nugget, a claim of the gold answer"""
+    """None if it belongs to the question, whatever the system: a nugget, a claim of the gold answer, a document"""
     of: str | None = None
     text: str | None = None
     rank: int | None = None
@@ -103,10 +103,13 @@ def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> It
         hint = f"The types are {', '.join(get_args(ItemType))}."
         raise KaratError("the item has no type", where=where, hint=hint)
     of, importance = _choice(record, "of", _OF, where), _choice(record, "importance", _IMPORTANCE, where)
-    if name in IMPLIED and kind != "answer":
+    if name in IMPLIED and kind not in ("answer", "document"):
         hint = f"These ids have a meaning of their own: {', '.join(IMPLIED)}."
         raise KaratError(f"the id of a {kind} is {shown(name)}", where=where, hint=hint)
     system = None if record.get("system") is None else _id(record, "system", where)
+    if kind == "document" and system is not None:
+        hint = "A document belongs to the collection, whatever the system: leave the system out. A passage has one."
+        raise KaratError(f"the document {shown(name)} has the system {shown(system)}", where=where, hint=hint)
     rank, given = None, record.get("rank")
     if given is not None and (rank := as_count(given, 1, LARGEST)) is None:
         raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", where=where)

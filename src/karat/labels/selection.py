@@ -94,12 +94,17 @@ def select(
     mine: Sequence[int] = range(len(labels))
     if not set(labels.system) <= {None, system}:
         mine = [row for row, each in enumerate(labels.system) if each is None or each == system]
+    notes = list(records.notes)
+    if records.documents:
+        of_answers = [row for row in mine if not records.is_about_document(row)]
+        if grades := len(mine) - len(of_answers):
+            notes.append(f"{plural(grades, 'label')} of documents not used: grades for runs, not about answers")
+        mine = of_answers
     authors = choose_authors(records, by, mine)
     chosen = set(authors)
     if len(chosen) < len(set(labels.by)):
         mine = [row for row in mine if labels.by[row] in chosen]
     items = _items(records, system)
-    notes = list(records.notes)
     stale = _add_given(items, (item for each in responses or () for item in (*items_of(each), _answer(each))))
     stale |= {key for key, item in items.items() if item.is_changed}
     named = (each.query for each in responses) if responses is not None else (query for query, _ in items)

@@ -161,7 +161,7 @@ def label_status(records: VerdictRecords) -> list[Status]:
             status[row] = "replaced"  # a failure does not replace a label
         else:
             status[other], latest[key] = "replaced", row
-    changed = {item for item in records.items.values() if item.is_changed}
+    changed = {item for item in (*records.items.values(), *records.documents.values()) if item.is_changed}
     for row, digest in enumerate(labels.digest):
         if status[row] == "counts" and (changed or digest is not None) and (item := _item(records, row)):
             status[row] = "stale" if item in changed or item.has_other_text_than(digest) else "counts"
@@ -210,6 +210,8 @@ def _things(records: VerdictRecords) -> Iterator[_Thing]:
 def _item(records: VerdictRecords, row: int) -> Item | None:
     labels = records.labels
     query, name = labels.query[row], labels.item[row]
+    if records.is_about_document(row):
+        return records.documents[query, name]
     return records.items.get((query, labels.system[row], name)) or records.items.get((query, None, name))
 
 
