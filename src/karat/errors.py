@@ -111,6 +111,19 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}"
 
 
+def percent(share: float) -> str:
+    """A share in per cent, rounded to 0% and 100% only if it is exact.
+
+    >>> percent(0.125), percent(0.001), percent(1)
+    ('12%', '<1%', '100%')
+    """
+    if 0 < share < 0.01:
+        return "<1%"
+    if 0.99 < share < 1:
+        return ">99%"
+    return f"{100 * share:.0f}%"
+
+
 def size_text(size: float) -> str:
     """A number of bytes.
 

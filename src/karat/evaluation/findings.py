@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from karat.errors import KaratError, enumeration, first_few
+from karat.errors import KaratError, enumeration, first_few, percent
 from karat.judged import Judged
 from karat.matching.matchers import Matcher, Same
 from karat.ranking import Observations
@@ -186,7 +186,7 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
     for k in cutoffs or (None,):
         retrieved = int(judged.depth(k).sum())
         unjudged = retrieved - int(known.top(k).count().sum())
-        shares[f"in the top {k}" if k else ""] = _percent(unjudged / max(1, retrieved))
+        shares[f"in the top {k}" if k else ""] = percent(unjudged / max(1, retrieved))
     if not unjudged:
         return None
     first, *others = ((share, where) for where, share in shares.items() if share != "0%")
@@ -194,16 +194,6 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
     topic = f"unjudged documents {enumeration(list(shares), 'and')}".strip()
     amount = enumeration(list(shares.values()), "and")
     return Finding("unjudged", f"{enumeration(texts, 'and')} are unjudged", unjudged, topic=topic, amount=amount)
-
-
-def _percent(share: float) -> str:
-    """A share in per cent, rounded to 0% and 100% only if it is exact."""
-    percent = 100 * share
-    if 0 < percent < 1:
-        return "<1%"
-    if 99 < percent < 100:
-        return ">99%"
-    return f"{percent:.0f}%"
 
 
 def _treatment(missing: str) -> str:

@@ -17,11 +17,11 @@ from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.results import read_labelled_results
 from karat.labels.selection import Selected, select
 from karat.options import Unknown, check_choice
-from karat.registry import Measure
 from karat.registry.selection import Measures, Selection, asked_names, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 from karat.scores.label_bounds import LabelBounds
+from karat.scores.sample_variance import SampleVariance
 from karat.sources.digests import LazyDigests, digest
 from karat.sources.result_fields import Part
 from karat.sources.results import Results
@@ -106,16 +106,18 @@ class LabelledResults:
 def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
     check_labels(selected, measures, selected.records.name)
-    values, bounds = {}, {}
+    values, bounds, variances = {}, {}, {}
     for measure in measures:
-        of_samples = [measure.compute(sample) for sample in selected.samples]
-        values[str(measure)] = np.mean(of_samples, axis=0)
-        if np.isnan(values[str(measure)]).any():
-            of_measure = bounds[str(measure)] = _bounds(measure, selected, of_samples)
+        column, of_samples = str(measure), [measure.compute(sample) for sample in selected.samples]
+        values[column] = np.mean(of_samples, axis=0)
+        if np.isnan(values[column]).any():
+            each = [label_bounds(measure, *pair) for pair in zip(selected.samples, of_samples, strict=True)]
+            of_measure = bounds[column] = _mean_bounds(each)
             # Whatever the unknown labels are, the value may be the same.
-            values[str(measure)] = np.where(
-                of_measure.exact & ~of_measure.unknown, of_measure.low, values[str(measure)]
-            )
+            values[column] = np.where(of_measure.exact & ~of_measure.unknown, of_measure.low, values[column])
+            of_samples = [np.where(np.isnan(values[column]), np.nan, of_sample.low) for of_sample in each]
+        if len(of_samples) > 1:
+            variances[column] = SampleVariance.of_queries(of_samples)
     queries = selected.samples[0].queries
     if unknown == "error":
         _reject_unknown(queries, values, bounds, selected.records.name)
@@ -127,6 +129,7 @@ def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, na
         name,
         verdicts=LabelEvidence(selected),
         label_bounds=bounds if unknown == "bounds" else {},
+        sample_variance=SampleVariance(len(selected.samples), variances) if variances else None,
         fingerprint=Fingerprint({"verdicts": _digests(selected)}, options={"by": ", ".join(selected.authors)}),
         asked=asked_names(measures),
     )
@@ -141,9 +144,8 @@ def _digests(selected: Selected) -> LazyDigests:
     return LazyDigests(lambda: {query: digest(items) for query, items in golds.items()})
 
 
-def _bounds(measure: Measure, selected: Selected, values: Sequence[Any]) -> LabelBounds:
+def _mean_bounds(each: Sequence[LabelBounds]) -> LabelBounds:
     """The mean of the bounds of all samples."""
-    each = [label_bounds(measure, sample, of) for sample, of in zip(selected.samples, values, strict=True)]
     low, high = (np.mean([getattr(bounds, side) for bounds in each], axis=0) for side in ("low", "high"))
     exact = np.logical_and.reduce([bounds.exact for bounds in each])
     return LabelBounds(low, high, exact, np.logical_or.reduce([bounds.nullable for bounds in each]))

@@ -19,6 +19,7 @@ from karat.judged import Floats
 from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
 from karat.scores.label_bounds import LabelBounds
+from karat.scores.sample_variance import SampleVariance
 from karat.scores.scores import Scores
 
 # The names that a column of query ids may have; the first one that a file has is read.
@@ -100,6 +101,8 @@ class ScoreTable:
             for measure, each in saved_bounds.items()
             if (column := asked.get(measure, measure)) in numbers
         }
+        judge = about.get("judge")
+        variance = None if judge is None else SampleVariance.from_dict(judge, own, numbers, asked, self.where)
         lower = about.get("lower_is_better", [])
         valid = isinstance(lower, list) and all(isinstance(each, str) for each in lower)
         require(valid, "its lower_is_better is damaged", "Save the scores again.", where=self.where)
@@ -112,6 +115,7 @@ class ScoreTable:
             asked=asked,
             lower_is_better=frozenset(lower),
             label_bounds=bounds,
+            sample_variance=variance,
         )
 
     @cached_property

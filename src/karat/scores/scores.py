@@ -26,6 +26,7 @@ from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
 from karat.scores.label_bounds import LabelBounds, bounds_of_rows
 from karat.scores.names import QueryValues, find_column, listed_columns, with_names
+from karat.scores.sample_variance import SampleVariance
 from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ class Scores(Exports):
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
     `evidence`, `answers`, `verdicts` and `questions` (the texts of queries, if results contain them) are the data that
     the scores were computed from; `without_evidence()` releases them. `fingerprint` identifies the ground truth and the
-    options; scores that karat did not compute have none. `label_bounds` are those of measures of verdicts with
-    unknown labels. `asked` maps the names that measures were asked for by to
-    their columns; they can be looked up by these names, and by any other spelling.
+    options; scores that karat did not compute have none. `label_bounds` are those of measures of verdicts with unknown
+    labels, and `sample_variance` tells how much a judge's samples differ. `asked` maps the names that measures were
+    asked for by to their columns; they can be looked up by these names, and by any other spelling.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -76,6 +77,7 @@ class Scores(Exports):
     questions: Mapping[str, str] = field(default_factory=dict, repr=False)
     verdicts: LabelEvidence | None = field(default=None, repr=False)
     label_bounds: Mapping[str, LabelBounds] = field(default_factory=dict, repr=False)
+    sample_variance: SampleVariance | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
@@ -85,9 +87,8 @@ class Scores(Exports):
     def __post_init__(self) -> None:
         values = checked_columns(self.queries, self.values)
         lower = frozenset(check_names("lower_is_better", self.lower_is_better, '["latency"]'))
-        are_findings = isinstance(self.findings, tuple | list) and all(
-            isinstance(each, Finding) for each in self.findings
-        )
+        is_list = isinstance(self.findings, tuple | list)
+        are_findings = is_list and all(isinstance(each, Finding) for each in self.findings)
         require(are_findings, f"findings={shown(self.findings)} is not a tuple of findings")
         check_text("name", self.name)
         check_mapping("asked", self.asked, '{"map": "AP"}')
@@ -275,14 +276,18 @@ class Scores(Exports):
         names = dict.fromkeys(map(self.column_name, listed_columns(measures, {self.name: self})))
         asked = {name: column for name, column in self.asked.items() if column in names}
         bounds = {name: each for name, each in self.label_bounds.items() if name in names}
-        return replace(self, values={name: self.values[name] for name in names}, asked=asked, label_bounds=bounds)
+        variance = self.sample_variance and self.sample_variance.named({name: name for name in names})
+        values = {name: self.values[name] for name in names}
+        return replace(self, values=values, asked=asked, label_bounds=bounds, sample_variance=variance)
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""
         places = checked_rows(rows, len(self.queries))
         queries = tuple(self.queries[place] for place in places.tolist())
         values = {name: column[places] for name, column in self.values.items()}
-        return replace(self, queries=queries, values=values, label_bounds=bounds_of_rows(self.label_bounds, places))
+        bounds = bounds_of_rows(self.label_bounds, places)
+        variance = self.sample_variance and self.sample_variance.take(places)
+        return replace(self, queries=queries, values=values, label_bounds=bounds, sample_variance=variance)
 
     def without_evidence(self) -> Scores:
         """The scores without the data they were computed from."""
@@ -306,7 +311,7 @@ class Scores(Exports):
         return to_polars(self._rows(names).arrow())
 
     def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
-        """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings", "bounds", "fingerprint"}`."""
+        """`{"name", "means", "queries": [{"query", measure: value, ...}], "findings", "fingerprint"}`, and more."""
         return document(with_names(self, names))
 
     def to_csv(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from karat.arguments import as_count
-from karat.errors import KaratError, enumeration, plural, shown
+from karat.errors import KaratError, enumeration, percent, plural, shown
 from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination
@@ -182,7 +182,7 @@ def notes(runs: Mapping[str, Scores], *, with_possible: bool = True) -> list[str
     by_topic: dict[str, dict[str, Finding]] = {}
     for system, scores in runs.items():
         unknown = unknown_labels(scores, one_line=len(runs) == 1) if with_possible else []
-        for finding in (*scores.findings, *unknown, *nulls(scores)):
+        for finding in (*scores.findings, *unknown, *nulls(scores), *judge_shares(scores)):
             by_topic.setdefault(finding.topic or str(finding), {})[system] = finding
     return [f"note: {_note(found, len(runs))}" for found in by_topic.values()]
 
@@ -249,3 +249,14 @@ def nulls(scores: Scores) -> list[Finding]:
         amount = ", ".join(f"{count:,} for {enumeration(names, 'and')}" for count, names in counts.items())
         found.append(Finding("nothing-to-judge", f"{topic}: {amount}", max(counts), topic=topic, amount=f"({amount})"))
     return found
+
+
+def judge_shares(scores: Scores) -> list[Finding]:
+    """Of measures whose labels are several samples of one judge: how much of the variance is the judge's own."""
+    if scores.sample_variance is None or not (shares := scores.sample_variance.shares(scores.values)):
+        return []
+    topic = (
+        f"share of the variance that is the judge disagreeing with itself ({scores.sample_variance.samples} samples)"
+    )
+    amount = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    return [Finding("judge-variance", f"{topic}: {amount}", len(shares), topic=topic, amount=f"({amount})")]
