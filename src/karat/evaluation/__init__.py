@@ -5,30 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
-from karat.analysis.evidence import Evidence
 from karat.arguments import check_text
 from karat.errors import KaratError, require
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.corpus import CorpusMatcher
-from karat.evaluation.findings import SCORE_MISSING, empty_results, findings, no_common_queries
+from karat.evaluation.documents import need_spans, score_documents
+from karat.evaluation.findings import empty_results
 from karat.evaluation.merge import merge
-from karat.evaluation.reading import ReadingOptions, check_fields, check_reading, paths_of, read_judgments, read_matcher
+from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments, read_matcher
 from karat.files.input_file import Progress
-from karat.judged import Floats, Judged
-from karat.matching.matchers import FunctionMatcher, Same, matcher_of
+from karat.matching.matchers import matcher_of
 from karat.options import EvaluationOptions, Unknown, complete_options
-from karat.ranking import RankingRules, judge
 from karat.registry import Measure, Subject, meanings, parse
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
     Measures,
     Selection,
-    asked_names,
     listed_measures,
     of_subject,
     reject_verdicts,
@@ -36,15 +32,10 @@ from karat.registry.selection import (
     subject_of,
 )
 from karat.scores import Finding, Scores, SystemScores
-from karat.scores.fingerprint import Fingerprint
-from karat.sources import Truth, read_run
-from karat.sources.digests import LazyDigests, span_digests, truth_digests
-from karat.sources.numeric_ids import notes_on_reading
 from karat.sources.objects import rereadable
 from karat.sources.result_fields import PARTS, Part
 from karat.sources.results import Results, read_results
 from karat.sources.run_files import named_runs
-from karat.spans import Spans
 
 if TYPE_CHECKING:
     from karat.evaluation.eval_run_result import EvaluationRunResult
@@ -126,93 +117,7 @@ def evaluate(
     if corpus is not None:
         truth, run = (rereadable(each, part) for each, part in ((truth, "the ground truth"), (run, "the run")))
     matcher = read_matcher(settings["match"], corpus, truth, {name: run}, inputs)
-    return _evaluate(truth, run, selected, settings, inputs, matcher, progress, name)
-
-
-def _evaluate(
-    truth: Any,
-    run: Any,
-    measures: Selection,
-    settings: Mapping[str, Any],
-    inputs: ReadingOptions,
-    matching: CorpusMatcher,
-    progress: Progress | None = None,
-    name: str = "",
-    truth_file: Any = None,
-) -> Scores:
-    """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
-    matcher = matching.matcher
-    files = paths_of(truth if truth_file is None else truth_file, run)
-    spans: Spans | None = None
-    truths: dict[str, Mapping[str, str]] = {}
-    if _need_spans(measures):
-        from karat.sources.spans import materialized, read_spans
-
-        truth, run = materialized(truth), materialized(run)
-        read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
-        spans = read.spans
-        truths["spans"] = LazyDigests(partial(span_digests, spans, read.gold_documents))
-        if matcher == Same():
-            # The id of a span is the id of its document.
-            truth, run = read.gold_documents, read.retrieved_documents
-
-    judgments = read_judgments(truth, inputs, matcher)
-    by_function = isinstance(matcher, FunctionMatcher)
-    truths["judged"] = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
-    source = read_run(
-        run,
-        judgments,
-        columns=inputs.run_columns,
-        format=inputs.run_format,
-        key=matcher.key,
-        progress=progress,
-        name=name or "the run",
-    )
-
-    rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
-    judged, observations = judge(judgments, source, rules, matcher)
-    check_fields(matcher, judged, observations, source.name)
-    graded = _with_scores_as_grades(judged, judgments, measures)
-    evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
-    answered, skip_missing = judged.in_run, settings["missing"] == "skip"
-    # A run in memory may be empty: the system retrieved nothing.
-    if observations.unknown_queries and not answered.any():
-        raise no_common_queries(judgments.queries, observations.unknown_queries, source.name)
-    if skip_missing:
-        require(answered.any(), "the run contains no query", SCORE_MISSING, where=source.name)
-        judged, graded = judged.select(answered), graded.select(answered)
-
-    values: dict[str, Floats] = {}
-    for measure in measures:
-        if spans is not None and measure.definition.takes == "spans":
-            column = measure.compute(spans)
-            values[str(measure)] = column[answered] if skip_missing else column
-        else:
-            values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
-
-    notes_read = (*notes_on_reading(judgments.notes, source.notes), *matching.notes)
-    notes = [Finding("reading", note, 0) for note in notes_read]
-    found = notes + findings(
-        judged, observations, list(measures), settings["missing"], matcher, only_relevant=judgments.only_relevant
-    )
-    recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
-    fingerprint = Fingerprint(truths, str(matcher), recorded)
-    return Scores(
-        judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked_names(measures)
-    )
-
-
-def _need_spans(measures: Iterable[Measure]) -> bool:
-    return any(measure.definition.takes == "spans" for measure in measures)
-
-
-def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:
-    """For graded measures: if the gold documents have scores, these are their grades."""
-    if isinstance(truth.scores, KaratError):
-        if any(measure.definition.graded for measure in measures):
-            raise truth.scores
-        return judged
-    return judged if truth.scores is None else judged.regraded(truth.scores)
+    return score_documents(truth, run, selected, settings, inputs, matcher, progress, name)
 
 
 def evaluate_runs(
@@ -247,7 +152,7 @@ def evaluate_runs(
         truth = rereadable(truth, "the ground truth")
         by_name = {name: rereadable(run, name) for name, run in by_name.items()}
     matcher = read_matcher(settings["match"], corpus, truth, by_name, inputs)
-    if _need_spans(selected):
+    if need_spans(selected):
         from karat.sources.spans import materialized
 
         judgments = materialized(truth)
@@ -255,7 +160,7 @@ def evaluate_runs(
         judgments = read_judgments(truth, inputs, matcher.matcher)
     return SystemScores(
         {
-            name: _evaluate(judgments, run, selected, settings, inputs, matcher, progress, name, truth)
+            name: score_documents(judgments, run, selected, settings, inputs, matcher, progress, name, truth)
             for name, run in by_name.items()
         }
     )
@@ -333,7 +238,7 @@ def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[st
     """Evaluate the documents of results; errors name the results as their place."""
     try:
         matching = CorpusMatcher(matcher_of(settings["match"]))
-        return _evaluate(read.truth, read.run, measures, settings, ReadingOptions(), matching, name=name)
+        return score_documents(read.truth, read.run, measures, settings, ReadingOptions(), matching, name=name)
     except KaratError as error:
         if error.where is None:
             raise
