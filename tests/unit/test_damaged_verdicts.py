@@ -32,7 +32,7 @@ RECORDS: list[dict[str, Any]] = [
     {"record": "verdict", "query": "q", "system": "a", "task": "tone", "item": "answer", "label": "rude"},
     {
         "record": "call", "key": "k1", "model": "m", "settings": {"temperature": 0}, "reply": "full", "tokens_in": 9,
-        "tokens_out": 2, "state": "labelled", "verdicts": 1,
+        "tokens_out": 2, "state": "done", "verdicts": 1, "error": "slow",
     },
 ]  # fmt: skip
 HOSTILE: list[Any] = [None, 0, 1.5, [], [[]], {}, "", "\ud800", "\0", "x" * 9000]
@@ -45,7 +45,7 @@ ACCEPTED = {
     "task": {"record", "question"},
     "item": {"record", "query", "id", "of", "text", "importance", "digest", "cites"},
     "verdict": {"record", "query", "system", "state", "by", "sample", "why", "digest", "call"},
-    "call": {"record", "key", "model", "settings", "reply", "tokens_in", "tokens_out", "state", "verdicts"},
+    "call": {"record", "key", "model", "settings", "reply", "tokens_in", "tokens_out", "verdicts", "error"},
 }
 """fields that may have some other value, or none"""
 IDS = ("query", "system", "id", "item", "task", "by", "name")

@@ -160,6 +160,14 @@ def test_a_rubric_of_the_users_own_is_about_the_answer(tmp_path: Path) -> None:
     assert (records.labels.item, records.labels.label) == (["answer"], ["polite"])
 
 
+@pytest.mark.parametrize(("given", "label"), [("a", "a"), ("A", "A"), ("GOOD", "good")])
+def test_a_label_is_read_in_any_case_unless_the_scale_tells_cases_apart(tmp_path: Path, given: str, label: str) -> None:
+    rubric = Task("grade", {"A": 0.0, "a": 1.0, "good": 2.0})
+    file = tmp_path / "todo.csv"
+    write_sheet(sheet_of("grade", read_responses(RESULTS[:1]).responses, tasks={"grade": rubric}), file)
+    assert [verdict["label"] for verdict in read_filled_sheet(filled(file, given)).verdicts] == [label]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_sheets_saved_by_spreadsheets_are_read(sheet: Path, delimiter: str, encoding: str) -> None:

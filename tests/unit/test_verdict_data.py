@@ -1,12 +1,15 @@
 """Verdicts as data: unknown labels, what is assumed for them, and queries taken several times."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import karat
 from karat.errors import KaratError
+from karat.labels.calls import read_call
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import Item, kind_of, read_item, text_digest
 from karat.labels.tasks import BUILT_IN, read_task
@@ -162,6 +165,58 @@ def test_a_wrong_field_of_an_item_is_named(field: str, value: object, message: s
     assert "labels.jsonl:3" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "of", "message"),
+    [
+        ("a1", None, "an item of the type answer has the id 'a1'. The answer has the id answer"),
+        ("question", None, "an item of the type answer has the id 'question'"),
+        ("gold", "answer", "has the id 'gold', but is of answer"),
+    ],
+)
+def test_an_answer_has_the_id_answer_or_gold(name: str, of: str | None, message: str) -> None:
+    record = {"query": "q", "id": name, "type": "answer", "of": of}
+    with pytest.raises(KaratError) as error:
+        read_item(record, "here")
+    assert message in str(error.value)
+    assert read_item({**record, "id": "gold", "of": None}, "here").set == "gold"
+
+
+CALL = {
+    "record": "call", "key": "k1", "model": "m", "prompt": "support/1", "settings": {"temperature": 0}, "reply": "{}",
+    "tokens_in": 9, "tokens_out": 2, "state": "done", "verdicts": 1, "error": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("key", None, "the field key is missing"),
+        ("key", "", "the field key is empty"),
+        ("key", ["k"], "is not an id"),
+        ("model", 3, "the field model is 3, not a text"),
+        ("prompt", {}, "the field prompt is {}, not a text"),
+        ("settings", "temperature=0", "the field settings is 'temperature=0', not an object"),
+        ("reply", [], "the field reply is [], not a text"),
+        ("tokens_in", -1, "the field tokens_in is -1, not a whole number from 0"),
+        ("tokens_out", "many", "the field tokens_out is 'many', not a whole number from 0"),
+        ("state", "labelled", "It is one of done, failed"),
+        ("verdicts", 1.5, "the field verdicts is 1.5, not a whole number from 0"),
+        ("error", 500, "the field error is 500, not a text"),
+    ],
+)
+def test_a_wrong_field_of_a_call_is_an_error_with_its_place(field: str, value: object, message: str) -> None:
+    label = {"query": "q", "item": "answer", "task": "correctness", "label": "correct"}
+    with pytest.raises(KaratError) as error:
+        read_verdict_records([label, {**CALL, field: value}])
+    assert message in str(error.value)
+    assert "row 1 (counted from 0)" in str(error.value)
+
+
+def test_a_call_needs_only_a_key() -> None:
+    assert read_call(CALL, "here") == ("k1", "m", "done", 9, 2)
+    assert read_call({"record": "call", "key": "k1"}, "here") == ("k1", None, "done", None, None)
+
+
 def test_a_passage_needs_a_rank() -> None:
     with pytest.raises(KaratError, match="the passage 'p1' has no rank"):
         read_item({"query": "q", "id": "p1", "type": "passage"}, "here")
@@ -190,12 +245,43 @@ def test_labels_of_a_rubric_are_mapped_to_0_to_1() -> None:
         ({"name": "tone", "scale": {"a": 1, "b": 1}}, "at least two labels"),
         ({"name": "tone", "scale": {"a": "x", "b": 1}}, "at least two labels"),
         ({"name": "tone", "scale": {"a": float("nan"), "b": 1}}, "at least two labels"),
+        ({"name": "tone", "scale": {"a": -1e308, "b": 1e308}}, "at least two labels"),
+        ({"name": "tone", "scale": {}}, "at least two labels"),
+        ({"name": "tone", "scale": {"": 0, "b": 1}}, "'' is not a label that the scale of the task 'tone' can have"),
+        ({"name": "tone", "scale": {"nothing_to_judge": 0, "b": 1}}, "Give it another name."),
     ],
 )
 def test_a_wrong_rubric_is_an_error(record: dict[str, object], message: str) -> None:
     with pytest.raises(KaratError) as error:
         read_task(record, "here")
     assert message in str(error.value)
+
+
+STYLE = {"record": "task", "name": "style", "scale": {"poor": 0, "good": 1}}
+GOOD = {"record": "verdict", "query": "q", "item": "answer", "task": "style", "label": "good"}
+
+
+def test_the_record_of_a_rubric_may_stand_after_its_labels_or_in_another_file(tmp_path: Path) -> None:
+    labels, rubric = tmp_path / "labels.jsonl", tmp_path / "rubric.jsonl"
+    labels.write_text(json.dumps(GOOD))
+    rubric.write_text(json.dumps(STYLE))
+    for source in ([STYLE, GOOD], [GOOD, STYLE], iter([GOOD, STYLE]), [rubric, labels], [labels, rubric]):
+        assert karat.evaluate_verdicts(source, "Correctness(task=style)").means == {"Correctness(task=style)": 1.0}
+
+
+def test_what_is_wrong_with_a_rubric_after_its_labels_is_said_with_its_place() -> None:
+    with pytest.raises(KaratError, match=r"row 1 .*the scale of the task 'style' is \{\}"):
+        read_verdict_records([GOOD, {**STYLE, "scale": {}}])
+    with pytest.raises(KaratError, match=r"row 2 .*the task 'style' already has another scale"):
+        read_verdict_records([GOOD, STYLE, {**STYLE, "scale": {"poor": 0, "good": 2}}])
+    with pytest.raises(KaratError, match=r"row 0 .*the label 'good' is not on the scale"):
+        read_verdict_records([GOOD, {**STYLE, "scale": {"a": 0, "b": 2}}])
+
+
+def test_an_iterator_loses_no_record() -> None:
+    assert len(read_verdict_records(iter([STYLE, GOOD, GOOD])).labels) == 2
+    with pytest.raises(KaratError, match="verdicts cannot be read from"):
+        read_verdict_records({"query": "q"})
 
 
 def test_white_space_around_a_label_does_not_matter() -> None:

@@ -72,16 +72,22 @@ def test_relevance_is_the_same_thing_with_and_without_what_it_is_against() -> No
     assert len(summarize(read_verdict_records(rows)).disagreements) == 1
 
 
-def test_tokens_are_added_up_where_calls_know_them() -> None:
+def test_calls_are_counted_by_model_and_tokens_added_up_where_they_are_known() -> None:
+    call = {"record": "call", "key": "k"}
     calls = [
-        {"record": "call", "model": "m", "tokens_in": 10, "tokens_out": 2},
-        {"record": "call", "model": "m", "tokens_in": 5},
-        {"record": "call", "tokens_in": "many", "tokens_out": -1},
+        {**call, "model": "m", "tokens_in": 10, "tokens_out": 2},
+        {**call, "model": "m", "tokens_in": 5, "state": "failed"},
+        call,
     ]
-    found = summarize(read_verdict_records([label("full"), *calls])).calls
-    assert [(each.model, each.calls, each.without_tokens, each.tokens_in, each.tokens_out) for each in found] == [
+    found = summarize(read_verdict_records([label("full"), *calls]))
+    assert [(each.model, each.calls, each.failed, each.tokens_in, each.tokens_out) for each in found.calls] == [
         ("m", 2, 1, 15, 2),
-        ("(unknown)", 1, 1, None, None),
+        ("(unknown)", 1, 0, None, None),
+    ]
+    assert found.tables()[1].text().splitlines()[2:] == [
+        "m               2        1          15            2",
+        "(unknown)       1        0     unknown      unknown",
+        "note: the tokens of 2 calls are unknown.",
     ]
 
 

@@ -16,8 +16,8 @@ from karat.files.input_file import InputFile
 from karat.json_decoding import decode_json
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import IMPLIED, Item, read_item
-from karat.labels.sheets import COLUMNS, LONGEST_CELL, NOTHING_TO_JUDGE, record_digest, shown_digest
-from karat.labels.tasks import BUILT_IN, Task, read_task
+from karat.labels.sheets import COLUMNS, LONGEST_CELL, record_digest, shown_digest
+from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task, read_task
 
 _MOST_ERRORS = 20
 _PEEK = 1 << 16  # characters
@@ -269,7 +269,9 @@ def _record(cell: str) -> dict[str, Any]:
 
 
 def _label(task: Task, given: str) -> str:
-    """A label of a task, in any case; a spreadsheet may write 2 as 2.0 or 2,0."""
+    """A label of a task, in any case if it is not on the scale as it is; a spreadsheet may write 2 as 2.0 or 2,0."""
+    if given in task.scale:
+        return given
     by_folded = {label.casefold(): label for label in task.scale}
     folded = given.casefold()
     return by_folded.get(folded) or by_folded.get(_DECIMALS.sub("", folded)) or task.label(given, "")

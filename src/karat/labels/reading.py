@@ -5,23 +5,25 @@ from __future__ import annotations
 import gc
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from karat.arguments import is_list_like
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, first_few, shown
 from karat.files.input_file import InputFile, is_file
+from karat.labels.calls import Call, read_call
 from karat.labels.label_columns import Against, against_what, columns_of, ids, labels_and_states, samples, texts
 from karat.labels.records import VERSION, Item, kind_of, read_item
-from karat.labels.tasks import BUILT_IN, Task, read_task
+from karat.labels.tasks import BUILT_IN, Task, UnknownTaskError, read_task
 from karat.sources.formats import detect
-from karat.sources.objects import records_of
+from karat.sources.objects import records_of, rereadable
 from karat.sources.record_files import records_of_file
 from karat.sources.records import objects_from_json_lines, records_from_list
 
 _HINT = 'Each line is one object: {"record": "verdict", "query": "...", "task": "support", "item": "...", ...}.'
+_NAME = "the verdicts"
 _NAMED_BY = "human"
 """the author of labels that name none"""
 
@@ -61,14 +63,14 @@ class LabelColumns:
 class VerdictRecords:
     """Everything that verdict files say: items, labels, rubrics and calls, with notes on what was odd."""
 
-    name: str = "the verdicts"
+    name: str = _NAME
     items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
     """by query, system and id"""
     documents: dict[tuple[str, str], Item] = field(default_factory=dict)
     """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
     labels: LabelColumns = field(default_factory=LabelColumns)
     tasks: dict[str, Task] = field(default_factory=lambda: dict(BUILT_IN))
-    calls: list[Mapping[str, Any]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
 
@@ -109,46 +111,81 @@ def read_verdict_records(source: Any) -> VerdictRecords:
     A last line that was cut short, as by a crash, is left out with a note; every other fault is an error with its
     place.
     """
-    records = VerdictRecords()
-    for each in source if _are_files(source) else [source]:
-        if is_file(each):
-            _read_file(records, InputFile.of(each))
-            continue
-        listed = records_of(each, "the verdicts")
-        if listed is None:
-            hint = "Pass a path, an open file, a list of records, or a data frame."
-            raise KaratError(f"verdicts cannot be read from {shown(each)}", hint=hint)
-        place = Source("the verdicts", len(records.labels), lines=False)
-        records.sources.append(place)
-        rows = [_without_gaps(record) for _, record in records_from_list(listed, place.name)]
-        _add(records, place, list(range(len(rows))), rows)
+    source = rereadable(source, _NAME)
+    sources = [rereadable(each, _NAME) for each in source] if _are_files(source) else [source]
+    try:
+        return _read(sources, {})
+    except UnknownTaskError:
+        # The record of a rubric may stand after its labels, or in a later file.
+        return _read(sources, _rubrics(sources))
+
+
+def _are_files(source: object) -> bool:
+    is_list = is_list_like(source) and isinstance(source, Sized) and not isinstance(source, Mapping)
+    return is_list and len(source) > 0 and all(map(is_file, source))  # type: ignore[call-overload,arg-type]  # just checked
+
+
+def _read(sources: Sequence[Any], rubrics: Mapping[str, Task]) -> VerdictRecords:
+    records = VerdictRecords(first_few([InputFile.of(each).name if is_file(each) else _NAME for each in sources]))
+    records.tasks |= rubrics
+    for each in sources:
+        _read_source(records, each)
     if not records.items and not records.documents and not len(records.labels):
         raise KaratError("no verdicts found", where=records.name, hint=_HINT)
     return records
 
 
-def _are_files(source: object) -> bool:
-    return is_list_like(source) and all(map(is_file, source)) and bool(source)  # type: ignore[call-overload]  # it is iterable
+def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
+    """The rubrics of all sources; what is wrong with a record is found when all of them are read in order."""
+    found: dict[str, Task] = {}
+    for each in sources:
+        with suppress(KaratError):
+            for _, rows in _rows(each):
+                for row in rows:
+                    if kind_of(row, "") == "task":
+                        task = read_task(row, "")
+                        found.setdefault(task.name, task)
+    return found
 
 
-def _read_file(records: VerdictRecords, file: InputFile) -> None:
-    records.name = file.name
-    place = Source(file.name, len(records.labels), lines=True)
-    records.sources.append(place)
-    if detect(file) not in ("json", "jsonl"):
-        rows = [_without_gaps(record) for _, record in records_of_file(file, None, _HINT)]
-        records.sources[-1] = place._replace(lines=False)
-        _add(records, records.sources[-1], list(range(len(rows))), rows)
+def _read_source(records: VerdictRecords, source: Any) -> None:
+    if not is_file(source):
+        records.sources.append(Source(_NAME, len(records.labels), lines=False))
+        for numbers, rows in _rows(source):
+            _add(records, records.sources[-1], numbers, rows)
         return
+    file = InputFile.of(source)
+    records.sources.append(Source(file.name, len(records.labels), lines=_has_lines(file)))
     try:
-        for numbers, objects in objects_from_json_lines(file, _HINT):
-            _add(records, place, numbers, objects)
+        for numbers, rows in _rows(file):
+            _add(records, records.sources[-1], numbers, rows)
     except KaratError as error:
-        last = max((number for number, line in file.lines() if line.strip()), default=0)
+        last = max((number for number, line in file.lines() if line.strip()), default=0) if _has_lines(file) else 0
         if last < 2 or error.where != f"{file.name}:{last}" or not error.what.startswith(("not JSON", "not UTF-8")):
             file.check()
             raise
         records.notes.append(f"{file.name}:{last}: the last line is cut short and was left out")
+
+
+def _has_lines(file: InputFile) -> bool:
+    return detect(file) in ("json", "jsonl")
+
+
+def _rows(source: Any) -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]:
+    """The records of a source in parts, with the numbers of their lines, or their positions from 0."""
+    if is_file(source) and _has_lines(file := InputFile.of(source)):
+        yield from objects_from_json_lines(file, _HINT)
+        return
+    if is_file(source):
+        found = records_of_file(InputFile.of(source), None, _HINT)
+    else:
+        listed = records_of(source, _NAME)
+        if listed is None:
+            hint = "Pass a path, an open file, a list of records, or a data frame."
+            raise KaratError(f"verdicts cannot be read from {shown(source)}", hint=hint)
+        found = records_from_list(listed, _NAME)
+    rows = [_without_gaps(record) for _, record in found]
+    yield range(len(rows)), rows
 
 
 def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -169,7 +206,7 @@ def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Se
         elif kind == "task":
             _add_task(records, read_task(row, where), where)
         elif kind == "call":
-            records.calls.append(row)
+            records.calls.append(read_call(row, where))
         elif row.get("version") != VERSION or row["version"] is True:
             what = f"this is version {shown(row.get('version'))} of the verdict file"
             hint = f"This version of karat reads version {VERSION}."
@@ -224,9 +261,7 @@ def _add_labels(
     tasks = ids(column("task"), "task", place)
     for task in dict.fromkeys(tasks):
         if task not in records.tasks:
-            hint = f"{did_you_mean(task, records.tasks)} A rubric needs a record of its own, before its labels:"
-            hint += ' {"record": "task", "name": ..., "scale": {label: number, ...}}.'
-            raise KaratError(f"unknown task {shown(task)}", where=place(tasks.index(task)), hint=hint.strip())
+            raise UnknownTaskError(task, records.tasks, place(tasks.index(task)))
     columns.task += tasks
     columns.against += against_what(column("against"), place)
     labels, states = labels_and_states(records.tasks, tasks, column("label"), column("state"), place)

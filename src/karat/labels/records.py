@@ -49,7 +49,7 @@ class Item(NamedTuple):
         if self.type == "claim":
             return "gold_claims" if self.of == "gold" else "claims"
         if self.type == "answer":
-            return "gold" if self.of == "gold" else "answer"
+            return "gold" if self.id == "gold" else "answer"
         return "sentences" if self.type == "sentence" else "nuggets" if self.type == "nugget" else "passages"
 
     def record(self) -> dict[str, Any]:
@@ -97,16 +97,19 @@ def kind_of(record: Mapping[str, Any], where: str) -> str:
 
 def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> Item:
     """The item of a record; a wrong field is an error that names it."""
-    query, name = _id(record, "query", where), _id(record, id_field, where)
-    kind = _choice(record, "type", get_args(ItemType), where)
+    query, name = read_id(record, "query", where), read_id(record, id_field, where)
+    kind = read_choice(record, "type", get_args(ItemType), where)
     if kind is None:
         hint = f"The types are {', '.join(get_args(ItemType))}."
         raise KaratError("the item has no type", where=where, hint=hint)
-    of, importance = _choice(record, "of", _OF, where), _choice(record, "importance", _IMPORTANCE, where)
+    of, importance = read_choice(record, "of", _OF, where), read_choice(record, "importance", _IMPORTANCE, where)
     if name in IMPLIED and kind not in ("answer", "document"):
         hint = f"These ids have a meaning of their own: {', '.join(IMPLIED)}."
         raise KaratError(f"the id of a {kind} is {shown(name)}", where=where, hint=hint)
-    system = None if record.get("system") is None else _id(record, "system", where)
+    if kind == "answer" and (name not in _OF or of not in (None, name)):
+        what = f"an item of the type answer has the id {shown(name)}" + (f", but is of {of}" if name in _OF else "")
+        raise KaratError(what, where=where, hint="The answer has the id answer, and the gold answer has the id gold.")
+    system = None if record.get("system") is None else read_id(record, "system", where)
     if kind == "document" and system is not None:
         hint = "A document belongs to the collection, whatever the system: leave the system out. A passage has one."
         raise KaratError(f"the document {shown(name)} has the system {shown(system)}", where=where, hint=hint)
@@ -115,12 +118,13 @@ def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> It
         raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", where=where)
     if kind == "passage" and rank is None:
         raise KaratError(f"the passage {shown(name)} has no rank", where=where, hint="The first passage has rank 1.")
-    text, digest = _text(record, "text", where), _text(record, "digest", where)
+    text, digest = read_text(record, "text", where), read_text(record, "digest", where)
     cites = _cites(record.get("cites"), where)
     return Item(query, name, kind, system, of, text, rank, cites, importance, digest, where)  # type: ignore[arg-type]  # just checked
 
 
-def _id(record: Mapping[str, Any], field: str, where: str) -> str:
+def read_id(record: Mapping[str, Any], field: str, where: str) -> str:
+    """A field that must be an id: a text that is not empty, or a number."""
     value = record.get(field)
     if type(value) is str and value:
         if not value.isascii():
@@ -131,14 +135,16 @@ def _id(record: Mapping[str, Any], field: str, where: str) -> str:
     return identifier(value, f"{where}, {field}")
 
 
-def _text(record: Mapping[str, Any], field: str, where: str) -> str | None:
+def read_text(record: Mapping[str, Any], field: str, where: str) -> str | None:
+    """A field that must be a text, if there is one."""
     value = record.get(field)
     if value is not None and not isinstance(value, str):
         raise KaratError(f"the field {field} is {shown(value)}, not a text", where=where)
     return value
 
 
-def _choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], where: str) -> str | None:
+def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], where: str) -> str | None:
+    """A field that must be one of a few words, if there is one."""
     value = record.get(field)
     if value is None or (type(value) is str and value in choices):
         return value

@@ -20,12 +20,11 @@ from karat.labels.items import items_of
 from karat.labels.recipes import RECIPES, Against, Asked, asked, empty_set, subjects, task_of
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
-from karat.labels.tasks import BUILT_IN, Task
+from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
 from karat.output.delimited import delimited
 from karat.output.files import write_chunks
 
 COLUMNS = ("row", "question", "item", "compare_with", "asked", "allowed", "label", "why", "record")
-NOTHING_TO_JUDGE = "nothing_to_judge"
 LONGEST_CELL = 32_767
 """characters that a cell of Excel may have"""
 

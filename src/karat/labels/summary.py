@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-from karat.arguments import as_count
 from karat.errors import plural
+from karat.labels.calls import Call
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
@@ -40,6 +40,7 @@ class ModelCalls:
 
     model: str
     calls: int
+    failed: int
     without_tokens: int
     tokens_in: int | None
     tokens_out: int | None
@@ -90,7 +91,7 @@ class VerdictSummary:
             without = sum(each.without_tokens for each in self.calls)
             unknown = (note_line(f"the tokens of {plural(without, 'call')} are unknown."),) if without else ()
             rows = map(_calls_row, self.calls)
-            tables.append(_table(("model",), ("calls", "tokens in", "tokens out"), rows, unknown))
+            tables.append(_table(("model",), ("calls", "failed", "tokens in", "tokens out"), rows, unknown))
         if self.agreement:
             rows = map(_agreement_row, self.agreement)
             tables.append(_table(("task", "system"), ("labelled by several", "agreed", "share"), rows))
@@ -253,18 +254,22 @@ def _most_frequent(votes: Counter[str]) -> str | None:
     return None if others and others[0][1] == number else label
 
 
-def _count_calls(calls: Sequence[Mapping[str, Any]]) -> list[ModelCalls]:
-    by_model: dict[str, list[tuple[int | None, int | None]]] = {}
+def _count_calls(calls: Sequence[Call]) -> list[ModelCalls]:
+    by_model: dict[str, list[Call]] = {}
     for call in calls:
-        tokens = as_count(call.get("tokens_in"), 0), as_count(call.get("tokens_out"), 0)
-        by_model.setdefault(str(call.get("model") or "(unknown)"), []).append(tokens)
+        by_model.setdefault(call.model or "(unknown)", []).append(call)
     found = []
-    for model, counted in by_model.items():
-        known = [[tokens for tokens in side if tokens is not None] for side in zip(*counted, strict=True)]
-        tokens_in, tokens_out = (sum(side) if side else None for side in known)
-        without = sum(None in tokens for tokens in counted)
-        found.append(ModelCalls(model, len(counted), without, tokens_in, tokens_out))
+    for model, of_model in by_model.items():
+        failed = sum(call.state == "failed" for call in of_model)
+        without = sum(call.tokens_in is None or call.tokens_out is None for call in of_model)
+        tokens_in, tokens_out = (call.tokens_in for call in of_model), (call.tokens_out for call in of_model)
+        found.append(ModelCalls(model, len(of_model), failed, without, _total(tokens_in), _total(tokens_out)))
     return found
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _on_scale(count: LabelCount, scale: Sequence[str]) -> tuple[int, str]:
@@ -287,7 +292,8 @@ def _table(
 
 def _calls_row(calls: ModelCalls) -> tuple[str, ...]:
     tokens = (calls.tokens_in, calls.tokens_out)
-    return calls.model, f"{calls.calls:,}", *("unknown" if each is None else f"{each:,}" for each in tokens)
+    counts = f"{calls.calls:,}", f"{calls.failed:,}"
+    return calls.model, *counts, *("unknown" if each is None else f"{each:,}" for each in tokens)
 
 
 def _agreement_row(agreement: Agreement) -> tuple[str, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from karat.arguments import as_number
 from karat.documents.ids import reject_lone_surrogates
 from karat.errors import KaratError, did_you_mean, shown
+
+NOTHING_TO_JUDGE = "nothing_to_judge"
+"""the state of an item that has no label, because there is none to give"""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,15 @@ BUILT_IN = {
 }
 
 
+class UnknownTaskError(KaratError):
+    """A label of a task that no record describes, at least not yet: the record may stand in another place."""
+
+    def __init__(self, name: str, known: Iterable[str], where: str) -> None:
+        hint = f"{did_you_mean(name, known)} A rubric needs a record of its own:"
+        hint += ' {"record": "task", "name": ..., "scale": {label: number, ...}}.'
+        super().__init__(f"unknown task {shown(name)}", where=where, hint=hint.strip())
+
+
 def read_task(record: Mapping[str, object], where: str) -> Task:
     """A rubric from its record; a scale of fewer than two labels, or with wrong numbers, is an error."""
     name, question, scale = record.get("name"), record.get("question"), record.get("scale")
@@ -80,9 +92,13 @@ def read_task(record: Mapping[str, object], where: str) -> Task:
         raise KaratError(f"the scale of the task {shown(name)} is {shown(scale)}", where=where, hint=example)
     numbers = {str(label).strip(): as_number(number) for label, number in scale.items()}
     known = {label: number for label, number in numbers.items() if number is not None and math.isfinite(number)}
-    if len(known) < len(scale) or len(set(known.values())) < 2:
+    if len(known) < len(scale) or not 0 < max(known.values(), default=0) - min(known.values(), default=0) < math.inf:
         what = f"the scale of the task {shown(name)} is {shown(scale)}"
         raise KaratError(what, where=where, hint=f"It maps at least two labels to different numbers. {example}")
+    for label in ("", NOTHING_TO_JUDGE):
+        if label in known:
+            what = f"{shown(label)} is not a label that the scale of the task {shown(name)} can have"
+            raise KaratError(what, where=where, hint=f"Give it another name. {example}")
     reject_lone_surrogates([name, *known], where)
     return Task(name, known, question or "")
 
