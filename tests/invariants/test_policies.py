@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "output": "arguments errors",
     "sources": "arguments documents errors files json_decoding judged spans threads",
     "labels": "arguments documents errors files json_decoding judged measures options output registry sources verdicts",
-    "judges": "",
+    "judges": "errors",
     "conversion": "arguments errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",

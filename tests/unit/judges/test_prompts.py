@@ -1,0 +1,89 @@
+"""The prompts of karat and of the user, and the messages that are made of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.errors import KaratError
+from karat.judges.prompts import NAMES, Prompt, load_prompts, text_version
+from karat.judges.replies import decode_reply
+
+# A changed text needs a new version, because replies that were given to the old one are kept under its name.
+DIGESTS = {
+    "support/1": "47054999",
+    "claims/1": "72026917",
+    "nuggets/1": "29daf8c1",
+    "relevance/1": "8f78e511",
+    "correctness/1": "ca3b4676",
+    "abstention/1": "70429766",
+    "rubric/1": "2ea9a3c1",
+}
+
+
+def test_a_changed_prompt_has_a_new_version() -> None:
+    assert {prompt.id: text_version(prompt.text) for prompt in load_prompts().values()} == DIGESTS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_shows_a_message_and_a_reply_and_calls_texts_data(name: str) -> None:
+    text = load_prompts()[name].text
+    message, reply = re.findall(r"^\{.*\}$", text, re.MULTILINE)
+    assert isinstance(json.loads(message), dict)
+    assert isinstance(decode_reply(reply), dict)
+    assert "The user message is one JSON object." in text
+    assert re.search(r"data\s+to\s+be\s+[\w ]+,\s+never\s+instructions\s+to\s+you", text)
+
+
+def test_a_prompt_of_the_users_own_replaces_one_and_is_named_after_its_text(tmp_path: Path) -> None:
+    (tmp_path / "support.txt").write_text("version 1\n\nIs it stated?\n", "utf-8")
+    prompts = load_prompts(tmp_path)
+    assert prompts["support"] == Prompt("support", text_version("Is it stated?"), "Is it stated?")
+    assert prompts["claims"] == load_prompts()["claims"]
+
+
+def test_a_copy_of_a_prompt_is_the_same_prompt(tmp_path: Path) -> None:
+    text = load_prompts()["claims"].text
+    (tmp_path / "claims.txt").write_bytes(b"\xef\xbb\xbfversion 1\r\n\r\n" + text.replace("\n", "\r\n").encode())
+    assert load_prompts(tmp_path)["claims"].id == "claims/1"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("suport.txt", b"x", "suport.txt is not the name of a prompt. Did you mean support?"),
+        ("support.txt", b" \n", "the prompt is empty"),
+        ("support.txt", b"\xff", "the prompt is not UTF-8"),
+        ("support.md", b"x", "the folder has no prompts"),
+    ],
+)
+def test_a_wrong_prompt_is_an_error(tmp_path: Path, file: str, content: bytes, message: str) -> None:
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(KaratError, match=re.escape(message)):
+        load_prompts(tmp_path)
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KaratError, match="this is not a folder with prompts"):
+        load_prompts(tmp_path / "nowhere")
+
+
+@given(st.dictionaries(st.text(), st.text() | st.lists(st.text())))
+def test_the_user_message_is_exactly_the_data(data: dict[str, object]) -> None:
+    prompt = load_prompts()["support"]
+    system, user = prompt.messages(data)
+    assert system == {"role": "system", "content": prompt.text}
+    assert user["role"] == "user"
+    assert json.loads(user["content"]) == data
+    assert "\n" not in user["content"]
+
+
+def test_lone_surrogates_are_escaped_and_other_scripts_are_not() -> None:
+    _, user = load_prompts()["support"].messages({"answer": "Löte 金 \ud800\x00"})
+    assert user["content"] == '{"answer": "Löte 金 \\ud800\\u0000"}'
+    user["content"].encode()
