@@ -122,6 +122,30 @@ def test_an_undeclared_input_can_be_connected_if_run_accepts_any_input() -> None
     assert pipeline.run({"first": {"texts": ["a"]}})["last"] == {"names": ["total"]}
 
 
+def test_a_constructor_declares_the_inputs_of_a_component_that_takes_any() -> None:
+    @component
+    class Declared:
+        def __init__(self, *names: str) -> None:
+            component.set_input_types(self, **dict.fromkeys(names, list[str]))
+
+        @component.output_types(names=list[str])
+        def run(self, **inputs: Any) -> dict[str, Any]:
+            return {"names": sorted(inputs)}
+
+    pipeline = pipeline_of(first=Upper(), last=Declared("texts", "others"))
+    socket = {"type": list[str], "is_mandatory": True}
+    assert pipeline.inputs()["last"] == {"texts": socket, "others": socket}
+    pipeline.connect("first.texts", "last.texts")
+    inputs: dict[str, Any] = {"first": {"texts": ["a"]}, "last": {"others": ["b"]}}
+    assert pipeline.run(inputs)["last"] == {"names": ["others", "texts"]}
+    with rejected(r"^component last: the input others is missing\."):
+        pipeline.run({"first": {"texts": ["a"]}})
+    with rejected(r"there is no input 'other'\. Did you mean others\? The inputs are texts, others\.$"):
+        pipeline.run({"first": {"texts": ["a"]}, "last": {"other": ["b"]}})
+    with rejected("^last has no input 'more'"):
+        pipeline.connect("first.texts", "last.more")
+
+
 def test_if_several_pairs_fit_the_sockets_with_equal_names_are_connected() -> None:
     @component
     class Two:

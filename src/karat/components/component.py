@@ -14,13 +14,14 @@ Class = TypeVar("Class", bound=type)
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _OUTPUTS = "__karat_outputs__"
+_INPUTS = "__karat_inputs__"
 _COMPONENT = "__karat_component__"
 _registered: dict[str, type] = {}
 
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a component: a parameter of its `run`."""
+    """An input of a component."""
 
     type: Any
     mandatory: bool
@@ -55,6 +56,14 @@ class _Component:
 
         return declare
 
+    @staticmethod
+    def set_input_types(instance: object, **types: Any) -> None:
+        """Declare the inputs of a component whose method is `run(self, **inputs)`, in its constructor.
+
+        All of them are mandatory, and there are no others.
+        """
+        setattr(instance, _INPUTS, {name: Input(kind, mandatory=True) for name, kind in types.items()})
+
 
 component = _Component()
 
@@ -81,13 +90,15 @@ def registered() -> Mapping[str, type]:
 
 
 def inputs_of(instance: object) -> dict[str, Input]:
-    """The inputs of a component: the parameters of its `run`."""
+    """The inputs of a component: the parameters of its `run`, and those that its constructor declared."""
     cls: Any = type(instance)
-    return dict(_inputs(cls))
+    return {**_inputs(cls), **getattr(instance, _INPUTS, {})}
 
 
 def accepts_any_input(instance: object) -> bool:
-    """Whether `run` has a parameter `**inputs`."""
+    """Whether `run` has a parameter `**inputs`, and the constructor did not declare what they are."""
+    if hasattr(instance, _INPUTS):
+        return False
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in _parameters(type(instance)))
 
 
