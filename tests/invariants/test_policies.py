@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "output": "arguments errors",
     "sources": "arguments documents errors files json_decoding judged spans threads",
     "labels": "arguments documents errors files json_decoding judged measures options output registry sources verdicts",
-    "judges": "errors",
+    "judges": "arguments errors files json_decoding labels output",
     "conversion": "arguments errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
@@ -273,6 +273,9 @@ def test_every_command_checks_the_files_that_its_parameters_name() -> None:
 # Where something is written, besides the places through which everything else is written.
 WRITERS = {
     "output/files.py": "files, completely or not at all",
+    "output/appended_file.py": "a file that only grows, chunk by chunk",
+    "judges/journal.py": "a verdict file, through output/appended_file.py",
+    "judges/asking.py": "a journal",
     "cli/terminal.py": "standard output and standard error, harmless on a terminal and in a log",
     "output/progress.py": "the sequence that removes an interrupted progress bar",
     "gating/outputs.py": "GitHub's step summary, which other steps append to as well",

@@ -9,7 +9,8 @@ from karat.arguments import as_count
 from karat.errors import KaratError, shown
 from karat.labels.records import read_choice, read_id, read_text
 
-CallState = Literal["done", "failed"]
+CallState = Literal["done", "failed", "reused"]
+"""`reused`: the reply to an earlier call with the same key, for labels about something else"""
 
 
 class Call(NamedTuple):

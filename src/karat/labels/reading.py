@@ -15,7 +15,7 @@ from karat.errors import KaratError, first_few, shown
 from karat.files.input_file import InputFile, is_file
 from karat.labels.calls import Call, read_call
 from karat.labels.label_columns import Against, against_what, columns_of, ids, labels_and_states, samples, texts
-from karat.labels.records import VERSION, Item, kind_of, read_item
+from karat.labels.records import Item, check_version, kind_of, read_item
 from karat.labels.tasks import BUILT_IN, Task, UnknownTaskError, read_task
 from karat.sources.formats import detect
 from karat.sources.objects import records_of, rereadable
@@ -207,10 +207,8 @@ def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Se
             _add_task(records, read_task(row, where), where)
         elif kind == "call":
             records.calls.append(read_call(row, where))
-        elif row.get("version") != VERSION or row["version"] is True:
-            what = f"this is version {shown(row.get('version'))} of the verdict file"
-            hint = f"This version of karat reads version {VERSION}."
-            raise KaratError(what, where=where, hint=hint)
+        else:
+            check_version(row, where)
     _add_labels(records, source, [lines[at] for at in verdicts], [rows[at] for at in verdicts])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -13,6 +14,8 @@ from karat.verdicts import ItemSet
 
 VERSION = 1
 """the version of the file format"""
+FILE_LINE = b'{"record":"file","version":1}\n'
+"""the first line of a file"""
 
 ItemType = Literal["claim", "sentence", "nugget", "passage", "answer", "document"]
 RecordKind = Literal["file", "item", "verdict", "call", "task"]
@@ -79,6 +82,21 @@ def text_digest(text: str) -> str:
     '5fd496ce85ce7540'
     """
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def record_line(record: Mapping[str, Any]) -> bytes:
+    """A record as a line of a verdict file."""
+    try:
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can only write as an escape
+        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def check_version(record: Mapping[str, Any], where: str) -> None:
+    """Raise an error if the record of a file names another version of the format."""
+    if record.get("version") != VERSION or record["version"] is True:
+        what = f"this is version {shown(record.get('version'))} of the verdict file"
+        raise KaratError(what, where=where, hint=f"This version of karat reads version {VERSION}.")
 
 
 def kind_of(record: Mapping[str, Any], where: str) -> str:

@@ -257,7 +257,8 @@ def _most_frequent(votes: Counter[str]) -> str | None:
 def _count_calls(calls: Sequence[Call]) -> list[ModelCalls]:
     by_model: dict[str, list[Call]] = {}
     for call in calls:
-        by_model.setdefault(call.model or "(unknown)", []).append(call)
+        if call.state != "reused":
+            by_model.setdefault(call.model or "(unknown)", []).append(call)
     found = []
     for model, of_model in by_model.items():
         failed = sum(call.state == "failed" for call in of_model)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 from karat.errors import KaratError, plural
 from karat.labels.filled_sheets import FilledSheet
 from karat.labels.reading import VerdictRecords, read_verdict_records
-from karat.labels.records import VERSION, Item
+from karat.labels.records import FILE_LINE, Item, record_line
+from karat.output.appended_file import AppendedFile
 from karat.output.files import write_chunks
 
 _Key = tuple[str, str | None, str, str, object]
@@ -29,8 +30,15 @@ def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> Add
     """Append the items, rubrics and labels of a sheet to a verdict file, or write a new one.
 
     What is in the file already is not repeated. A label that the same person gave before is replaced, as the later one
-    counts; a note says how many there are.
+    counts; a note says how many there are. A file that another process is writing to is refused.
     """
+    if not os.path.isfile(path):
+        return _add(sheet, path)
+    with closing(AppendedFile(os.fspath(path), create=False)):
+        return _add(sheet, path)
+
+
+def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
     content = Path(path).read_bytes() if os.path.isfile(path) else b""
     known = VerdictRecords()
     notes = []
@@ -44,9 +52,11 @@ def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> Add
             content = content[: content.rfind(b"\n") + 1]  # the last line was cut short
         content += b"" if content.endswith(b"\n") else b"\n"
     else:
-        content = _line({"record": "file", "version": VERSION})
-    lines = [_line(task.record()) for name, task in sheet.tasks.items() if known.tasks.get(name) != task]
-    lines += [_line(item.record()) for key, item in sheet.items.items() if not _is_known(item, known.items.get(key))]
+        content = FILE_LINE
+    lines = [record_line(task.record()) for name, task in sheet.tasks.items() if known.tasks.get(name) != task]
+    lines += [
+        record_line(item.record()) for key, item in sheet.items.items() if not _is_known(item, known.items.get(key))
+    ]
     changed = [key for key, item in sheet.items.items() if _is_changed(item, known.items.get(key))]
     if changed:
         has, them = ("has", "it") if len(changed) == 1 else ("have", "them")
@@ -60,16 +70,8 @@ def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> Add
         by = sheet.verdicts[0]["by"]
         notes.append(f"{plural(replaced, 'label')} by {by} replaced; use --by if these are other people's labels")
     if lines or new:
-        write_chunks(path, [content, *lines, *map(_line, new)])
+        write_chunks(path, [content, *lines, *map(record_line, new)])
     return Added(len(new), tuple(notes))
-
-
-def _line(record: dict[str, Any]) -> bytes:
-    try:
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate, which JSON can only write as an escape
-        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
 def _is_known(item: Item, known: Item | None) -> bool:

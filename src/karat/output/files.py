@@ -51,13 +51,13 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object
     terminal, is written to directly.
     """
     path = check_path(path)
-    with _errors_about(path):
+    with errors_about(path):
         if (descriptor := _descriptor(path)) is not None:
             sys.stdout.flush()
             with os.fdopen(os.dup(descriptor), "wb") as file:
                 write(file)
             return
-        target = _target(path)
+        target = target_of(path)
         old = _status(target)
         if old is not None and not stat.S_ISREG(old.st_mode):
             with open(target, "wb") as file:
@@ -76,9 +76,9 @@ def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the error that writing would raise, as far as it can be known before there is anything to write."""
     path = check_path(path)
-    with _errors_about(path):
+    with errors_about(path):
         if _descriptor(path) is None:
-            target = _target(path)
+            target = target_of(path)
             _require_access(target, _status(target))
 
 
@@ -96,7 +96,8 @@ def _descriptor(path: str | os.PathLike[str]) -> int | None:
 
 
 @contextmanager
-def _errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
+def errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn an error of the operating system into one that says which file cannot be written."""
     try:
         yield
     except BrokenPipeError:
@@ -105,7 +106,7 @@ def _errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
         raise KaratError(f"cannot be written: {error.strerror or error}", where=os.fspath(path)) from None
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
+def target_of(path: str | os.PathLike[str]) -> Path:
     """The file that a path leads to. With a slash at its end, it leads to a folder."""
     require(os.fspath(path), "the name of the output file is empty", "Name a file.")
     if is_remote(os.fspath(path)):
@@ -171,7 +172,7 @@ def _create_draft(folder: Path, mode: int) -> tuple[Path, int]:
         except OSError:
             _open_drafts.discard(draft)
             raise
-        if _lock(handle) is not False and draft.exists():
+        if lock(handle) is not False and draft.exists():
             return draft, handle
         # Another writer saw the draft before it was locked, took it for an abandoned one and removed it.
         os.close(handle)
@@ -184,11 +185,11 @@ def _remove_abandoned_drafts(folder: Path) -> None:
         for entry in os.scandir(folder):
             if _DRAFT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError), open(entry.path, "r+b") as file:
-                    if _lock(file.fileno()):
+                    if lock(file.fileno()):
                         os.unlink(entry.path)
 
 
-def _lock(handle: int) -> bool | None:
+def lock(handle: int) -> bool | None:
     """Whether an open file was locked: False if another process holds the lock, None on systems without file locks."""
     if sys.platform == "win32":
         return None

@@ -1,0 +1,154 @@
+"""Where the records of a verdict file are: calls by their keys, items by their questions; a few bytes for each."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
+
+from karat.errors import KaratError, shown
+from karat.files.input_file import BOM
+from karat.files.kinds import PEEK, check_is_text
+from karat.json_decoding import decode_json, decode_lines
+from karat.judges.requests import Record
+from karat.labels.records import FILE_LINE, check_version, kind_of
+
+HINT = "A verdict file has one record per line."
+_LINES_AT_ONCE = 1_000
+_FREQUENT = ("verdict", "item", "call")
+
+
+class Place(NamedTuple):
+    """The bytes of a file at which records begin and end."""
+
+    start: int
+    end: int
+
+
+class RecordIndex:
+    """The places of the calls and items of a verdict file, and which call was the last one about what.
+
+    Keys are hashes, so that a hundred thousand calls take little memory. What is found has to be compared.
+    """
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Record] = {}
+        self.models: set[str] = set()
+        self._calls: dict[int, int] = {}
+        self._failed: set[int] = set()
+        self._items: dict[int, array[int]] = {}
+        self._latest: dict[int, int] = {}
+        self._pending: list[tuple[Record, Place]] = []
+        self._lacks_calls = False
+
+    def add(self, record: Record, place: Place) -> None:
+        """Add the next record of the file. Those of a call are added when the call comes, which is the last of them."""
+        key = record.get("call")
+        if record["record"] == "call":
+            self._add_call(record, place)
+        elif key is not None:
+            if self._pending and self._pending[0][0]["call"] != key:
+                self._forget_pending()
+            self._pending.append((record, place))
+        else:
+            self._forget_pending()
+            self._add_record(record, place)
+            if is_judged_without_call(record):
+                self._latest[_subject(record)] = _content(record)
+
+    @property
+    def unfinished(self) -> list[Place]:
+        """The records at the end whose call is missing; none if somebody has removed all calls from the file."""
+        return [] if self._lacks_calls and not self._calls else [place for _, place in self._pending]
+
+    def call(self, key: str) -> int | None:
+        """Where a call with this key may be."""
+        return self._calls.get(hash(key))
+
+    def items(self, query: str, system: str | None) -> list[Place]:
+        """Where items of a system are, or those of a question for all systems."""
+        ends = self._items.get(hash((query, system)), array("Q"))
+        return [Place(*ends[at : at + 2]) for at in range(0, len(ends), 2)]
+
+    def is_latest(self, record: Record, key: str | None = None) -> bool:
+        """Whether the last record about the same thing is this one, or that of this call."""
+        return self._latest.get(_subject(record)) == (_content(record) if key is None else hash(key))
+
+    def _forget_pending(self) -> None:
+        self._lacks_calls |= bool(self._pending)
+        self._pending = []
+
+    def _add_call(self, call: Record, place: Place) -> None:
+        key, is_failed = hash(call.get("key")), call.get("state") == "failed"
+        if self._pending and self._pending[0][0]["call"] == call.get("key"):
+            for record, of_record in self._pending:
+                self._add_record(record, of_record)
+            self._latest[_subject(self._pending[0][0])] = key  # the first stands for all
+            self._pending = []
+        self._forget_pending()
+        has_reply = key in self._calls and key not in self._failed
+        if call.get("state") == "reused" or (is_failed and has_reply):
+            return
+        self._calls[key] = place.start
+        (self._failed.add if is_failed else self._failed.discard)(key)
+        self.models.add(str(call.get("model")))
+
+    def _add_record(self, record: Record, place: Place) -> None:
+        if record["record"] == "item":
+            ends = self._items.setdefault(hash((record.get("query"), record.get("system"))), array("Q"))
+            if ends and ends[-1] == place.start:
+                ends[-1] = place.end
+            else:
+                ends.extend(place)
+        elif record["record"] == "task":
+            self.tasks[str(record.get("name"))] = record
+
+
+def is_judged_without_call(record: Record) -> bool:
+    """Whether a record is a verdict of a model that needed no call, such as one about an empty answer."""
+    by = record.get("by")
+    is_human = by is None or str(by).partition(":")[0] == "human"
+    return record["record"] == "verdict" and record.get("call") is None and not is_human
+
+
+def _subject(record: Record) -> int:
+    """What a record is about, of which the last record counts."""
+    fields = ("record", "query", "system", "id", "task", "item", "against", "by", "sample")
+    return hash(tuple(str(record.get(field)) for field in fields))
+
+
+def _content(record: Record) -> int:
+    return hash(json.dumps(record, sort_keys=True, default=str))
+
+
+def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, Any] | None, Place]]:
+    """Each record of a verdict file with its place; None for a last line that was cut short."""
+    check_is_text(file.read(PEEK), name, "labels are added to JSON lines in UTF-8, not compressed")
+    file.seek(0)
+    number = end = 0
+    while lines := list(islice(file, _LINES_AT_ONCE)):
+        decoded = decode_lines(lines) or [None] * len(lines)
+        for line, value in zip(lines, decoded, strict=True):
+            place, number = Place(end, end := end + len(line)), number + 1
+            if type(value) is dict and value.get("record") in _FREQUENT:
+                yield value, place
+            elif text := line.removeprefix(BOM if number == 1 else b"").strip():
+                try:
+                    yield _record(text, f"{name}:{number}"), place
+                except KaratError:
+                    is_start = number > 1 or FILE_LINE.startswith(line.rstrip(b"\0"))  # NUL: the power failed
+                    if line.endswith(b"\n") or not is_start:
+                        raise
+                    yield None, place
+
+
+def _record(text: bytes, where: str) -> dict[str, Any]:
+    record = decode_json(text, where, HINT)
+    if not isinstance(record, dict):
+        raise KaratError(f"{shown(record)} is not an object", where=where, hint=HINT)
+    kind = kind_of(record, where)
+    if kind == "file":
+        check_version(record, where)
+    return {**record, "record": kind}

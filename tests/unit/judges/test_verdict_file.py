@@ -1,0 +1,379 @@
+"""The verdict file as a journal: nothing that was written is lost, and nothing is asked twice."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.errors import KaratError
+from karat.judges.journal import Journal, MemoryJournal, VerdictFile
+from karat.judges.requests import ModelRequest, ReadReply
+from karat.labels.filled_sheets import FilledSheet
+from karat.labels.reading import read_verdict_records
+from karat.labels.records import record_line
+from karat.labels.writing import add_to_verdict_file
+
+
+def call(key: str, reply: str | None = "{}", state: str = "done", **more: Any) -> dict[str, Any]:
+    return {"record": "call", "key": key, "model": "m", "reply": reply, "state": state, "verdicts": 1, **more}
+
+
+def item(name: str = "c1", text: str = "Gold is soft.", query: str = "q1", system: str | None = "a") -> dict[str, Any]:
+    owner = {"query": query, "system": system} if system else {"query": query}
+    return {"record": "item", **owner, "id": name, "type": "claim", "of": "answer", "text": text}
+
+
+def verdict(name: str = "c1", label: str | None = "full", system: str = "a", **more: Any) -> dict[str, Any]:
+    about = {"query": "q1", "system": system, "task": "support", "item": name, "against": "context"}
+    return {"record": "verdict", **about, "label": label, "by": "m", **more}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", {}.get)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "verdicts.jsonl"
+
+
+@pytest.fixture(params=["file", "memory"])
+def journal(request: pytest.FixtureRequest, path: Path) -> Iterator[Journal]:
+    if request.param == "memory":
+        yield MemoryJournal()
+    else:
+        with VerdictFile(path) as file:
+            yield file
+
+
+def test_a_written_call_is_known(journal: Journal) -> None:
+    journal.write(call("k1"), [item(), verdict()])
+    assert (journal.known("k1") or {})["reply"] == "{}"
+    assert journal.known("k2") is None
+
+
+def test_items_are_found_by_query_and_system_as_they_are_now(journal: Journal) -> None:
+    journal.write(None, [item("c1"), item("c2"), item("n1", system=None), item("c1", query="q2")])
+    journal.write(call("k1"), [item("c1", "Gold melts.")])
+    assert [(each.id, each.text) for each in journal.items("q1", "a")] == [
+        ("c1", "Gold melts."),
+        ("c2", "Gold is soft."),
+    ]
+    assert [each.id for each in journal.items("q1", None)] == ["n1"]
+    assert journal.items("q1", "b") == []
+
+
+def test_a_failure_with_a_reply_is_known_and_one_without_is_not(journal: Journal) -> None:
+    journal.write(call("understood", state="failed"), [])
+    journal.write(call("no-reply", None, "failed"), [])
+    assert journal.known("understood") is not None
+    assert journal.known("no-reply") is None
+
+
+def test_the_file_has_the_records_of_a_call_before_the_call(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item(), verdict()])
+    assert [(each["record"], each.get("call")) for each in lines(path)] == [
+        ("file", None),
+        ("item", "k1"),
+        ("verdict", "k1"),
+        ("call", None),
+    ]
+    assert read_verdict_records(path).labels.call == ["k1"]
+
+
+def test_everything_is_known_after_the_file_was_opened_again(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(None, [item("n1", system=None)])
+        file.write(call("k1", "first"), [item("c1"), item("c2"), verdict()])
+        file.write(call("k2", "second"), [])
+    before = path.read_bytes()
+    with VerdictFile(path) as file:
+        assert [(file.known(key) or {})["reply"] for key in ("k1", "k2")] == ["first", "second"]
+        assert [each.id for each in file.items("q1", "a")] == ["c1", "c2"]
+        assert [each.id for each in file.items("q1", None)] == ["n1"]
+        assert file.models == ["m"]
+        file.write(None, [item("n1", system=None)])
+        file.reuse(call("k1"), [item("c1"), item("c2"), verdict()])
+    assert path.read_bytes() == before
+
+
+def test_calls_that_failed_are_made_again_if_that_is_wanted(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1", "?", "failed"), [verdict(label=None, state="failed")])
+    with VerdictFile(path, retry_failed=True) as file:
+        assert file.known("k1") is None
+        file.write(call("k1", "{}"), [verdict()])
+        assert (file.known("k1") or {})["state"] == "done"
+    with VerdictFile(path) as file:
+        assert (file.known("k1") or {})["reply"] == "{}"
+    assert read_verdict_records(path).labels.label == [None, "full"]
+
+
+def test_a_failure_does_not_replace_a_reply(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1", "{}"), [])
+        file.write(call("k1", None, "failed"), [])
+        assert (file.known("k1") or {})["reply"] == "{}"
+
+
+def test_the_reply_about_two_systems_is_written_for_both(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1", tokens_in=7), [verdict(system="a")])
+        for _ in range(2):
+            file.reuse(call("k1", tokens_in=7), [verdict(system="b")])
+    labels = read_verdict_records(path).labels
+    assert list(zip(labels.system, labels.call, strict=True)) == [("a", "k1"), ("b", "k1")]
+    assert [each.get("tokens_in") for each in lines(path) if each["record"] == "call"] == [7, None]
+    with VerdictFile(path) as file:
+        assert (file.known("k1") or {})["tokens_in"] == 7
+
+
+def test_an_answer_that_changed_and_changed_back_has_its_labels_again(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item("c1", "old"), item("c2")])
+        file.write(call("k2"), [item("c1", "new")])
+        file.reuse(call("k1"), [item("c1", "old"), item("c2")])
+        assert [each.text for each in file.items("q1", "a")] == ["old", "Gold is soft."]
+
+
+def test_records_without_a_call_are_written_once(path: Path) -> None:
+    task = {"record": "task", "name": "tone", "question": "", "scale": {"rude": 0, "kind": 1}}
+    nothing = verdict("answer", None, state="nothing_to_judge")
+    for _ in range(2):
+        with VerdictFile(path) as file:
+            file.write(None, [task, item(), nothing])
+            file.write(None, [task, item(), nothing])
+    assert [each["record"] for each in lines(path)] == ["file", "task", "item", "verdict"]
+    with VerdictFile(path) as file:
+        file.write(None, [item(text="Gold melts."), {**nothing, "why": "empty"}])
+    assert [each["record"] for each in lines(path)][4:] == ["item", "verdict"]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("written") / "verdicts.jsonl"
+    with VerdictFile(path) as file:
+        file.write(None, [item("answer-é")])
+        for at in range(3):
+            file.write(call(f"k{at}", "reply"), [item(f"c{at}-1"), item(f"c{at}-2"), verdict(f"c{at}-1")])
+    return path.read_bytes()
+
+
+@given(st.data())
+def test_a_file_cut_at_any_byte_has_whole_calls_only_and_can_be_continued(written: bytes, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(written)))
+    junk = data.draw(st.sampled_from([b"", b"", b"\0" * 40]))
+    with _temporary(written[:cut] + junk) as path:
+        for _ in range(2):
+            with VerdictFile(path) as file:
+                file.write(None, [item("answer-é")])
+                for at in range(3):
+                    if file.known(f"k{at}") is None:
+                        assert [each.id for each in file.items("q1", "a") if each.id.startswith(f"c{at}")] == []
+                        file.write(call(f"k{at}", "reply"), [item(f"c{at}-1"), item(f"c{at}-2"), verdict(f"c{at}-1")])
+        assert path.read_bytes() == written
+
+
+@contextmanager
+def _temporary(content: bytes) -> Iterator[Path]:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "verdicts.jsonl")
+        path.write_bytes(content)
+        yield path
+
+
+def test_what_was_removed_is_said(path: Path, written: bytes) -> None:
+    path.write_bytes(written[:-20])
+    with VerdictFile(path) as file:
+        assert file.notes == [f"{path}: 4 lines of an unfinished call were removed from the end"]
+    path.write_bytes(written + b'{"rec')
+    with VerdictFile(path) as file:
+        assert file.notes == [f"{path}: 1 line of an unfinished call was removed from the end"]
+
+
+def test_labels_whose_calls_somebody_removed_stay(path: Path) -> None:
+    kept = b"".join(record_line(verdict(call=key)) for key in ("k1", "k2"))
+    path.write_bytes(kept)
+    with VerdictFile(path) as file:
+        assert not file.notes
+        file.write(call("k2"), [verdict()])
+    assert path.read_bytes().startswith(kept)
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n", ""])
+def test_files_from_elsewhere_are_continued(path: Path, end: str) -> None:
+    records = [{"record": "file", "version": 1}, item(), call("k1")]
+    path.write_bytes(b"\xef\xbb\xbf" + (end or "\n").join(json.dumps(each) for each in records).encode() + end.encode())
+    with VerdictFile(path) as file:
+        assert file.known("k1") is not None
+        file.write(call("k2"), [verdict()])
+    assert [each.key for each in read_verdict_records(path).calls] == ["k1", "k2"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_an_empty_file_becomes_a_verdict_file(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item(), verdict()])
+    assert read_verdict_records(path).labels.label == ["full"]
+
+
+def test_a_file_that_nothing_was_written_to_is_not_left_behind(path: Path) -> None:
+    with VerdictFile(path):
+        pass
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"record": "file", "version": 2}\n', "version 2 of the verdict file"),
+        (b'{"query": "q1", "answer": "x"}\n', "not a record of a verdict file"),
+        (b'{"record": "banana"}\n', "not a kind of record"),
+        (b"[1, 2]\n", "is not an object"),
+        (b"q1 0 d1 1\n", "not JSON"),
+        (b"q1 0 d1 1", "not JSON"),
+        (b'{"record":"file","version":1}\n{"record":\n{"record":"item"}\n', ":2: not JSON"),
+        (b'{"record":"file","version":1}\n{"record":\n', ":2: not JSON"),
+        (gzip.compress(b'{"record":"file","version":1}\n'), "not compressed"),
+        (b"\x89PNG\r\n\x1a\n", "an image"),
+    ],
+    ids="version results kind list trec short middle last gzip image".split(),
+)
+@pytest.mark.parametrize("replay", [False, True])
+def test_what_is_not_a_verdict_file_is_refused_and_left_alone(
+    path: Path, content: bytes, message: str, replay: bool
+) -> None:
+    path.write_bytes(content)
+    with pytest.raises(KaratError, match=message), VerdictFile(path, replay=replay):
+        pass
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_what_is_not_a_local_file_is_refused(tmp_path: Path, replay: bool) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, message in (
+        (str(tmp_path), "folder|directory"),
+        (str(tmp_path / "pipe"), "not a regular file"),
+        ("s3://bucket/verdicts.jsonl", "remote"),
+        (str(tmp_path / "missing" / "verdicts.jsonl"), "[Nn]o such file"),
+        ("", "empty"),
+    ):
+        with pytest.raises(KaratError, match=message), VerdictFile(path, replay=replay):
+            pass
+
+
+def test_a_second_writer_is_refused_with_the_process(path: Path) -> None:
+    with VerdictFile(path), pytest.raises(KaratError, match="this process is writing to this file"), VerdictFile(path):
+        pass
+    with _locked_elsewhere(path) as process:
+        with pytest.raises(KaratError, match=f"process {process} is writing"), VerdictFile(path):
+            pass
+        with VerdictFile(path, replay=True):
+            pass
+
+
+def test_labels_are_not_imported_into_a_file_that_is_written_to(path: Path) -> None:
+    sheet = FilledSheet("sheet.csv", verdicts=[verdict() | {"by": "human"}])
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item()])
+        with pytest.raises(KaratError, match="is writing to this file"):
+            add_to_verdict_file(sheet, path)
+        file.write(call("k2"), [verdict()])
+    assert add_to_verdict_file(sheet, path).labels == 1
+    with VerdictFile(path) as file:
+        assert file.known("k2") is not None
+
+
+@contextmanager
+def _locked_elsewhere(path: Path) -> Iterator[int]:
+    code = (
+        "import sys\nfrom karat.judges.journal import VerdictFile\n"
+        "with VerdictFile(sys.argv[1]):\n print(flush=True)\n input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process.pid
+        process.kill()
+
+
+def test_a_full_disk_is_an_error_and_leaves_whole_calls(path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item(), verdict()])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, limits[1]))
+        try:
+            for key in ("k2", "k3"):
+                with pytest.raises(KaratError, match=r"cannot be written: File too large.*run the same command again"):
+                    file.write(call(key), [verdict()])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        with pytest.raises(KaratError, match="File too large"):
+            file.write(call("k4"), [])
+        assert file.known("k2") is None
+    assert [each.key for each in read_verdict_records(path).calls] == ["k1"]
+    with VerdictFile(path) as file:
+        assert not file.notes
+        file.write(call("k2"), [verdict()])
+        assert file.known("k2") is not None
+
+
+def test_short_writes_are_completed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: write(handle, data[:7]))
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item(), verdict()])
+    assert len(lines(path)) == 4
+
+
+def test_a_replay_writes_nothing_and_needs_every_call(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [verdict()])
+        file.write(call("k2", None, "failed"), [verdict("c2", None, state="failed")])
+    path.chmod(0o444)
+    before = path.read_bytes()
+    request = ModelRequest("support/1", (), {}, ReadReply, failed=(verdict(),))
+    with VerdictFile(path, replay=True) as file:
+        assert file.known("k1") is not None
+        assert file.known("k2") is not None
+        file.write(None, [item("c9")])
+        file.reuse(call("k1"), [verdict(system="b")])
+    message = "2 of 3 calls are not in the file; the first is support/1 about query q1, system a"
+    with pytest.raises(KaratError, match=message), VerdictFile(path, replay=True) as file:
+        assert [file.known(key, request) is not None for key in ("k1", "k3", "k4")] == [True, False, False]
+    assert path.read_bytes() == before
+
+
+def test_another_error_is_not_hidden_by_missing_calls(path: Path) -> None:
+    path.write_bytes(b"")
+    with pytest.raises(ZeroDivisionError), VerdictFile(path, replay=True) as file:
+        assert file.known("k1") or 1 / 0
+
+
+def test_texts_that_utf_8_cannot_encode_come_back(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1", "a lone surrogate \ud800, NUL \0, line end \n"), [])
+    with VerdictFile(path) as file:
+        assert (file.known("k1") or {})["reply"] == "a lone surrogate \ud800, NUL \0, line end \n"
