@@ -9,7 +9,8 @@ import pytest
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.labels.reading import read_verdict_records
-from karat.labels.summary import label_status, summarize
+from karat.labels.summary import summarize
+from karat.labels.things import label_status
 from tests.random_verdicts import Record
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.labels.reading import read_verdict_records
-from karat.labels.summary import HEADER, label_rows, label_status, summarize
+from karat.labels.summary import HEADER, label_rows, summarize
+from karat.labels.things import label_status
 
 ROW = {"query": "q", "system": "s", "item": "c", "type": "claim", "task": "support", "against": "context"}
 

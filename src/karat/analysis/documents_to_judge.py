@@ -94,6 +94,8 @@ def _unjudged_ranks(evidence: Evidence, ranking: Ranking, depth: int) -> list[in
 def _drawn(truth: Truth, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
     """The judged documents of queries that are drawn at random."""
     is_judged = truth.grades >= 0
+    if truth.labels is not None:
+        is_judged &= ~truth.labels.rows
     judged = (
         {
             query: tuple(sorted(truth.docs[gold] for gold in truth.golds(at) if is_judged[gold]))

@@ -1,4 +1,4 @@
-"""What a command line says about the labels of answers: the verdict files, whose labels count, and unknown labels."""
+"""What a command line says about labels: the verdict files, whose labels count, and what to do about unknown ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.files import split_column
-from karat.errors import KaratError
+from karat.errors import KaratError, require
 from karat.options import UNKNOWN_LABELS, Unknown
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class LabelOptions:
         for option, is_given in (("--author", labels.author), ("--unknown", labels.unknown != UNKNOWN_LABELS.default)):
             if is_given and not labels.files:
                 hint = f"Add --verdicts FILE, or leave {option} out."
-                raise KaratError(f"{option} is about labels of answers, and there are none", hint=hint)
+                raise KaratError(f"{option} is about labels, and there are none", hint=hint)
         return labels
 
     @cached_property
@@ -48,6 +48,13 @@ class LabelOptions:
     def arguments(self) -> dict[str, Any]:
         """The arguments of `evaluate_results`."""
         return {"verdicts": self.records, "by": self.author, "unknown": self.unknown} if self.files else {}
+
+    @property
+    def arguments_for_runs(self) -> dict[str, Any]:
+        """The arguments of `evaluate_runs`, whose documents are unjudged if their labels are unknown."""
+        what = "--unknown is about labels of answers, and these are ground truth and runs"
+        require(self.unknown == UNKNOWN_LABELS.default, what, "Leave it out.")
+        return {"verdicts": self.records, "by": self.author} if self.files else {}
 
 
 def check_not_author(by: str | None, given: Mapping[str, Any]) -> None:

@@ -223,12 +223,13 @@ def _input_options(of_files: str, the_format: str, of_sides: str) -> Callable[[F
 
 
 def verdict_options(function: Function, unknown_labels: Option = UNKNOWN_LABELS) -> Function:
-    """`--verdicts`, `--author` and `--unknown`: labels of the answers in results."""
+    """`--verdicts`, `--author` and `--unknown`: labels of the answers in results, or of the documents of runs."""
     verdicts = file_option(
         "--verdicts",
         kind=FileToRead(),
         multiple=True,
-        help="Labels of the answers in results, for measures such as Faithfulness. Repeatable.",
+        help="Labels of the answers in results, for measures such as Faithfulness; or of documents, as grades of those"
+        " that the ground truth does not judge. Repeatable.",
     )
     author = click.option(
         "--author",

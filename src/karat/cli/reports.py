@@ -69,6 +69,7 @@ class Report:
 
         subject = subject_of(reported)
         read = [*(split_system(each)[0] for each in (*files.opened, *also_read)), *self.texts.files()]
+        read += files.evaluation.labels.files
         write_report(
             subject,
             self.file,

@@ -245,14 +245,12 @@ class SystemFiles:
             option = self.evaluation.field_option
             what = f"{option} applies to results, one JSON object per line"
             require(not self.fields, what, "Leave it out.", where=self.first.name)
-            what = "--verdicts is about the answers in results, and these are ground truth and runs"
-            hint = "Name the results: karat evaluate results.jsonl --verdicts FILE."
-            require(not self.evaluation.labels.files, what, hint, where=self.first.name)
             if new:
                 with progress_bar("bytes") as progress:
                     runs = {name: self._described(self.opened[path], "run") for name, path in new.items()}
                     truth = self._described(self.first, "truth")
                     given: Any = {"corpus": self.evaluation.corpus or None, "progress": progress, **self.options}
+                    given |= self.evaluation.labels.arguments_for_runs
                     evaluated = evaluate_runs(truth, runs, names or DEFAULT_MEASURES, **given)
                 scores |= with_findings(evaluated, findings)
             else:

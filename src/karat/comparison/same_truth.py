@@ -59,6 +59,8 @@ def check_given_truth(name: str, scores: Scores, digests: Mapping[str, str], whe
     fingerprint = scores.fingerprint
     if fingerprint is None or "judged" not in fingerprint.truths or not _matches_ids(fingerprint.match or ""):
         return []
+    if by := fingerprint.options.get("grades_by"):
+        return [f"the scores of {name} include labels by {by}, so whether {where} is their ground truth is not known"]
     differences = replace(fingerprint, truths={"judged": digests}).differences(fingerprint, scores.queries, {"judged"})
     if not differences:
         return []

@@ -12,10 +12,10 @@ from karat.arguments import check_text
 from karat.errors import KaratError, require
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.corpus import CorpusMatcher
-from karat.evaluation.documents import need_spans, score_documents
+from karat.evaluation.documents import read_shared_truth, score_documents
 from karat.evaluation.findings import empty_results
 from karat.evaluation.merge import merge
-from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments, read_matcher
+from karat.evaluation.reading import ReadingOptions, check_reading, read_matcher
 from karat.files.input_file import Progress
 from karat.matching.matchers import matcher_of
 from karat.options import EvaluationOptions, Unknown, complete_options
@@ -79,6 +79,8 @@ def evaluate(
     run_format: str | None = None,
     split: str | None = None,
     corpus: Any = None,
+    verdicts: Any = None,
+    by: str | None = None,
     progress: Progress | None = None,
     name: str = "",
     **options: Unpack[EvaluationOptions],
@@ -105,6 +107,9 @@ def evaluate(
     - `corpus`: the texts of documents that are known by id only, to match them by text: a file in any format, the
       folder of a BEIR data set, `ir_datasets:NAME`, `{id: text}`, records, documents or a data frame, or several files.
       A document without a text matches nothing, and is counted.
+    - `verdicts`: labels of documents, by people or a model, as grades for documents that the ground truth does not
+      judge: a verdict file or several, a list of records, or a data frame. A finding says how many of the judged
+      documents they grade. `by` chooses whose labels count, as in `evaluate_verdicts`.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
@@ -117,7 +122,8 @@ def evaluate(
     if corpus is not None:
         truth, run = (rereadable(each, part) for each, part in ((truth, "the ground truth"), (run, "the run")))
     matcher = read_matcher(settings["match"], corpus, truth, {name: run}, inputs)
-    return score_documents(truth, run, selected, settings, inputs, matcher, progress, name)
+    judgments = read_shared_truth(truth, inputs, matcher.matcher, selected, verdicts, by)
+    return score_documents(judgments, run, selected, settings, inputs, matcher, progress, name, truth)
 
 
 def evaluate_runs(
@@ -131,6 +137,8 @@ def evaluate_runs(
     run_format: str | None = None,
     split: str | None = None,
     corpus: Any = None,
+    verdicts: Any = None,
+    by: str | None = None,
     progress: Progress | None = None,
     **options: Unpack[EvaluationOptions],
 ) -> SystemScores:
@@ -152,12 +160,7 @@ def evaluate_runs(
         truth = rereadable(truth, "the ground truth")
         by_name = {name: rereadable(run, name) for name, run in by_name.items()}
     matcher = read_matcher(settings["match"], corpus, truth, by_name, inputs)
-    if need_spans(selected):
-        from karat.sources.spans import materialized
-
-        judgments = materialized(truth)
-    else:
-        judgments = read_judgments(truth, inputs, matcher.matcher)
+    judgments = read_shared_truth(truth, inputs, matcher.matcher, selected, verdicts, by)
     return SystemScores(
         {
             name: score_documents(judgments, run, selected, settings, inputs, matcher, progress, name, truth)

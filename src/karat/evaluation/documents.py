@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from karat.analysis.evidence import Evidence
 from karat.errors import KaratError, require
 from karat.evaluation.corpus import CorpusMatcher
-from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
-from karat.evaluation.reading import ReadingOptions, check_fields, paths_of, read_judgments
+from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries, share_of_labels
+from karat.evaluation.reading import ReadingOptions, check_fields, paths_of, read_judgments, read_labelled_judgments
 from karat.files.input_file import Progress
 from karat.judged import Floats, Judged
-from karat.matching.matchers import FunctionMatcher, Same
+from karat.matching.matchers import FunctionMatcher, Matcher, Same
 from karat.ranking import RankingRules, judge
 from karat.registry import Measure
 from karat.registry.selection import Selection, asked_names
@@ -23,6 +24,19 @@ from karat.sources import Truth, read_run
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
 from karat.sources.numeric_ids import notes_on_reading
 from karat.spans import Spans
+
+
+def read_shared_truth(
+    truth: Any, inputs: ReadingOptions, matcher: Matcher, measures: Selection, verdicts: Any, by: str | None
+) -> Any:
+    """Ground truth, read once for several runs, with the labels of its unjudged documents; spans are read later."""
+    if not _need_spans(measures):
+        return read_labelled_judgments(truth, inputs, matcher, verdicts, by)
+    from karat.sources.spans import materialized
+
+    what = "labels grade documents, and measures of spans read spans"
+    require(verdicts is None and by is None, what, "Leave verdicts= out, or evaluate the spans by themselves.")
+    return materialized(truth)
 
 
 def score_documents(
@@ -41,7 +55,7 @@ def score_documents(
     files = paths_of(truth if truth_file is None else truth_file, run)
     spans: Spans | None = None
     truths: dict[str, Mapping[str, str]] = {}
-    if need_spans(measures):
+    if _need_spans(measures):
         from karat.sources.spans import materialized, read_spans
 
         truth, run = materialized(truth), materialized(run)
@@ -74,8 +88,10 @@ def score_documents(
     # A run in memory may be empty: the system retrieved nothing.
     if observations.unknown_queries and not answered.any():
         raise no_common_queries(judgments.queries, observations.unknown_queries, source.name)
+    labels = judgments.labels
     if skip_missing:
         require(answered.any(), "the run contains no query", SCORE_MISSING, where=source.name)
+        labels = None if labels is None else replace(labels, rows=labels.rows[answered[judged.gold_query]])
         judged, graded = judged.select(answered), graded.select(answered)
 
     values: dict[str, Floats] = {}
@@ -91,14 +107,16 @@ def score_documents(
     found = notes + findings(
         judged, observations, list(measures), settings["missing"], matcher, only_relevant=judgments.only_relevant
     )
+    found += [] if labels is None else [share_of_labels(judged, labels, list(measures))]
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
+    recorded |= {} if labels is None else {"grades_by": labels.by}
     fingerprint = Fingerprint(truths, str(matcher), recorded)
     return Scores(
         judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked_names(measures)
     )
 
 
-def need_spans(measures: Iterable[Measure]) -> bool:
+def _need_spans(measures: Iterable[Measure]) -> bool:
     return any(measure.definition.takes == "spans" for measure in measures)
 
 

@@ -13,6 +13,7 @@ from karat.ranking import Observations
 from karat.registry import Measure
 from karat.registry.names import format_value
 from karat.scores.finding import Finding, counted_finding, finding_about_queries
+from karat.sources.containers import GradesFromLabels
 
 _LISTED = 3
 _BY_ID = Same()
@@ -52,6 +53,25 @@ def findings(
         None if only_relevant else _unjudged(judged, measures),
     ]
     return [finding for finding in found if finding]
+
+
+def share_of_labels(judged: Judged, labels: GradesFromLabels, measures: Sequence[Measure]) -> Finding:
+    """The share of the judged documents that have grades from labels: in the top of the largest cut-off, or in all."""
+    cutoff = max((measure.cutoff for measure in measures if measure.cutoff), default=None)
+    is_judged = judged.hit_grade >= 0
+    if cutoff is not None:
+        is_judged &= judged.hit_rank <= cutoff
+    graded = int(labels.rows[judged.hit_gold[is_judged]].sum())
+    share = percent(graded / max(1, int(is_judged.sum())))
+    which = f"judged documents in the top {cutoff}" if cutoff else "judged documents that were retrieved"
+    topic = f"{which} with a grade from labels by {labels.by}"
+    return Finding(
+        "labels",
+        f"{share} of the {which} have their grade from labels by {labels.by}",
+        graded,
+        topic=topic,
+        amount=share,
+    )
 
 
 def no_common_queries(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.arguments import check_mapping
-from karat.errors import KaratError, require, shown
+from karat.arguments import check_mapping, check_text
+from karat.errors import KaratError, first_few, plural, require, shown
 from karat.evaluation.corpus import CorpusMatcher, check_corpus, with_corpus
 from karat.files.names import check_format
 from karat.judged import Judged
 from karat.matching.matchers import Match, Matcher, Same, matcher_of
 from karat.ranking import Observations
 from karat.sources import Truth, read_run, read_truth
+
+if TYPE_CHECKING:
+    from karat.labels.document_grades import DocumentGrades
 
 
 class ReadingOptions(NamedTuple):
@@ -45,6 +49,38 @@ def read_judgments(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Trut
     """Read ground truth, with the keys that a matcher compares."""
     columns, given = inputs.truth_columns, inputs.truth_format
     return read_truth(truth, columns=columns, format=given, split=inputs.split, key=matcher.gold_key)
+
+
+def read_labelled_judgments(
+    truth: Any, inputs: ReadingOptions, matcher: Matcher, verdicts: Any, by: str | None
+) -> Truth:
+    """Read ground truth; with verdicts, their labels of documents are the grades of those that it does not judge."""
+    by is None or check_text("by", by)
+    if verdicts is None:
+        require(by is None, "by= applies to verdicts, and there are none", "Pass verdicts=, or leave it out.")
+        return read_judgments(truth, inputs, matcher)
+    from karat.labels.document_grades import document_grades
+    from karat.labels.reading import VerdictRecords, read_verdict_records
+    from karat.sources.labelled_truth import with_labels
+
+    what = f"labels grade documents by their ids, and documents are matched by {matcher}"
+    require(matcher == Same(), what, "Use match=id, the default.")
+    records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+    found = document_grades(records, by)
+    judgments = with_labels(read_judgments(truth, inputs, matcher), found.grades, found.by)
+    return replace(judgments, notes=(*judgments.notes, *records.notes, _note_on_labels(judgments, found)))
+
+
+def _note_on_labels(truth: Truth, found: DocumentGrades) -> str:
+    """How many documents have a grade from labels, and why others have none."""
+    used = 0 if truth.labels is None else int(truth.labels.rows.sum())
+    unknown = sorted(found.grades.keys() - truth.positions.keys())
+    judged = len(found.chosen.labels) - used - sum(len(found.grades[query]) for query in unknown)
+    others = [f"{plural(judged, 'label')} of judged documents not used"] if judged else []
+    others += [f"{plural(count, 'document')} left unjudged ({why})" for why, count in found.chosen.without.items()]
+    if unknown:
+        others.append(f"{plural(len(unknown), 'query')} without ground truth ignored: {first_few(unknown)}")
+    return "; ".join([f"labels by {found.by} grade {plural(used, 'unjudged document')}", *others])
 
 
 def read_matcher(

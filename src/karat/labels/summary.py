@@ -6,20 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from karat.errors import plural
 from karat.labels.calls import Call
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
-from karat.labels.records import Item
+from karat.labels.things import Thing, item_of, label_status, things_of
 from karat.output.tables import Cell, Table, long_cell, note_line
 
 ALL_SYSTEMS = "(all)"
 """what a label without a system is about, in tables"""
 _TEXT_WIDTH = 48
-
-Status = Literal["counts", "replaced", "stale"]
 
 
 @dataclass(frozen=True)
@@ -148,27 +146,6 @@ def summarize(records: VerdictRecords) -> VerdictSummary:
     return VerdictSummary(counts, _count_calls(records.calls), agreement, disagreements, notes)
 
 
-def label_status(records: VerdictRecords) -> list[Status]:
-    """For each label, whether it counts, was replaced by a later one, or is about a text that has changed since."""
-    labels = records.labels
-    status: list[Status] = ["counts"] * len(labels)
-    latest: dict[tuple[object, ...], int] = {}
-    for row, thing in enumerate(_things(records)):
-        key = (*thing, labels.by[row], labels.sample[row])
-        other = latest.get(key)
-        if other is None:
-            latest[key] = row
-        elif labels.state[row] == "failed" != labels.state[other]:
-            status[row] = "replaced"  # a failure does not replace a label
-        else:
-            status[other], latest[key] = "replaced", row
-    changed = {item for item in (*records.items.values(), *records.documents.values()) if item.is_changed}
-    for row, digest in enumerate(labels.digest):
-        if status[row] == "counts" and (changed or digest is not None) and (item := _item(records, row)):
-            status[row] = "stale" if item in changed or item.has_other_text_than(digest) else "counts"
-    return status
-
-
 HEADER = (
     "query", "system", "task", "item", "against", "label", "state", "by", "sample", "why", "digest", "call", "status",
     "type", "text", "place",
@@ -179,7 +156,7 @@ def label_rows(records: VerdictRecords) -> Iterator[tuple[object, ...]]:
     """A row per label with the fields of `HEADER`, for a CSV file; passages that it is against are a JSON list."""
     labels, status = records.labels, label_status(records)
     for row in range(len(labels)):
-        against, item = labels.against[row], _item(records, row)
+        against, item = labels.against[row], item_of(records, row)
         yield (
             labels.query[row], labels.system[row], labels.task[row], labels.item[row],
             json.dumps(against, ensure_ascii=False) if isinstance(against, tuple) else against,
@@ -189,41 +166,14 @@ def label_rows(records: VerdictRecords) -> Iterator[tuple[object, ...]]:
         )  # fmt: skip
 
 
-class _Thing(NamedTuple):
-    """What a label is about."""
-
-    query: str
-    system: str | None
-    task: str
-    item: str
-    against: Against
-
-
-def _things(records: VerdictRecords) -> Iterator[_Thing]:
-    """What each label is about; only labels of support are compared with something that is not always the same."""
-    labels = records.labels
-    for query, system, task, item, against in zip(
-        labels.query, labels.system, labels.task, labels.item, labels.against, strict=True
-    ):
-        yield _Thing(query, system, task, item, against if task == "support" else None)
-
-
-def _item(records: VerdictRecords, row: int) -> Item | None:
-    labels = records.labels
-    query, name = labels.query[row], labels.item[row]
-    if records.is_about_document(row):
-        return records.documents[query, name]
-    return records.items.get((query, labels.system[row], name)) or records.items.get((query, None, name))
-
-
 def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list[Agreement], list[Disagreement]]:
     """Agreement by task and system, and everything that authors disagree about, in the order of the labels."""
     labels = records.labels
     if len(set(labels.by)) < 2:
         return [], []
-    given: dict[_Thing, dict[str, Counter[str]]] = {}
-    things = list(_things(records))
-    first: dict[_Thing, int] = {}
+    given: dict[Thing, dict[str, Counter[str]]] = {}
+    things = list(things_of(records))
+    first: dict[Thing, int] = {}
     for row in rows:
         if (label := labels.label[row]) is not None:
             first.setdefault(things[row], row)
@@ -239,7 +189,7 @@ def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list
         count[0] += 1
         count[1] += agreed
         if not agreed:
-            item = _item(records, first[thing])
+            item = item_of(records, first[thing])
             disagreements.append(
                 Disagreement(
                     thing.task, thing.system, thing.query, thing.item, thing.against, item and item.text, chosen

@@ -67,7 +67,9 @@ class Fingerprint:
             return ""
         gold, noun = _GOLD[kind]
         count = f"{len(changed):,} of {plural(len(queries), noun)}"
-        return f"against different {gold} for {count} ({first_few(changed)})"
+        labels = [each.options.get("grades_by") for each in (self, other)] if kind == "judged" else []
+        with_labels = " and ".join(f"labels by {by}" if by else "no labels" for by in labels) if any(labels) else ""
+        return f"against different {gold} for {count} ({first_few(changed)}){with_labels and f', with {with_labels}'}"
 
     def to_dict(self, queries: Iterable[str]) -> dict[str, Any]:
         """`{"karat": version, "match", "options", "truths": {kind: {query: digest}}}`, for these queries."""

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class GradesFromLabels:
+    """Which judged documents have grades from labels, rather than from the ground truth; and whose labels."""
+
+    rows: Bools
+    by: str
+
+
+@dataclass(frozen=True, eq=False)
 class Truth:
     """Ground truth: the judged documents of each query, and their grades.
 
@@ -30,7 +38,7 @@ class Truth:
     that were listed with scores, as grades, and 1 for all others. It is an error if a score is not a valid grade, and
     None if there are no scores. `documents` contains the documents as they were given, or None if all are plain keys.
     `only_relevant` means that documents were listed, not graded: nobody judged a document as not relevant. `notes` say
-    what was guessed when the source was read.
+    what was guessed when the source was read. `labels` says which grades are from labels, if any are.
     """
 
     queries: tuple[str, ...]
@@ -42,6 +50,7 @@ class Truth:
     documents: Sequence[DocumentLike] | None = None
     only_relevant: bool = False
     notes: tuple[str, ...] = ()
+    labels: GradesFromLabels | None = None
 
     def original_documents(self, golds: range) -> Sequence[DocumentLike]:
         """Judged documents as they were given, by their row numbers."""

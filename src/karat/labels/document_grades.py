@@ -1,0 +1,42 @@
+"""Grades of documents from labels, for documents that ground truth does not judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from karat.errors import KaratError
+from karat.labels.reading import VerdictRecords
+from karat.labels.selection import choose_authors
+from karat.labels.things import ChosenLabels, chosen_labels, label_status
+
+
+@dataclass(frozen=True)
+class DocumentGrades:
+    """The grade of each document by query, who gave it, and what became of the other labels."""
+
+    grades: Mapping[str, Mapping[str, float]]
+    by: str
+    chosen: ChosenLabels
+
+
+def document_grades(records: VerdictRecords, by: str | None = None) -> DocumentGrades:
+    """The grades of documents by the chosen authors; by default by people, or by the only model.
+
+    >>> from karat.labels.reading import read_verdict_records
+    >>> row = {"query": "q1", "type": "document", "task": "relevance", "by": "a-model"}
+    >>> labels = [{**row, "item": "d7", "label": 2}, {**row, "item": "d8", "label": None, "state": "failed"}]
+    >>> document_grades(read_verdict_records(labels)).grades
+    {'q1': {'d7': 2.0}}
+    """
+    rows = [row for row in range(len(records.labels)) if records.is_about_document(row)]
+    if not rows:
+        hint = "`karat judge TRUTH RUN... --task relevance` grades documents; labels of answers are for results."
+        raise KaratError("no label is about a document", where=records.name, hint=hint)
+    authors = choose_authors(records, by, rows)
+    chosen = chosen_labels(records, authors, label_status(records), of_documents=True)
+    task = records.tasks["relevance"]
+    grades: dict[str, dict[str, float]] = {}
+    for thing, label in chosen.labels.items():
+        grades.setdefault(thing.query, {})[thing.item] = float(task.value(label))
+    return DocumentGrades(grades, ", ".join(authors), chosen)

@@ -1,0 +1,117 @@
+"""What labels are about, and which labels count: not those that were replaced, or whose text has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from statistics import median_low, multimode
+from typing import Literal, NamedTuple
+
+from karat.labels.label_columns import Against
+from karat.labels.reading import VerdictRecords
+from karat.labels.records import Item
+from karat.labels.selection import is_person
+
+Status = Literal["counts", "replaced", "stale"]
+
+
+class Thing(NamedTuple):
+    """What a label is about."""
+
+    query: str
+    system: str | None
+    task: str
+    item: str
+    against: Against
+
+
+def things_of(records: VerdictRecords) -> Iterator[Thing]:
+    """What each label is about; only labels of support are compared with something that is not always the same."""
+    labels = records.labels
+    for query, system, task, item, against in zip(
+        labels.query, labels.system, labels.task, labels.item, labels.against, strict=True
+    ):
+        yield Thing(query, system, task, item, against if task == "support" else None)
+
+
+def item_of(records: VerdictRecords, row: int) -> Item | None:
+    """The item that a label is about, if it has a record."""
+    labels = records.labels
+    query, name = labels.query[row], labels.item[row]
+    if records.is_about_document(row):
+        return records.documents[query, name]
+    return records.items.get((query, labels.system[row], name)) or records.items.get((query, None, name))
+
+
+def label_status(records: VerdictRecords) -> list[Status]:
+    """For each label, whether it counts, was replaced by a later one, or is about a text that has changed since."""
+    labels = records.labels
+    status: list[Status] = ["counts"] * len(labels)
+    latest: dict[tuple[object, ...], int] = {}
+    for row, thing in enumerate(things_of(records)):
+        key = (*thing, labels.by[row], labels.sample[row])
+        other = latest.get(key)
+        if other is None:
+            latest[key] = row
+        elif labels.state[row] == "failed" != labels.state[other]:
+            status[row] = "replaced"  # a failure does not replace a label
+        else:
+            status[other], latest[key] = "replaced", row
+    changed = {item for item in (*records.items.values(), *records.documents.values()) if item.is_changed}
+    for row, digest in enumerate(labels.digest):
+        if status[row] == "counts" and (changed or digest is not None) and (item := item_of(records, row)):
+            status[row] = "stale" if item in changed or item.has_other_text_than(digest) else "counts"
+    return status
+
+
+class ChosenLabels(NamedTuple):
+    """One label for each thing; and how many things have none, because of what."""
+
+    labels: Mapping[Thing, str]
+    failed: int = 0
+    stale: int = 0
+    tied: int = 0
+    """things about which people are divided"""
+
+    @property
+    def without(self) -> dict[str, int]:
+        """How many things have no label, by what happened to their labels."""
+        counts = {
+            "failed labels": self.failed,
+            "labels of a text that has changed since": self.stale,
+            "people are divided": self.tied,
+        }
+        return {why: count for why, count in counts.items() if count}
+
+
+def chosen_labels(
+    records: VerdictRecords, authors: Collection[str], status: Sequence[Status], *, of_documents: bool
+) -> ChosenLabels:
+    """One label for each thing by these authors, who are people or one model; `status` is that of all labels.
+
+    With `of_documents`, the things are documents of the collection; without it, they are all others.
+
+    Of people, the most frequent label counts, and if two are equally frequent, none. Of several samples of a model, the
+    middle one on the scale counts, or the lower one of two.
+    """
+    labels, people = records.labels, all(map(is_person, authors))
+    given: dict[Thing, list[str]] = {}
+    failed, stale = set(), set()
+    for row, thing in enumerate(things_of(records)):
+        if labels.by[row] not in authors or status[row] == "replaced":
+            continue
+        if records.is_about_document(row) != of_documents:
+            continue
+        if status[row] == "stale":
+            stale.add(thing)
+        elif (label := labels.label[row]) is not None:
+            given.setdefault(thing, []).append(label)
+        elif labels.state[row] == "failed":
+            failed.add(thing)
+    chosen: dict[Thing, str] = {}
+    for thing, votes in given.items():
+        if not people:
+            chosen[thing] = median_low((records.tasks[thing.task].scale[label], label) for label in votes)[1]
+        elif len(modes := multimode(votes)) == 1:
+            chosen[thing] = modes[0]
+    failed, stale = failed - given.keys(), stale - given.keys()
+    return ChosenLabels(chosen, len(failed - stale), len(stale), len(given) - len(chosen))
