@@ -138,6 +138,45 @@ def test_the_worst_drop_is_from_the_best_of_the_baseline() -> None:
     assert gate(known, [drop], known, unknown="worst").passed
 
 
+def _refusals(**refused: str) -> Scores:
+    """Abstention of unanswerable questions, by what is known: r refused, a answered, ? unknown; then the question."""
+    labels = {"r": {"label": "refused"}, "a": {"label": "answered"}, "?": {"state": "failed"}}
+    row = {"task": "abstention"}
+    records = [
+        {**row, "query": query, "item": item, **labels[each]}
+        for query, known in refused.items()
+        for item, each in zip(("answer", "gold"), known, strict=True)
+    ]
+    return evaluate_verdicts(records, "Abstention(questions=unanswerable)")
+
+
+UNANSWERABLE = "Abstention(questions=unanswerable)"
+
+
+def test_the_bounds_of_the_mean_are_the_same_in_tables_in_plots_and_for_gates() -> None:
+    scores = _refusals(q1="rr", q2="ar", q3="r?", q4="a?")
+    # q3 counts 1 and q4 counts 0, if their questions cannot be answered; otherwise they do not count.
+    assert "0.3333 to 0.6667" in str(scores)
+    bounds = scores.bounds(UNANSWERABLE)
+    assert bounds.mean == scores.label_bounds[UNANSWERABLE].mean == (1 / 3, 2 / 3)
+    assert (bounds.to_dict()["low"], bounds.to_dict()["high"]) == (1 / 3, 2 / 3)
+    assert str(bounds).splitlines()[-2].split() == ["all", "0.5000", "0.3333", "0.6667", "2"]
+    rules = [Rule("min", UNANSWERABLE, 0.34), Rule("max", UNANSWERABLE, 0.66)]
+    outcomes = gate(scores, rules, unknown="worst").outcomes
+    assert [(each.passed, each.value) for each in outcomes] == [(False, 1 / 3), (False, 2 / 3)]
+
+
+def test_the_largest_drop_leaves_out_what_may_have_nothing_to_judge() -> None:
+    baseline, run = _refusals(q1="rr", q2="rr", q3="rr"), _refusals(q1="rr", q2="ar", q3="r?")
+    (outcome,) = gate(run, [Rule("max-drop", UNANSWERABLE, 0.1)], baseline, unknown="worst").outcomes
+    assert outcome.drop == 0.5  # with q3, it would be a third
+
+
+def test_a_measure_without_anything_to_judge_has_no_bounds_of_its_mean() -> None:
+    assert SCORES.take([2]).label_bounds["Faithfulness"].mean == (None, None)
+    assert json.loads(SCORES.take([2]).to_json())["bounds"]["Faithfulness"]["low"] is None
+
+
 def test_a_gate_needs_bounds_for_the_worst_case_and_may_refuse_missing_labels() -> None:
     rule = Rule("min", "Faithfulness", 0.1)
     with pytest.raises(KaratError, match="1 query of Faithfulness lacks labels"):

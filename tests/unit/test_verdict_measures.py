@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from karat.analysis.label_bounds import MOST_UNKNOWN
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.registry import definitions
-from karat.scores.label_bounds import LabelBounds
+from karat.scores.query_bounds import QueryBounds
 from tests.random_verdicts import RUBRIC, SETS, Record, random_query
 from tests.slow_verdicts import MEASURES, SlowQuery, UnlistedItemsError, possible_values
 
@@ -58,7 +58,9 @@ def test_measures_and_bounds_are_those_of_all_ways_to_fill_in_missing_labels(
                 expected = min(numbers), max(numbers)
                 assert (bounds.low[at], bounds.high[at]) == pytest.approx(expected, abs=1e-12, nan_ok=True), where
         if bounds is not None and None not in possible:
-            assert bounds.mean == pytest.approx(_possible_means(possible), abs=1e-12), (measure, possible)
+            expected_mean = pytest.approx(_possible_means(possible), abs=1e-12, nan_ok=True)
+            assert np.array(bounds.mean, float).tolist() == expected_mean, (measure, possible)
+            assert list(scores.bounds(measure).mean) == expected_mean, (measure, possible)
 
 
 def _possible(definition: Callable[[SlowQuery], float | None], query: SlowQuery) -> list[float | None] | None:
@@ -68,7 +70,7 @@ def _possible(definition: Callable[[SlowQuery], float | None], query: SlowQuery)
         return None
 
 
-def _possible_means(possible: list[Any]) -> tuple[float, float]:
+def _possible_means(possible: list[Any]) -> list[float]:
     extremes = [
         {None if None in values else math.inf, *(each(_numbers(values)) for each in (min, max) if _numbers(values))}
         for values in possible
@@ -78,7 +80,7 @@ def _possible_means(possible: list[Any]) -> tuple[float, float]:
         for filled in product(*(each - {math.inf} for each in extremes))
         if (numbers := _numbers(filled))
     ]
-    return min(means, default=0), max(means, default=0)
+    return [min(means, default=math.nan), max(means, default=math.nan)]
 
 
 def _numbers(values: Any) -> list[float]:
@@ -88,7 +90,7 @@ def _numbers(values: Any) -> list[float]:
 def test_a_query_that_may_have_nothing_to_judge_may_be_left_out_of_the_mean() -> None:
     low, high = np.array([0.2, 0.4, 0.6, np.nan]), np.array([0.2, 0.8, 0.6, np.nan])
     nullable = np.array([False, True, True, False])
-    bounds = LabelBounds(low, high, np.ones(4, bool), nullable)
+    bounds = QueryBounds(low, high, np.ones(4, bool), nullable)
     assert bounds.mean == pytest.approx((0.2, (0.2 + 0.8 + 0.6) / 3))
     np.testing.assert_array_equal(bounds.unknown, [False, True, True, False])
 

@@ -21,7 +21,7 @@ from karat.output.tables import Cell, Table, Tabular
 from karat.registry import Effect, Measure
 from karat.registry.names import format_value
 from karat.scores import Scores
-from karat.scores.label_bounds import LabelBounds
+from karat.scores.query_bounds import QueryBounds
 from karat.scores.summary import DIGITS, cell_text
 
 
@@ -31,23 +31,36 @@ class Bounds(Tabular):
 
     `value` counts unjudged documents as not relevant, and is NaN if labels are unknown. `unjudged` is the number of
     unjudged documents that were retrieved for each query, `max_grade` the highest grade that they could have. For
-    labels, `unjudged` is 1 for queries that lack some, and `max_grade` is None. `exact` says of each query whether the
-    bounds are exact, or an estimate that is wide enough.
+    labels, `unjudged` is 1 for queries that lack some, and `max_grade` is None.
     """
 
     measure: str
     queries: tuple[str, ...]
-    low: Floats
-    high: Floats
+    of_queries: QueryBounds
     value: Floats
     unjudged: Ints
     max_grade: float | None
-    exact: Bools
+
+    @property
+    def low(self) -> Floats:
+        """The lowest value of each query."""
+        return self.of_queries.low
+
+    @property
+    def high(self) -> Floats:
+        """The highest value of each query."""
+        return self.of_queries.high
+
+    @property
+    def exact(self) -> Bools:
+        """For each query, whether the bounds are exact, or an estimate that is wide enough."""
+        return self.of_queries.exact
 
     @property
     def mean(self) -> tuple[float, float]:
         """The lowest and the highest value over all queries, combined as the measure defines."""
-        return self._combined(self.low), self._combined(self.high)
+        low, high = self.of_queries.extremes
+        return self._combined(low), self._combined(high)
 
     @property
     def per_query(self) -> dict[str, tuple[float, float]]:
@@ -97,7 +110,8 @@ class Bounds(Tabular):
 
     def _rows(self) -> Iterator[tuple[str, float | None, float | None, float | None, int]]:
         """The id, value, low, high and number of unjudged documents of each query, then of all; None is null."""
-        columns = [[*column.tolist(), self._combined(column)] for column in (self.value, self.low, self.high)]
+        of_all = self._combined(self.value), *self.mean
+        columns = [[*each.tolist(), all_] for each, all_ in zip((self.value, self.low, self.high), of_all, strict=True)]
         counts = [*self.unjudged.tolist(), int(self.unjudged.sum())]
         for query, value, low, high, count in zip([*self.queries, "all"], *columns, counts, strict=True):
             yield query, _or_none(value), _or_none(low), _or_none(high), count
@@ -149,8 +163,8 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
         low, high = lowest_and_highest(measure, judged, value, unjudged, grade, progress)
     position = {query: at for at, query in enumerate(judged.queries)}
     order = np.array([position[query] for query in queries], np.int64)
-    exact = np.ones(len(order), bool)
-    return Bounds(str(measure), queries, low[order], high[order], value[order], unjudged[order], grade, exact)
+    of_queries = QueryBounds.exactly(low[order], high[order])
+    return Bounds(str(measure), queries, of_queries, value[order], unjudged[order], grade)
 
 
 def _bounds_of_labels(scores: Scores, measure: Measure, max_grade: float | None) -> Bounds:
@@ -162,9 +176,8 @@ def _bounds_of_labels(scores: Scores, measure: Measure, max_grade: float | None)
     if known is None and np.isnan(value).any():
         hint = 'Evaluate again with unknown="bounds"; scores that were saved as CSV have none.'
         raise KaratError(f"these scores have no bounds of {name}", hint=hint)
-    bounds = known or LabelBounds(value, value, np.ones(len(value), bool), np.zeros(len(value), bool))
-    lacking = bounds.lacking(value).astype(np.int64)
-    return Bounds(name, scores.queries, bounds.low, bounds.high, value, lacking, None, bounds.exact)
+    bounds = known or QueryBounds.exactly(value, value)
+    return Bounds(name, scores.queries, bounds, value, bounds.lacking(value).astype(np.int64), None)
 
 
 def _check_effect(measure: Measure) -> None:

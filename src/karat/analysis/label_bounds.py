@@ -10,7 +10,7 @@ import numpy as np
 from karat.judged import Bools, Floats, Ints, place_in_query, ranges
 from karat.measures.relations import relations_of
 from karat.registry import Measure
-from karat.scores.label_bounds import LabelBounds
+from karat.scores.query_bounds import QueryBounds
 from karat.verdicts import ItemSet, Relation, Verdicts
 
 MOST_UNKNOWN = 16
@@ -20,7 +20,7 @@ _MOST_ROWS = 1 << 24
 _ROWS_AT_ONCE = 1 << 20
 
 
-def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats | None = None) -> LabelBounds:
+def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats | None = None) -> QueryBounds:
     """The bounds of a measure. `values` are those of the measure, if they were computed before.
 
     Unknown labels are set to the lowest or the highest of their scale, whichever lowers or raises the measure. Where
@@ -28,20 +28,20 @@ def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats | None = N
     lowest and the highest value of the measure itself.
     """
     low = (measure.compute(verdicts) if values is None else values).copy()
-    bounds = LabelBounds(low, low.copy(), np.ones(len(low), bool), np.zeros(len(low), bool))
+    bounds = QueryBounds.exactly(low, low.copy())
     open_queries = np.flatnonzero(np.isnan(low))
     if len(open_queries):
         found = _bounds(measure, verdicts.take(open_queries))
-        for field in fields(LabelBounds):
+        for field in fields(QueryBounds):
             getattr(bounds, field.name)[open_queries] = getattr(found, field.name)
     return bounds
 
 
-def _bounds(measure: Measure, verdicts: Verdicts) -> LabelBounds:
+def _bounds(measure: Measure, verdicts: Verdicts) -> QueryBounds:
     n, relations = len(verdicts.queries), relations_of(measure)
     if not relations:
         nothing = np.full(n, np.nan)
-        return LabelBounds(nothing, nothing, np.ones(n, bool), np.zeros(n, bool))
+        return QueryBounds.exactly(nothing, nothing)
     either = [relation for relation, sign in relations.items() if sign == 0]
     unknown = sum((_unknown_rows(verdicts, relation) for relation in either), np.zeros(n, np.int64))
     low, high = (measure.compute(verdicts.assuming(_extremes(relations, sign))) for sign in (-1, 1))
@@ -61,7 +61,7 @@ def _bounds(measure: Measure, verdicts: Verdicts) -> LabelBounds:
     exact &= ~(unlisted & np.logical_or.reduce(listed))
     empty = verdicts.has_none(counted)
     low[empty] = high[empty] = np.nan
-    return LabelBounds(low, high, exact | empty, nullable)
+    return QueryBounds(low, high, exact | empty, nullable)
 
 
 def _extremes(relations: dict[Relation, int], sign: int) -> dict[Relation, float | Floats]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from karat.scores import Scores
 from karat.scores.fingerprint import merged_fingerprint
-from karat.scores.label_bounds import LabelBounds, bounds_of_rows
+from karat.scores.query_bounds import QueryBounds, bounds_of_rows
 
 
 def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
@@ -21,7 +21,7 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
     scored = {query for part in parts for query in part.queries}
     rows = [query for query in queries if query in scored]
     values = {}
-    label_bounds: dict[str, LabelBounds] = {}
+    label_bounds: dict[str, QueryBounds] = {}
     sample_variance = None
     for part in parts:
         row_of = {query: row for row, query in enumerate(part.queries)}

@@ -20,7 +20,7 @@ from karat.options import Unknown, check_choice
 from karat.registry.selection import Measures, Selection, asked_names, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
-from karat.scores.label_bounds import LabelBounds
+from karat.scores.query_bounds import QueryBounds
 from karat.scores.sample_variance import SampleVariance
 from karat.sources.digests import LazyDigests, digest
 from karat.sources.result_fields import Part
@@ -144,15 +144,15 @@ def _digests(selected: Selected) -> LazyDigests:
     return LazyDigests(lambda: {query: digest(items) for query, items in golds.items()})
 
 
-def _mean_bounds(each: Sequence[LabelBounds]) -> LabelBounds:
+def _mean_bounds(each: Sequence[QueryBounds]) -> QueryBounds:
     """The mean of the bounds of all samples."""
     low, high = (np.mean([getattr(bounds, side) for bounds in each], axis=0) for side in ("low", "high"))
     exact = np.logical_and.reduce([bounds.exact for bounds in each])
-    return LabelBounds(low, high, exact, np.logical_or.reduce([bounds.nullable for bounds in each]))
+    return QueryBounds(low, high, exact, np.logical_or.reduce([bounds.nullable for bounds in each]))
 
 
 def _reject_unknown(
-    queries: Sequence[str], values: Mapping[str, Any], bounds: Mapping[str, LabelBounds], where: str
+    queries: Sequence[str], values: Mapping[str, Any], bounds: Mapping[str, QueryBounds], where: str
 ) -> None:
     for measure, of_measure in bounds.items():
         for at in np.flatnonzero(of_measure.lacking(values[measure]))[:1].tolist():

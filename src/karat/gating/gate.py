@@ -16,7 +16,7 @@ from karat.errors import KaratError, plural, require, shown
 from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
-from karat.gating.worst_case import with_unknown, worst_case_note
+from karat.gating.worst_case import with_largest_drop, with_unknown, worst_case_note
 from karat.options import Correction, GateUnknown, Test, check_choice
 from karat.output.tables import note_line
 from karat.scores import Scores
@@ -101,6 +101,8 @@ def gate(
             )
             for at, (name, each) in enumerate(systems.items())
         }
+        if unknown == "worst":
+            systems["run"] = with_largest_drop(systems["run"], systems["baseline"], rule.measure)
     comparison = compare_with(method, systems, "baseline", dropped, with_intervals=False)
     checked = iter(values)
     outcomes = (

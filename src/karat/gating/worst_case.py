@@ -12,6 +12,7 @@ from karat.gating.rules import Rule
 from karat.measures import meanings
 from karat.options import GateUnknown
 from karat.scores import Scores
+from karat.scores.query_bounds import QueryBounds
 
 
 def with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baseline: bool = False) -> Scores:
@@ -31,7 +32,28 @@ def with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baselin
         _check_complete(scores, rule)
         return scores
     lowest = rule.kind == "min" or (rule.kind == "max-drop" and scores.higher_is_better(name) != is_baseline)
-    return replace(scores, values={**scores.values, name: bounds.low if lowest else bounds.high})
+    of_queries = (bounds.low, bounds.high) if rule.kind == "max-drop" else bounds.extremes
+    return replace(scores, values={**scores.values, name: of_queries[0 if lowest else 1]})
+
+
+def with_largest_drop(run: Scores, baseline: Scores, measure: str) -> Scores:
+    """A run in the worst case, without queries that would make the mean drop smaller, if they may have no value."""
+    before = baseline.column_name(measure)
+    uncertain = {*_nullable(run, measure), *_nullable(baseline, before)}
+    if not uncertain:
+        return run
+    of_baseline = dict(zip(baseline.queries, baseline.values[before].tolist(), strict=True))
+    drops = np.array([of_baseline.get(query, np.nan) for query in run.queries]) - run.values[measure]
+    drops *= 1 if run.higher_is_better(measure) else -1
+    nullable = np.array([query in uncertain for query in run.queries])
+    _, largest = replace(QueryBounds.exactly(drops, drops), nullable=nullable).extremes
+    return replace(run, values={**run.values, measure: np.where(np.isnan(largest), np.nan, run.values[measure])})
+
+
+def _nullable(scores: Scores, measure: str) -> list[str]:
+    """The queries that have nothing to judge for some values of their missing labels."""
+    bounds = scores.label_bounds.get(measure)
+    return [] if bounds is None else [scores.queries[at] for at in np.flatnonzero(bounds.nullable).tolist()]
 
 
 def lacking_queries(scores: Scores, measure: str) -> int:

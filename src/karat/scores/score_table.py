@@ -18,7 +18,7 @@ from karat.errors import KaratError, enumeration, require, shown
 from karat.judged import Floats
 from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
-from karat.scores.label_bounds import LabelBounds
+from karat.scores.query_bounds import QueryBounds
 from karat.scores.sample_variance import SampleVariance
 from karat.scores.scores import Scores
 
@@ -97,7 +97,7 @@ class ScoreTable:
         hint = "Save the scores again."
         require(isinstance(saved_bounds, dict), "its bounds are damaged", hint, where=self.where)
         bounds = {
-            column: LabelBounds.from_dict(each, own, numbers[column], self.where)
+            column: QueryBounds.from_dict(each, own, numbers[column], self.where)
             for measure, each in saved_bounds.items()
             if (column := asked.get(measure, measure)) in numbers
         }

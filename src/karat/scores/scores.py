@@ -24,8 +24,8 @@ from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
-from karat.scores.label_bounds import LabelBounds, bounds_of_rows
 from karat.scores.names import QueryValues, find_column, listed_columns, with_names
+from karat.scores.query_bounds import QueryBounds, bounds_of_rows
 from karat.scores.sample_variance import SampleVariance
 from karat.stats import RESAMPLES, SEED
 
@@ -76,7 +76,7 @@ class Scores(Exports):
     lower_is_better: frozenset[str] = frozenset()
     questions: Mapping[str, str] = field(default_factory=dict, repr=False)
     verdicts: LabelEvidence | None = field(default=None, repr=False)
-    label_bounds: Mapping[str, LabelBounds] = field(default_factory=dict, repr=False)
+    label_bounds: Mapping[str, QueryBounds] = field(default_factory=dict, repr=False)
     sample_variance: SampleVariance | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:

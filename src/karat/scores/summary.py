@@ -88,12 +88,11 @@ def possible_means(scores: Scores, digits: int = DIGITS) -> dict[str, tuple[str,
     found = {}
     for name, bounds in scores.label_bounds.items():
         if lacking := int(bounds.lacking(scores.values[name]).sum()):
-            low, high = bounds.mean
-            found[name] = (_range(low, high, bool(bounds.exact.all()), name, digits), f"{lacking:,}")
+            found[name] = (_range(*bounds.mean, bool(bounds.exact.all()), name, digits), f"{lacking:,}")
     return found
 
 
-def _range(low: float, high: float, exact: bool, measure: str, digits: int) -> str:
+def _range(low: float | None, high: float | None, exact: bool, measure: str, digits: int) -> str:
     return f"{'' if exact else _WITHIN}{cell_text(low, measure, digits)} to {cell_text(high, measure, digits)}"
 
 

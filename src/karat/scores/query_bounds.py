@@ -1,4 +1,4 @@
-"""LabelBounds: what a measure of verdicts could be, for each query and on average, whatever its unknown labels are."""
+"""QueryBounds: the lowest and the highest value that a measure could have, for each query and on average."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from karat.judged import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class LabelBounds:
+class QueryBounds:
     """One row per query: the lowest and the highest value, and whether they are exact or a safe estimate.
 
     Both equal the value of a query whose labels are known, and are NaN if there is nothing to judge. A query that is
@@ -27,31 +27,51 @@ class LabelBounds:
     exact: Bools
     nullable: Bools
 
+    @classmethod
+    def exactly(cls, low: Floats, high: Floats) -> QueryBounds:
+        """Bounds that are exact, of queries that certainly have something to judge, unless they are NaN."""
+        return cls(low, high, np.ones(len(low), bool), np.zeros(len(low), bool))
+
     @property
     def unknown(self) -> Bools:
         """Queries whose value depends on unknown labels."""
         return (self.low < self.high) | self.nullable
 
     @property
-    def mean(self) -> tuple[float, float]:
-        """The lowest and the highest mean over all queries that have anything to judge, nullable ones or not."""
-        return 0.0 - self._highest_mean(-self.low), self._highest_mean(self.high)
+    def extremes(self) -> tuple[Floats, Floats]:
+        """The values of all queries for which their mean is lowest, and those for which it is highest.
 
-    def _highest_mean(self, values: Floats) -> float:
-        judged = ~np.isnan(values)
-        certain, uncertain = values[judged & ~self.nullable], np.sort(values[judged & self.nullable])[::-1].tolist()
-        sums = [*accumulate(uncertain, initial=math.fsum(certain))]
-        means = [total / count for count, total in enumerate(sums, len(certain)) if count]
-        return max(means, default=0.0)
+        A nullable query has nothing to judge (NaN) where its value would move the mean in the other direction.
+        """
+        return -self._highest(-self.low), self._highest(self.high)
+
+    def _highest(self, values: Floats) -> Floats:
+        """These values, without those of the nullable queries that would lower the mean."""
+        uncertain = np.flatnonzero(self.nullable & ~np.isnan(values))
+        if not len(uncertain):
+            return values
+        uncertain = uncertain[np.argsort(-values[uncertain], kind="stable")]
+        certain = values[~self.nullable & ~np.isnan(values)]
+        sums = [*accumulate(values[uncertain].tolist(), initial=math.fsum(certain))]
+        means = [total / count if count else -math.inf for count, total in enumerate(sums, len(certain))]
+        highest = values.copy()
+        highest[uncertain[means.index(max(means)) :]] = np.nan
+        return highest
+
+    @property
+    def mean(self) -> tuple[float | None, float | None]:
+        """The lowest and the highest mean over all queries that have anything to judge; None if no query has."""
+        low, high = (side[~np.isnan(side)] for side in self.extremes)
+        return (math.fsum(low) / len(low), math.fsum(high) / len(high)) if len(low) else (None, None)
 
     def lacking(self, values: Floats) -> Bools:
         """Queries without a value because labels are missing; others without one have nothing to judge."""
         return np.isnan(values) & ~np.isnan(self.low)
 
-    def take(self, rows: Ints) -> LabelBounds:
+    def take(self, rows: Ints) -> QueryBounds:
         """Some of the queries, by their positions; -1 is a query with nothing to judge."""
         low, high = (np.append(side, np.nan)[rows] for side in (self.low, self.high))
-        return LabelBounds(low, high, np.append(self.exact, True)[rows], np.append(self.nullable, False)[rows])
+        return QueryBounds(low, high, np.append(self.exact, True)[rows], np.append(self.nullable, False)[rows])
 
     def to_dict(self, queries: Sequence[str], values: Floats) -> dict[str, Any]:
         """What is saved: the mean, and the bounds of the queries that lack labels; those of others are their values."""
@@ -68,7 +88,7 @@ class LabelBounds:
         }
 
     @classmethod
-    def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, where: str) -> LabelBounds:
+    def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, where: str) -> QueryBounds:
         """The bounds that `to_dict` returned; `where` is the file they are from, for errors."""
         low, high = values.copy(), values.copy()
         exact, nullable = np.ones(len(values), bool), np.zeros(len(values), bool)
@@ -85,6 +105,6 @@ class LabelBounds:
         return cls(low, high, exact, nullable)
 
 
-def bounds_of_rows(bounds: Mapping[str, LabelBounds], rows: Ints) -> dict[str, LabelBounds]:
+def bounds_of_rows(bounds: Mapping[str, QueryBounds], rows: Ints) -> dict[str, QueryBounds]:
     """The bounds of some of the queries, for each measure."""
     return {measure: each.take(rows) for measure, each in bounds.items()}
