@@ -138,6 +138,50 @@ def test_a_label_of_another_text_is_not_used_and_it_is_said() -> None:
     assert _value([{**item, "text": "Gold is soft."}, *labels]) == 1.0
 
 
+def test_labels_about_a_removed_item_are_not_used_until_it_comes_back() -> None:
+    items = [{"query": "q", "id": name, "type": "claim", "text": "Gold is soft."} for name in ("c1", "c2")]
+    records = [*items, _claim("c1", "full"), _claim("c2", "none"), {**items[1], "removed": True}]
+    assert _value(records) == 1.0
+    assert _notes(records) == ["1 label not used: about items that were removed"]
+    assert _value([*records, items[1]]) == 0.5
+    with pytest.raises(KaratError, match="needs labels of the task support"):
+        _value([*records, {**items[0], "removed": True}])
+
+
+def test_another_passage_may_take_the_rank_of_a_removed_one() -> None:
+    passages = [{"query": "q", "id": name, "type": "passage", "rank": 1} for name in ("p1", "p2")]
+    labels = [_claim("c1", "full", against=["p1"]), _claim("c1", "none", against=["p2"])]
+    removed = {**passages[0], "removed": True}
+    assert _value([*passages[:1], labels[0], removed, passages[1], labels[1]]) == 0.0
+    with pytest.raises(KaratError, match="have the same rank"):
+        _value([*passages, *labels])
+
+
+def test_an_item_of_one_system_is_removed_for_this_one_only() -> None:
+    items = [{"query": "q", "id": "c1", "type": "claim", "system": system} for system in ("a", "b")]
+    labels = [_claim("c1", "full", type=None, system=system) for system in ("a", "b")]
+    records = [*items, *labels, {**items[0], "removed": True}]
+    assert _value(records, system="b") == 1.0
+    with pytest.raises(KaratError, match="needs labels of the task support"):
+        _value(records, system="a")
+
+
+def test_nothing_to_judge_is_about_the_text_that_its_author_saw() -> None:
+    item = {"query": "q", "id": "c1", "type": "claim", "text": "Gold is soft."}
+    records = [_claim("c1", "full"), _nothing("c1", digest=text_digest("Hello!"), against=None), _claim("c2", "none")]
+    assert _value([item, *records]) == 0.5
+    assert _value([{**item, "text": "Hello!"}, *records]) == 0.0
+
+
+def test_a_label_of_the_answer_does_not_say_that_it_has_claims() -> None:
+    answer = {"query": "q", "item": "answer", "type": "answer", "by": "m"}
+    nothing = {**answer, "task": "support", "label": None, "state": "nothing_to_judge"}
+    rated = [{**answer, "task": "correctness", "label": "correct", "sample": sample} for sample in range(3)]
+    others = [_claim("c1", "full", "m", query="r", sample=sample) for sample in range(3)]
+    scores = evaluate_verdicts([nothing, *rated, *others], "Faithfulness")
+    assert "queries with nothing to judge (left out): 1 for Faithfulness" in str(scores)
+
+
 @pytest.mark.parametrize(("against", "value"), [(["p1"], None), ("context", None), (["p2"], 1.0)], ids=str)
 def test_a_label_against_a_passage_that_has_changed_is_not_used(against: Any, value: float | None) -> None:
     passages = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at, "text": "Gold is soft."} for at in (1, 2)]

@@ -155,6 +155,7 @@ def test_a_text_that_was_changed_after_it_was_labelled_is_noticed() -> None:
         ("rank", 0, "not a whole number from 1 to 1,000,000,000"),
         ("importance", "high", "It is one of vital, okay"),
         ("digest", 5, "the field digest is 5"),
+        ("removed", "yes", "the field removed is 'yes', neither true nor false"),
         ("system", {}, "is not an id"),
     ],
 )

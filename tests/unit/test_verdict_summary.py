@@ -49,6 +49,12 @@ def test_a_label_of_a_text_that_has_changed_is_stale_and_is_no_disagreement() ->
     assert label_status(records) == ["stale"]
 
 
+def test_a_label_of_an_item_that_was_removed_is_stale() -> None:
+    removed = {"query": "q", "system": "s", "id": "c", "type": "claim", "removed": True}
+    records = read_verdict_records([label("full"), removed, label("full", item="d")])
+    assert label_status(records) == ["stale", "counts"]
+
+
 def test_authors_agree_if_all_of_them_gave_the_same_label_in_most_samples() -> None:
     rows = [label("full", by="a"), label("full", by="b"), label("full", by="c", sample=0)]
     rows += [label("none", by="c", sample=1), label("full", by="c", sample=2)]

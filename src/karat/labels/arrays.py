@@ -105,12 +105,13 @@ class VerdictArrays:
         labels = self.records.labels
         self.listed: Bools = np.zeros((len(SETS), len(self.queries)), bool)
         self.states = set(labels.state)
-        doubted = set()
-        if "nothing_to_judge" in self.states:
-            doubted = {(labels.query[row], labels.item[row]) for row in rows if labels.state[row] == "nothing_to_judge"}
+        doubted: dict[tuple[str, str], set[str]] = {}
+        for row in rows if "nothing_to_judge" in self.states else ():
+            if labels.state[row] == "nothing_to_judge":
+                doubted.setdefault((labels.query[row], labels.item[row]), set()).add(labels.task[row])
         latest: dict[tuple[object, ...], int] = {}
         for row in rows if doubted else ():
-            if (labels.query[row], labels.item[row]) in doubted and labels.state[row] != "failed":
+            if self._is_vote(row, doubted, items):
                 about = labels.query[row], labels.item[row], labels.task[row], labels.against[row]
                 latest[*about, labels.by[row], labels.sample[row]] = row
         judges: dict[tuple[str, str], dict[tuple[str, int], bool]] = {key: {} for key in doubted}
@@ -125,6 +126,20 @@ class VerdictArrays:
             for each in _EMPTIED.get(name, ()):
                 self.listed[SETS.index(each), self.queries[query]] = True
         return {key for key in left_out if key[1] not in IMPLIED}
+
+    def _is_vote(
+        self, row: int, doubted: Mapping[tuple[str, str], set[str]], items: Mapping[tuple[str, str], Item]
+    ) -> bool:
+        """Whether a label says if there is anything to judge in an item about which somebody says that there is not.
+
+        A label of the answer, such as its correctness, does not say whether it has claims.
+        """
+        labels, key = self.records.labels, (self.records.labels.query[row], self.records.labels.item[row])
+        tasks = doubted.get(key)
+        if tasks is None or labels.state[row] == "failed" or (key[1] in IMPLIED and labels.task[row] not in tasks):
+            return False
+        item = items.get(key)
+        return item is None or not item.has_other_text_than(labels.digest[row])
 
     def _has_left_out_passage(self, row: int) -> bool:
         query, against = self.records.labels.query[row], self.records.labels.against[row]

@@ -66,6 +66,8 @@ class VerdictRecords:
     name: str = _NAME
     items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
     """by query, system and id"""
+    removed: set[tuple[str, str | None, str]] = field(default_factory=set)
+    """items that there were, by query, system and id"""
     documents: dict[tuple[str, str], Item] = field(default_factory=dict)
     """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
     labels: LabelColumns = field(default_factory=LabelColumns)
@@ -226,8 +228,12 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
         return
     if item.type == "document":
         records.documents[item.query, item.id] = item
+    elif item.removed:
+        records.items.pop(key, None)
+        records.removed.add(key)
     else:
         records.items[key] = item
+        records.removed.discard(key)
 
 
 def _add_task(records: VerdictRecords, task: Task, where: str) -> None:

@@ -45,6 +45,8 @@ class Item(NamedTuple):
     importance: str | None = None
     digest: str | None = None
     where: str = ""
+    removed: bool = False
+    """whether the record says that there is no such item any more"""
 
     @property
     def set(self) -> ItemSet:
@@ -61,9 +63,13 @@ class Item(NamedTuple):
         fields = {
             "record": "item", "query": self.query, "system": self.system, "id": self.id, "type": self.type,
             "of": self.of, "text": self.text, "rank": self.rank, "cites": list(self.cites) or None,
-            "importance": self.importance, "digest": digest or self.digest,
+            "importance": self.importance, "digest": digest or self.digest, "removed": self.removed or None,
         }  # fmt: skip
         return {name: value for name, value in fields.items() if value is not None}
+
+    def removal(self) -> dict[str, Any]:
+        """A record that removes the item."""
+        return Item(self.query, self.id, self.type, self.system, self.of, rank=self.rank, removed=True).record()
 
     @property
     def is_changed(self) -> bool:
@@ -137,8 +143,12 @@ def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> It
     if kind == "passage" and rank is None:
         raise KaratError(f"the passage {shown(name)} has no rank", where=where, hint="The first passage has rank 1.")
     text, digest = read_text(record, "text", where), read_text(record, "digest", where)
-    cites = _cites(record.get("cites"), where)
-    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, where)  # type: ignore[arg-type]  # just checked
+    cites, removed = _cites(record.get("cites"), where), record.get("removed")
+    if removed is not None and not isinstance(removed, bool):
+        raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", where=where)
+    if removed and kind == "document":
+        raise KaratError("a document cannot be removed", where=where, hint="It belongs to the collection.")
+    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, where, bool(removed))  # type: ignore[arg-type]  # just checked
 
 
 def read_id(record: Mapping[str, Any], field: str, where: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, enumeration, plural, safe_line, shown
 from karat.labels.arrays import VerdictArrays
 from karat.labels.items import items_of
-from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
+from karat.labels.reading import LabelColumns, VerdictRecords, read_verdict_records, without_collection
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 from karat.verdicts import Verdicts
@@ -105,6 +105,11 @@ def select(
     if len(chosen) < len(set(labels.by)):
         mine = [row for row in mine if labels.by[row] in chosen]
     items = _items(records, system)
+    if removed := {(query, name) for query, of, name in records.removed if of in (None, system)} - items.keys():
+        kept = [row for row in mine if not _is_about(labels, row, removed)]
+        if gone := len(mine) - len(kept):
+            notes.append(f"{plural(gone, 'label')} not used: about items that were removed")
+        mine = kept
     stale = _add_given(items, (item for each in responses or () for item in (*items_of(each), _answer(each))))
     stale |= {key for key, item in items.items() if item.is_changed}
     named = (each.query for each in responses) if responses is not None else (query for query, _ in items)
@@ -141,6 +146,13 @@ def load_verdicts(source: Any, system: str | None, by: str | None) -> Verdicts:
     if selected.notes:
         _log.warning("karat: %s.", safe_line("; ".join(selected.notes)))
     return selected.samples[0]
+
+
+def _is_about(labels: LabelColumns, row: int, items: Set[tuple[str, str]]) -> bool:
+    """Whether a label is about one of these items, or against one of them."""
+    query, against = labels.query[row], labels.against[row]
+    named = (labels.item[row], *(against if isinstance(against, tuple) else ()))
+    return any((query, name) in items for name in named)
 
 
 def _answer(response: Response) -> Item:

@@ -43,7 +43,10 @@ def item_of(records: VerdictRecords, row: int) -> Item | None:
 
 
 def label_status(records: VerdictRecords) -> list[Status]:
-    """For each label, whether it counts, was replaced by a later one, or is about a text that has changed since."""
+    """For each label, whether it counts, was replaced by a later one, or is about a text that has changed since.
+
+    A label about an item that was removed is stale, too.
+    """
     labels = records.labels
     status: list[Status] = ["counts"] * len(labels)
     latest: dict[tuple[object, ...], int] = {}
@@ -58,9 +61,16 @@ def label_status(records: VerdictRecords) -> list[Status]:
             status[other], latest[key] = "replaced", row
     changed = {item for item in (*records.items.values(), *records.documents.values()) if item.is_changed}
     for row, digest in enumerate(labels.digest):
-        if status[row] == "counts" and (changed or digest is not None) and (item := item_of(records, row)):
+        if status[row] == "counts" and records.removed and _is_removed(records, row):
+            status[row] = "stale"
+        elif status[row] == "counts" and (changed or digest is not None) and (item := item_of(records, row)):
             status[row] = "stale" if item in changed or item.has_other_text_than(digest) else "counts"
     return status
+
+
+def _is_removed(records: VerdictRecords, row: int) -> bool:
+    query, name = records.labels.query[row], records.labels.item[row]
+    return (query, records.labels.system[row], name) in records.removed or (query, None, name) in records.removed
 
 
 class ChosenLabels(NamedTuple):
