@@ -22,7 +22,6 @@ from karat.judges.requests import ModelRequest, Record
 from karat.labels.records import FILE_LINE, Item, read_item, record_line
 from karat.output.appended_file import AppendedFile
 
-_EXTRACTED = ("claim", "nugget", "answer")
 _SECONDS_BETWEEN_SYNCS = 5.0
 
 
@@ -37,7 +36,7 @@ class Journal(Protocol):
         """The record of a call that need not be made again; the request is named if it is missing in a replay."""
 
     def items(self, query: str, system: str | None) -> list[Item]:
-        """The claims, nuggets and answers of a system, or those of a question for all systems, as they are now."""
+        """The items of a system, or those of a question for all systems, as they are now."""
 
     def write(self, call: Record | None, records: Sequence[Record]) -> None:
         """Write records, and the call that they are from; without a call, only those that are new."""
@@ -63,14 +62,16 @@ class MemoryJournal:
         return call if call is not None and _is_final(call, self._retry_failed) else None
 
     def items(self, query: str, system: str | None) -> list[Item]:
-        """The claims, nuggets and answers of a system, or those of a question for all systems, as they are now."""
+        """The items of a system, or those of a question for all systems, as they are now."""
         return list(self._items.get((query, system), {}).values())
 
     def write(self, call: Record | None, records: Sequence[Record]) -> None:
         """Keep the items of a call, and its reply."""
-        for item in (read_item(record, "") for record in records if record["record"] == "item"):
-            if item.type in _EXTRACTED:
-                self._items.setdefault((item.query, item.system), {})[item.id] = item
+        for record in records:
+            if record["record"] == "item":
+                item = read_item(record, "")
+                items = self._items.setdefault((item.query, item.system), {})
+                items.pop(item.id, None) if record.get("removed") else items.update({item.id: item})
         if call is not None:
             self._calls[call["key"]] = call
 
@@ -82,20 +83,29 @@ class MemoryJournal:
 class VerdictFile:
     """A verdict file as a journal, in a `with` statement. Nobody else can write to the file as long as it is open.
 
-    With `replay`, nothing is written, and calls that are not in the file are an error at the end. With `retry_failed`,
-    calls whose replies could not be understood are made again; calls without a reply are always made again.
+    With `retry_failed`, calls whose replies could not be understood are made again; calls without a reply always are.
+    With `replay`, everything must be in the file: what is not is an error at the end. With `read_only`, what is not in
+    the file is not an error. In both cases nothing is written, and the file may be in use.
 
     Only the places of calls and items are kept in memory: their texts are read again when they are needed.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, replay: bool = False, retry_failed: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replay: bool = False,
+        read_only: bool = False,
+        retry_failed: bool = False,
+    ) -> None:
         self.path = check_path(path, "verdicts")
         self.replay = replay
         self.notes: list[str] = []
+        self._read_only = read_only or replay
         self._retry_failed = retry_failed
         self._index = RecordIndex()
         self._lock = threading.RLock()
-        self._looked_up = self._missing = 0
+        self._looked_up = self._missing = self._unwritten = 0
         self._first_missing = ""
         self._file: AppendedFile | None = None
         self._reader: BinaryIO
@@ -103,7 +113,7 @@ class VerdictFile:
         self._last_sync = time.monotonic()
 
     def __enter__(self) -> Self:
-        if not self.replay:
+        if not self._read_only:
             self._file = AppendedFile(self.path)
         with ExitStack() as on_error:
             if self._file is not None:
@@ -122,11 +132,20 @@ class VerdictFile:
             except KaratError:
                 if kind is None:  # otherwise the first error says what happened
                     raise
-        if kind is None and self._missing:
+        if kind is None and self.replay:
+            self._check_replay()
+
+    def _check_replay(self) -> None:
+        """Raise an error if the file lacks something."""
+        if self._missing:
             are = "is" if self._missing == 1 else "are"
             what = f"{self._missing:,} of {plural(self._looked_up, 'call')} {are} not in the file"
             what += f"; the first is {self._first_missing}" if self._first_missing else ""
             hint = "Judge without replay first, with the same results, model, prompts and settings."
+            raise KaratError(what, where=self.path, hint=hint)
+        if self._unwritten:
+            what = "all replies are in the file, but not all labels and items that follow from them"
+            hint = "Judge once without replay: it asks nothing, and adds them."
             raise KaratError(what, where=self.path, hint=hint)
 
     @property
@@ -149,8 +168,8 @@ class VerdictFile:
             return None
 
     def items(self, query: str, system: str | None) -> list[Item]:
-        """The claims, nuggets and answers of a system, or those of a question for all systems, as they are now."""
-        return [item for item in self._items(query, system).values() if item.type in _EXTRACTED]
+        """The items of a system, or those of a question for all systems, as they are now."""
+        return list(self._items(query, system).values())
 
     def write(self, call: Record | None, records: Sequence[Record]) -> None:
         """Write records, and the call that they are from; without a call, only those that are new."""
@@ -168,6 +187,7 @@ class VerdictFile:
                 self.write({**again, "verdicts": call.get("verdicts")}, records)
 
     def _append(self, records: Sequence[Record]) -> None:
+        self._unwritten += len(records)
         if self._file is None or not records:
             return
         lines = [record_line(record) for record in records]
@@ -188,7 +208,9 @@ class VerdictFile:
                 item = read_item(record, "")
                 owner = item.query, item.system
                 known[owner] = known.get(owner) or self._items(*owner)
-                is_known = item.id in known[owner] and known[owner][item.id].record() == item.record()
+                before = known[owner].get(item.id)
+                is_same = before is not None and before.record() == item.record()
+                is_known = before is None if record.get("removed") else is_same
             elif record["record"] == "task":
                 is_known = self._index.tasks.get(record["name"]) == record
             else:
@@ -200,8 +222,12 @@ class VerdictFile:
         """All items of a system, or of a question for all systems; of several with one id, the last one."""
         with self._lock:
             records = self._records(self._index.items(query, system))
-        items = {item.id: item for item in (read_item(record, self.path) for record in records)}
-        return {name: item for name, item in items.items() if (item.query, item.system) == (query, system)}
+        latest: dict[str, Item] = {}
+        for record in records:
+            item = read_item(record, self.path)
+            if (item.query, item.system) == (query, system):
+                latest.pop(item.id, None) if record.get("removed") else latest.update({item.id: item})
+        return latest
 
     def _records(self, places: Sequence[Place]) -> list[dict[str, Any]]:
         found = []

@@ -57,6 +57,8 @@ class RecordIndex:
             self._add_record(record, place)
             if is_judged_without_call(record):
                 self._latest[_subject(record)] = _content(record)
+            elif record["record"] == "item":
+                self._latest.pop(_subject(record), None)
 
     @property
     def unfinished(self) -> list[Place]:
@@ -69,7 +71,7 @@ class RecordIndex:
 
     def items(self, query: str, system: str | None) -> list[Place]:
         """Where items of a system are, or those of a question for all systems."""
-        ends = self._items.get(hash((query, system)), array("Q"))
+        ends = self._items.get(_owner(query, system), array("Q"))
         return [Place(*ends[at : at + 2]) for at in range(0, len(ends), 2)]
 
     def is_latest(self, record: Record, key: str | None = None) -> bool:
@@ -97,7 +99,7 @@ class RecordIndex:
 
     def _add_record(self, record: Record, place: Place) -> None:
         if record["record"] == "item":
-            ends = self._items.setdefault(hash((record.get("query"), record.get("system"))), array("Q"))
+            ends = self._items.setdefault(_owner(record.get("query"), record.get("system")), array("Q"))
             if ends and ends[-1] == place.start:
                 ends[-1] = place.end
             else:
@@ -111,6 +113,10 @@ def is_judged_without_call(record: Record) -> bool:
     by = record.get("by")
     is_human = by is None or str(by).partition(":")[0] == "human"
     return record["record"] == "verdict" and record.get("call") is None and not is_human
+
+
+def _owner(query: object, system: object) -> int:
+    return hash((str(query), str(system)))  # ids may be numbers
 
 
 def _subject(record: Record) -> int:

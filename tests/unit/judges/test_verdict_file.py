@@ -222,11 +222,12 @@ def test_labels_whose_calls_somebody_removed_stay(path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\r\n", "\n", ""])
 def test_files_from_elsewhere_are_continued(path: Path, end: str) -> None:
-    records = [{"record": "file", "version": 1}, item(), call("k1")]
+    records = [{"record": "file", "version": 1}, item(query="7") | {"query": 7}, call("k1")]
     path.write_bytes(b"\xef\xbb\xbf" + (end or "\n").join(json.dumps(each) for each in records).encode() + end.encode())
     with VerdictFile(path) as file:
         assert file.known("k1") is not None
-        file.write(call("k2"), [verdict()])
+        assert [each.id for each in file.items("7", "a")] == ["c1"]
+        file.write(call("k2"), [item(), verdict()])
     assert [each.key for each in read_verdict_records(path).calls] == ["k1", "k2"]
 
 
@@ -358,12 +359,38 @@ def test_a_replay_writes_nothing_and_needs_every_call(path: Path) -> None:
     with VerdictFile(path, replay=True) as file:
         assert file.known("k1") is not None
         assert file.known("k2") is not None
-        file.write(None, [item("c9")])
-        file.reuse(call("k1"), [verdict(system="b")])
+        file.reuse(call("k1"), [verdict()])
     message = "2 of 3 calls are not in the file; the first is support/1 about query q1, system a"
     with pytest.raises(KaratError, match=message), VerdictFile(path, replay=True) as file:
         assert [file.known(key, request) is not None for key in ("k1", "k3", "k4")] == [True, False, False]
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("other", ["item", "label"])
+def test_a_replay_needs_what_follows_from_the_replies_too(path: Path, other: str) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [verdict()])
+    with pytest.raises(KaratError, match="but not all labels and items"), VerdictFile(path, replay=True) as file:
+        file.write(None, [item("c9")]) if other == "item" else file.reuse(call("k1"), [verdict(system="b")])
+
+
+def test_a_file_that_is_only_read_need_not_be_complete(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1", None, "failed"), [])
+        with VerdictFile(path, read_only=True) as reader:
+            assert [reader.known(key) for key in ("k1", "k2")] == [None, None]
+            reader.write(call("k2"), [verdict()])
+        assert file.known("k2") is None
+
+
+def test_a_removed_item_is_gone_until_it_is_written_again(journal: Journal) -> None:
+    removed = {**item("c1"), "text": None, "removed": True}
+    journal.write(call("k1"), [item("c1"), item("c2")])
+    journal.write(None, [removed])
+    assert [each.id for each in journal.items("q1", "a")] == ["c2"]
+    journal.write(None, [removed])
+    journal.reuse(call("k1"), [item("c1"), item("c2")])
+    assert {each.id for each in journal.items("q1", "a")} == {"c1", "c2"}
 
 
 def test_another_error_is_not_hidden_by_missing_calls(path: Path) -> None:
