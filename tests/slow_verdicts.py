@@ -141,8 +141,8 @@ def citation_f1(query: SlowQuery) -> float | None:
 
 
 def citation_valid(query: SlowQuery) -> float | None:
-    if not {"sentences", "passages"} <= query.sets.keys():
-        return None
+    if any(sentence.get("cites") for sentence in query.items("sentences")):
+        query.items("passages")
     counts = [tuple(map(len, query.cited(sentence))) for sentence in query.items("sentences")]
     valid, dangling = (sum(count[at] for count in counts) for at in (0, 1))
     return valid / (valid + dangling) if valid + dangling else None

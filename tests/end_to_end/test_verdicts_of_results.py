@@ -26,6 +26,7 @@ MEASURES = ["Faithfulness(unit=sentences)", "SupportRecall"]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write(tmp_path / "rag.jsonl", RECORDS)
+    write(tmp_path / "both.jsonl", [{**record, "truth": ["d1"]} for record in RECORDS])
     write(tmp_path / "verdicts.jsonl", LABELS)
     (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
     (tmp_path / "run.trec").write_text("q1 Q0 d1 1 3 t\n")
@@ -76,6 +77,17 @@ def test_labels_of_a_text_that_has_changed_do_not_count() -> None:
     assert "1 label not used: the text has changed since." in map(str, scores.findings)
 
 
+def test_what_answers_cite_is_measured_without_labels(folder: Path) -> None:
+    cites_two = [RECORDS[0], {**RECORDS[1], "answer": "It melts [1]. At 1064 °C [2]."}]
+    scores = evaluate_results(cites_two, "CitationValid")
+    assert scores.column("CitationValid").tolist() == [1.0, 0.5]
+    assert [(row.item, row.against) for row in scores.explain("q2").labels or ()] == [("s1", "d2"), ("s2", "[2]")]
+    beside = evaluate_results([{**record, "truth": ["d1"]} for record in cites_two], ["RR", "CitationValid"])
+    assert beside.means == {"RR": 0.5, "CitationValid": 0.75}
+    assert "CitationValid   1.0000" in good(folder, "evaluate", "rag.jsonl", "-m", "CitationValid")
+    assert "is computed from labels" in mistake(folder, "evaluate", "rag.jsonl", "-m", "CitationValid,Faithfulness")
+
+
 def test_an_empty_answer_has_nothing_to_judge() -> None:
     scores = evaluated([RECORDS[0], {**RECORDS[1], "answer": ""}])
     assert scores.bounds("SupportRecall").mean == (0.5, 0.5)
@@ -110,6 +122,7 @@ def test_the_command_reads_labels_and_finds_the_system_by_its_file_or_its_name(f
         ("rag.jsonl --verdicts verdicts.jsonl --author ann", "Authors: human:ann (2 labels)"),
         ("rag.jsonl --verdicts verdicts.jsonl --unknown error", "of query q2 lacks a label"),
         ("rag.jsonl --verdicts verdicts.jsonl -m Faithfulness", "karat verdicts template"),
+        ("both.jsonl --verdicts verdicts.jsonl -m RR", "none of these measures is computed from verdicts"),
     ],
 )
 def test_a_mistake_about_labels_is_explained(folder: Path, words: str, message: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import karat
 from karat.errors import KaratError
+from karat.judged import Floats
 from karat.labels.calls import read_call
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import Item, kind_of, read_item, text_digest
@@ -318,3 +319,16 @@ def test_verdicts_are_loaded_for_measures_of_ones_own(caplog: pytest.LogCaptureF
         karat.Verdicts.load(labels, by=7)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(KaratError, match=r"the labels are 2 samples, and Verdicts contain one\. evaluate_verdicts"):
         karat.Verdicts.load([*labels, {**labels[0], "sample": 1}], by="model")
+
+
+def test_a_measure_that_does_not_say_which_labels_it_reads_is_unknown_within_its_range() -> None:
+    @karat.register(takes="verdicts", bounds=(0, 2))
+    def Doubled(verdicts: Verdicts) -> Floats:
+        return 2 * verdicts.answer("correctness")
+
+    rows = [{"query": query, "item": "answer", "task": "correctness"} for query in ("q", "r")]
+    labels = [{**rows[0], "label": "partial"}, {**rows[1], "state": "failed"}]
+    bounds = karat.evaluate_verdicts(labels, "Doubled").bounds("Doubled")
+    assert (bounds.low.tolist(), bounds.high.tolist(), bounds.exact.tolist()) == ([1, 0], [1, 2], [True, False])
+    with pytest.raises(KaratError, match="Doubled is computed from labels of answers, and there are none"):
+        karat.evaluate_results([{"query": "q", "retrieved": ["a b"], "answer": "a"}], "Doubled")

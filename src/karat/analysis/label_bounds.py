@@ -40,8 +40,7 @@ def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats | None = N
 def _bounds(measure: Measure, verdicts: Verdicts) -> QueryBounds:
     n, relations = len(verdicts.queries), relations_of(measure)
     if not relations:
-        nothing = np.full(n, np.nan)
-        return QueryBounds.exactly(nothing, nothing)
+        return _bounds_without_relations(measure, verdicts)
     either = [relation for relation, sign in relations.items() if sign == 0]
     unknown = sum((_unknown_rows(verdicts, relation) for relation in either), np.zeros(n, np.int64))
     low, high = (measure.compute(verdicts.assuming(_extremes(relations, sign))) for sign in (-1, 1))
@@ -62,6 +61,17 @@ def _bounds(measure: Measure, verdicts: Verdicts) -> QueryBounds:
     empty = verdicts.has_none(counted)
     low[empty] = high[empty] = np.nan
     return QueryBounds(low, high, exact | empty, nullable)
+
+
+def _bounds_without_relations(measure: Measure, verdicts: Verdicts) -> QueryBounds:
+    """The bounds of a measure that does not say which labels it reads, or that reads only what sentences cite."""
+    n, (lowest, highest) = len(verdicts.queries), measure.definition.bounds
+    unknown = np.ones(n, bool)
+    if not measure.needs_labels:
+        cites = verdicts.citations.valid.count() > 0
+        unknown = ~verdicts.are_listed("sentences") | (cites & ~verdicts.are_listed("passages"))
+    low, high = (np.where(unknown, bound, np.nan) for bound in (lowest, highest))
+    return QueryBounds(low, high, ~unknown, np.zeros(n, bool))
 
 
 def _extremes(relations: dict[Relation, int], sign: int) -> dict[Relation, float | Floats]:

@@ -25,6 +25,10 @@ _TAKES = {
 }
 
 
+_WITHOUT_LABELS = "generated answers and what was retrieved: karat evaluate results.jsonl, evaluate_results(...)"
+_NO_LABELS = "none: citations are read from the answers"
+
+
 @click.command("measures", cls=Command)
 @click.argument(
     "name",
@@ -71,12 +75,13 @@ def explanation(definition: Definition) -> Iterator[str]:
         for paragraph in definition.details.split("\n\n"):
             yield from _wrapped(" ".join(paragraph.split()))
     yield ""
+    labels = _labels(definition) if definition.takes == "verdicts" else ""
     low, high = (format_value(bound) if abs(bound) != float("inf") else "∞" for bound in definition.bounds)
     facts = {
         "formula": definition.formula,
         "reference": definition.reference,
-        "input": _TAKES.get(definition.takes, ""),
-        "labels": _labels(definition) if definition.takes == "verdicts" else "",
+        "input": _WITHOUT_LABELS if labels == _NO_LABELS else _TAKES.get(definition.takes, ""),
+        "labels": labels,
         "range": f"{low} to {high}, {'higher' if definition.higher_is_better else 'lower'} is better",
         "gold answers": "if there are several, the best score counts" if definition.takes == "answers" else "",
         "combined by": {"mean": "the mean over queries", "sum": "the sum over queries",
@@ -107,7 +112,7 @@ def _labels(definition: Definition) -> str:
 
     relations = relations_of(Measure(definition.name, definition=definition))
     if not relations:
-        return "none: citations are read from the answers"
+        return "" if definition.labels is None else _NO_LABELS
     needed = dict.fromkeys(f"{relation.task} of {in_words(relation)}" for relation in relations)
     recipes = dict.fromkeys(map(recipe_of, relations))
     # Labels of citations include those of each sentence with each passage that it cites.

@@ -27,13 +27,13 @@ from karat.registry.selection import (
     Selection,
     listed_measures,
     of_subject,
-    reject_verdicts,
+    reject_without_labels,
     select_measures,
     subject_of,
 )
 from karat.scores import Finding, Scores, SystemScores
 from karat.sources.objects import rereadable
-from karat.sources.result_fields import PARTS, Part
+from karat.sources.result_fields import PARTS
 from karat.sources.results import Results, read_results
 from karat.sources.run_files import named_runs
 
@@ -191,7 +191,7 @@ def evaluate_results(
     `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
     data frame. Measures such as `Faithfulness` are computed from them; the results then need only a `query`, what was
     `retrieved` and the `answer`, and may be a submission to TREC RAG. `by` and `unknown` are those of
-    `evaluate_verdicts`.
+    `evaluate_verdicts`. `CitationValid` needs no labels.
 
     >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
     >>> evaluate_results([record], "RR", match="chunk")["RR"]
@@ -203,12 +203,14 @@ def evaluate_results(
     settings = complete_options(options)
     check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
-    required, ambiguous = _required_parts(listed or (), has_verdicts=verdicts is not None)
+    needed, ambiguous = _needed_subjects(listed or (), has_verdicts=verdicts is not None)
+    required = [part for part in PARTS if part in needed]
     optional = PARTS if listed is None or ambiguous else ()
     labelled: LabelledResults | None = None
     if verdicts is None:
         hint = "Pass verdicts=, or leave them out."
         require(by is None and unknown == "bounds", "by= and unknown= apply to verdicts, and there are none", hint)
+    if verdicts is None and "verdicts" not in needed:
         read = read_results(results, fields, required, optional, results_format)
     else:
         from karat.evaluation.verdicts import LabelledResults
@@ -248,11 +250,18 @@ def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[st
         raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
 
 
-def _required_parts(measures: Iterable[str | Measure], has_verdicts: bool) -> tuple[list[Part], bool]:
-    """The parts that the measures need, and whether any measure fits either part, as F1 does."""
+def _needed_subjects(measures: Iterable[str | Measure], has_verdicts: bool) -> tuple[set[Subject], bool]:
+    """What the measures need, and whether any measure fits documents and answers, as F1 does."""
     possible = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in measures]
-    required = {subject_of(only[0]) for only in possible if len(only) == 1}
     for only in possible:
         if len(only) == 1 and not has_verdicts:
-            reject_verdicts(only[0])
-    return [part for part in PARTS if part in required], any(len(several) > 1 for several in possible)
+            reject_without_labels(only[0])
+    if (
+        has_verdicts
+        and possible
+        and not any(subject_of(each) == "verdicts" for several in possible for each in several)
+    ):
+        hint = "Add a measure such as Faithfulness, or leave the verdicts out."
+        raise KaratError("none of these measures is computed from verdicts", hint=hint)
+    needed = {subject_of(only[0]) for only in possible if len(only) == 1}
+    return needed, any(len(several) > 1 for several in possible)

@@ -53,11 +53,15 @@ def evaluate_verdicts(
     for option, value in (("system", system), ("by", by)):
         value is None or check_text(option, value)
     listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
-    records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+    records = _records(verdicts)
     selected = select(records, system, by)
     if listed is None:
         listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
     return score_verdicts(selected, listed, unknown, name)
+
+
+def _records(verdicts: Any) -> VerdictRecords:
+    return verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +83,15 @@ class LabelledResults:
         name: str,
         by: str | None,
     ) -> LabelledResults:
-        """Read results and verdicts, of which those about the system `name` by the chosen authors count."""
+        """Read results and verdicts, of which those about the system `name` by the chosen authors count.
+
+        Without verdicts, measures can be computed that need only what the answers cite.
+        """
         by is None or check_text("by", by)
         read, responses = read_labelled_results(
             results, system=name or None, fields=fields, required=required, optional=optional, format=results_format
         )
-        records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+        records = VerdictRecords() if verdicts is None else _records(verdicts)
         # A submission to TREC RAG names its run, which may have another name here.
         runs = {each.system for each in responses.responses}
         system = name if name in records.systems or not runs else runs.pop()

@@ -11,6 +11,8 @@ from karat.verdicts import Relation
 def relations_of(measure: Measure) -> dict[Relation, int]:
     """The relations that a measure reads, each with the direction in which a rising label moves the value.
 
-    The first one is about the items without which there is nothing to judge.
+    The first one is about the items without which there is nothing to judge. There are none if the measure does not
+    say what it reads, or if it reads no labels.
     """
-    return {cast("Relation", relation): sign for relation, sign in measure.definition.labels(measure).items()}
+    declared = {} if measure.definition.labels is None else measure.definition.labels(measure)
+    return {cast("Relation", relation): sign for relation, sign in declared.items()}

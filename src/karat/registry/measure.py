@@ -68,7 +68,7 @@ class Definition:
     conflict: Callable[[Measure], str | None] = lambda _: None
     unjudged: Callable[[Measure], Effect | None] = lambda _: None
     estimate: Function | None = None
-    labels: Callable[[Measure], Mapping[LabelRelation, int]] = lambda _: {}
+    labels: Callable[[Measure], Mapping[LabelRelation, int]] | None = None
 
     @property
     def subject(self) -> Subject:
@@ -137,6 +137,12 @@ class Measure:
         if self.definition.at is None:
             raise KaratError(f"{self.name} takes no cut-off")
         return self(**{self.definition.at: cutoff})
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the measure is computed from labels of answers; one of verdicts may need only their citations."""
+        declared = self.definition.labels
+        return self.definition.takes == "verdicts" and (declared is None or bool(declared(self)))
 
     @property
     def cutoff(self) -> int | None:

@@ -71,7 +71,8 @@ class Metadata(TypedDict, total=False):
     computes every value, which takes time proportional to the square of the number of unjudged documents"""
     labels: Callable[[Measure], Mapping[LabelRelation, int]]
     """of a measure of verdicts: a function that returns the relations it reads, each with the direction in which the
-    value goes if a label rises: 1 never down, -1 never up, 0 either"""
+    value goes if a label rises: 1 never down, -1 never up, 0 either. Without it, the bounds of a query that lacks
+    labels are those of the measure"""
 
 
 @overload

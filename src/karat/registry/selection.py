@@ -91,19 +91,19 @@ def of_subject(measures: Selection, subject: Subject) -> Selection:
     return {measure: names for measure, names in measures.items() if subject_of(measure) == subject}
 
 
-def reject_verdicts(measure: Measure) -> None:
-    """Reject a measure of verdicts, where there are none."""
-    is_of_verdicts = subject_of(measure) == "verdicts"
+def reject_without_labels(measure: Measure) -> None:
+    """Reject a measure that needs labels, where there are none."""
     what = f"{measure} is computed from labels of answers, and there are none"
-    require(not is_of_verdicts, what, _USE_INSTEAD["verdicts"])
+    require(not measure.needs_labels, what, _USE_INSTEAD["verdicts"])
 
 
 def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
     measure = named.check() if isinstance(named, Measure) else _parse_for(str(named), subjects)
     subject = subject_of(measure)
     if "verdicts" not in subjects:
-        reject_verdicts(measure)
-    require(subject in subjects, f"{measure} measures {subject}, not {' and '.join(subjects)}", _USE_INSTEAD[subject])
+        reject_without_labels(measure)
+    what = "generated answers" if subject == "verdicts" else subject
+    require(subject in subjects, f"{measure} measures {what}, not {' and '.join(subjects)}", _USE_INSTEAD[subject])
     # `AP(rel=1)` is the measure AP, because defaults are left out of the settings, but its name sets rel.
     sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)
     parameter = measure.definition.parameters.get("rel")
