@@ -30,8 +30,8 @@ class Sent:
 
     @property
     def data(self) -> Any:
-        """The last message of the user, decoded."""
-        return json.loads(next(m["content"] for m in reversed(self.body["messages"]) if m["role"] == "user"))
+        """The first message of the user, decoded."""
+        return json.loads(next(m["content"] for m in self.body["messages"] if m["role"] == "user"))
 
     @property
     def prompt(self) -> str:
@@ -97,7 +97,7 @@ class LLMServer:
         self.sent: list[Sent] = []
         self.most_at_once = 0
         """how many requests were answered at the same time, at most"""
-        self._first = list(first)
+        self.first = list(first)
         self._delay = delay
         self._now = 0
         self._lock = threading.Lock()
@@ -133,7 +133,7 @@ class LLMServer:
             self.sent.append(sent)
             self._now += 1
             self.most_at_once = max(self.most_at_once, self._now)
-            scripted = (self._first.pop(0),) if self._first else ()
+            scripted = (self.first.pop(0),) if self.first else ()
         try:
             answer = scripted[0] if scripted else self.rule(sent)
             response = answer if isinstance(answer, Response) else reply(answer)

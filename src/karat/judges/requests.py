@@ -78,6 +78,8 @@ class ModelReply(NamedTuple):
     is_cut: bool = False
     requests_left: int | None = None
     """how many more requests the server accepts now, according to its headers"""
+    wait: float | None = None
+    """seconds until the server accepts another request, according to its headers"""
 
 
 class LanguageModel(Protocol):
@@ -86,6 +88,10 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str:
         """The author of its labels."""
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it says itself when it is asked too much at the same time."""
 
     @property
     def notes(self) -> Sequence[str]:
@@ -108,13 +114,22 @@ class ServerBusyError(Exception):
 class CallError(Exception):
     """A request got no reply; `again` says whether another try may succeed, as after a time-out.
 
-    `fatal`: no request can succeed, as with a wrong key or an unknown model.
+    `fatal`: no request can succeed, as with a wrong key or an unknown model; `hint` says what to do. `may_cost`: the
+    model may have replied, but the reply did not arrive.
     """
 
-    def __init__(self, what: str, *, again: bool, fatal: bool = False) -> None:
+    def __init__(
+        self, what: str, *, again: bool, fatal: bool = False, may_cost: bool = False, hint: str | None = None
+    ) -> None:
         super().__init__(what)
         self.again = again
         self.fatal = fatal
+        self.may_cost = may_cost
+        self.hint = hint
+
+
+class AskAgainError(Exception):
+    """The server refused a parameter, which is left out from now on: the same request can be sent again at once."""
 
 
 @dataclass(frozen=True)
@@ -135,3 +150,13 @@ class RequestOutcome:
 
 Plan = Generator[Sequence[ModelRequest], Sequence[RequestOutcome], None]
 """all requests about one question: it yields those that can be sent together, and receives their outcomes"""
+
+
+def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
+    """Messages that ask for JSON of a schema, for models that cannot be told otherwise; the first part is the same."""
+    first, *others = messages
+    if not schema:
+        return [*messages]
+    wanted = "Reply with one JSON object that matches this JSON schema, and with nothing else:"
+    content = f"{first['content']}\n\n{wanted}\n{json.dumps(schema)}"
+    return [{"role": first["role"], "content": content}, *others]

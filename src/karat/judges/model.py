@@ -1,0 +1,125 @@
+"""Language models: by name on a server, as a Haystack chat generator, or as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from karat.arguments import as_number
+from karat.errors import KaratError, shown
+from karat.judges.requests import (
+    CallError,
+    LanguageModel,
+    Message,
+    ModelReply,
+    ModelSettings,
+    ServerBusyError,
+    with_schema,
+)
+from karat.judges.responses import exception_failure, token_count
+
+_HINT = "Pass the name of a model, a Haystack chat generator, or a function that takes messages and returns a text."
+
+
+def language_model(
+    model: object,
+    *,
+    base_url: str | None = None,
+    api_key_env: str = "OPENAI_API_KEY",
+    timeout: float = 60.0,
+) -> LanguageModel:
+    """A language model.
+
+    - the name of a model on a server that speaks the OpenAI chat protocol: OpenAI's own, or the one at `base_url`
+    - a Haystack chat generator
+    - a function that is called with a list of messages (`{"role": "user", "content": "..."}`) and returns a text
+
+    Only a server is told the settings (temperature, seed, limit of tokens); a generator and a function have their own.
+    """
+    limit = as_number(timeout)
+    if limit is None or not limit > 0:
+        raise KaratError(f"timeout is {shown(timeout)}", hint="Pass a number of seconds above 0.")
+    if isinstance(model, str) and model.strip():
+        from karat.judges.openai_model import OpenAIModel
+
+        return OpenAIModel(model.strip(), base_url=base_url, api_key_env=api_key_env, timeout=limit)
+    if hasattr(model, "run") and not isinstance(model, type):
+        return _FunctionModel(_generator_name(model), _GeneratorCall(model))
+    if callable(model) and not isinstance(model, type):
+        return _FunctionModel(_function_name(model), model)
+    raise KaratError(f"the model is {shown(model)}", hint=_HINT)
+
+
+class _FunctionModel:
+    """A model that is a function of messages, which returns a text or a ModelReply."""
+
+    is_server = False
+    notes: Sequence[str] = ()
+
+    def __init__(self, name: str, function: Callable[[list[Message]], object]) -> None:
+        self.name = name
+        self._function = function
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],
+        *,
+        settings: ModelSettings,  # noqa: ARG002  # the function has its own
+        sample: int,  # noqa: ARG002
+    ) -> ModelReply:
+        """Call the function."""
+        failure: Exception
+        try:
+            reply = self._function(with_schema(messages, schema))
+        except (ServerBusyError, CallError):
+            raise
+        except Exception as error:
+            failure = exception_failure(error)
+        else:
+            if isinstance(reply, ModelReply):
+                return reply
+            if isinstance(reply, str):
+                return ModelReply(reply)
+            what = f"the model {self.name} returned {shown(reply)}"
+            failure = CallError(what, again=False, fatal=True, hint="It has to return a text.")
+        raise failure  # here, where the exception above is not part of it: its message may contain a key
+
+
+class _GeneratorCall:
+    """A Haystack chat generator as a function of messages."""
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+        if hasattr(generator, "warm_up"):
+            generator.warm_up()
+
+    def __call__(self, messages: list[Message]) -> ModelReply:
+        from haystack.dataclasses import ChatMessage
+
+        make = {
+            "system": ChatMessage.from_system,
+            "user": ChatMessage.from_user,
+            "assistant": ChatMessage.from_assistant,
+        }
+        made = [make[message["role"]](message["content"]) for message in messages]
+        replies = self._generator.run(messages=made).get("replies")
+        if not replies:
+            raise CallError("the chat generator returned no replies", again=True)
+        usage = replies[0].meta.get("usage") or {}
+        tokens_in, tokens_out = (token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+        return ModelReply(replies[0].text or "", tokens_in, tokens_out)
+
+
+def _function_name(function: object) -> str:
+    """A name that is the same each time, because it is part of what a call is known by."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) and name.isidentifier() else "function" if name else type(function).__name__
+
+
+def _generator_name(generator: object) -> str:
+    for attribute in ("model", "model_name", "azure_deployment"):
+        name = getattr(generator, attribute, None)
+        if isinstance(name, str) and name:
+            return name
+    return type(generator).__name__

@@ -1,0 +1,221 @@
+"""Sends requests, several at a time, and repeats those that got no reply.
+
+Each request is sent by a thread of its own that does nothing else. So a server that does not answer can be given up on,
+and the thread that waits for all of them can end at any time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import threading
+from collections import deque
+from itertools import count, islice
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from karat.errors import KaratError
+from karat.judges.budget import CallBudget, Charge, count_tokens, most_tokens
+from karat.judges.calls import OpenCall
+from karat.judges.pace import MOST_REPEATS, Clock, Pace
+from karat.judges.requests import AskAgainError, CallError, LanguageModel, ModelReply, ServerBusyError
+from karat.judges.secrets import without_secrets
+
+_LONGEST_WAIT = 600.0  # seconds that a server may ask to wait
+_MOST_UNANSWERED = 20  # requests in a row, all of them repeated
+_GRACE = 1.0  # seconds in which a model can notice the time limit itself
+_KEPT = "What was judged so far is kept: run the same again to go on from there."
+_NOT_COUNTED = "The model does not say how many tokens it used: they were counted roughly."
+
+
+class Result(NamedTuple):
+    """The reply to a call, or why it has none; neither if it was not sent because of a limit."""
+
+    call: OpenCall
+    reply: ModelReply | None = None
+    error: str | None = None
+
+
+class _Sent(NamedTuple):
+    """A call that was sent: when, and what is reserved for it."""
+
+    call: OpenCall
+    sent_at: float
+    reserved: Charge
+
+
+class _Arrival(NamedTuple):
+    """What came back for the request with this number; without one, it only ends the waiting."""
+
+    number: int | None
+    result: ModelReply | BaseException | None
+
+
+class Sender:
+    """Gets replies to calls."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        pace: Pace,
+        budget: CallBudget,
+        *,
+        timeout: float,
+        clock: Clock,
+        notes: dict[str, None],
+    ) -> None:
+        self.number_sent = 0
+        self.is_spent = False
+        """whether a limit does not allow another request"""
+        self._model = model
+        self._pace = pace
+        self._budget = budget
+        self._timeout = timeout
+        self._clock = clock
+        self._ready: deque[OpenCall] = deque()
+        self._later: list[tuple[float, int, OpenCall]] = []  # a heap by the time when they are due
+        self._sent: dict[int, _Sent] = {}
+        self._not_sent: list[Result] = []
+        self._arrivals: SimpleQueue[_Arrival] = SimpleQueue()
+        self._numbers = count()
+        self._unanswered = 0
+        self._notes = notes
+
+    def add(self, call: OpenCall) -> None:
+        """Send a call as soon as its turn comes."""
+        self._ready.append(call)
+
+    def add_first(self, call: OpenCall) -> None:
+        """Send a call before all others: it is asked again."""
+        self._ready.appendleft(call)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all calls have their results."""
+        return not (self._ready or self._later or self._sent or self._not_sent)
+
+    def has_room(self) -> bool:
+        """Send what can be sent now, and return whether more could be."""
+        while True:
+            now = self._clock.now()
+            while self._later and self._later[0][0] <= now:
+                self._ready.append(heapq.heappop(self._later)[2])
+            if now < self._pace.resume_at or len(self._sent) >= self._pace.limit:
+                return False
+            if not self._ready:
+                return True
+            if not self._send(self._ready[0], now):
+                return False
+            self._ready.popleft()
+
+    def results(self) -> list[Result]:
+        """Wait until something arrives, or until something has to be sent; the results that are known then, if any."""
+        if self._not_sent:
+            results, self._not_sent = self._not_sent, []
+            return results
+        now = self._clock.now()
+        limit = self._timeout + _GRACE
+        times = [sent.sent_at + limit for sent in islice(self._sent.values(), 1)]  # the first was sent first
+        times += [due for due, _, _ in self._later[:1]]
+        times += [self._pace.resume_at] if self._pace.resume_at > now else []
+        arrival = self._clock.wait(self._arrivals, max(0.0, min(times) - now), are_expected=bool(self._sent))
+        now = self._clock.now()
+        found: list[Result | None] = []
+        if arrival is not None and arrival.number in self._sent:
+            found.append(self._result(self._sent.pop(arrival.number), arrival.result, now))
+        for number, sent in [*self._sent.items()]:
+            if now - sent.sent_at < limit:
+                break
+            late = CallError(f"no reply within {self._timeout:g} seconds", again=True, may_cost=True)
+            found.append(self._result(self._sent.pop(number), late, now))
+        return [result for result in found if result]
+
+    def arrived(self) -> list[Result]:
+        """The replies that have arrived already, without waiting for others."""
+        results: list[Result] = []
+        while True:
+            try:
+                number, result = self._arrivals.get_nowait()
+            except Empty:
+                return results
+            if number in self._sent and isinstance(result, ModelReply):
+                call = self._sent.pop(number).call
+                results.append(Result(call, self._counted(result, call.texts)))
+
+    def wake(self) -> None:
+        """End the waiting for results; for other threads."""
+        self._arrivals.put(_Arrival(None, None))
+
+    def _send(self, call: OpenCall, now: float) -> bool:
+        """Send a call, unless it has to wait until it is known what others cost; or give it up if nothing is left."""
+        most = self._budget.charge(
+            most_tokens([*call.texts, json.dumps(call.request.schema)]), call.settings.max_tokens
+        )
+        if not self.is_spent and self._budget.reserve(most):
+            number = next(self._numbers)
+            self._sent[number] = _Sent(call, now, most)
+            self.number_sent += 1
+            threading.Thread(target=self._ask, args=(number, call), daemon=True, name="karat-request").start()
+            return True
+        if self._sent:
+            return False
+        if not self.is_spent:
+            self.is_spent = True
+            self._notes[f"Not everything was asked: another request may exceed {self._budget.exceeded_by(most)}."] = (
+                None
+            )
+        self._not_sent.append(Result(call))
+        return True
+
+    def _ask(self, number: int, call: OpenCall) -> None:
+        """Send a request, in a thread of its own."""
+        request = call.request
+        result: ModelReply | BaseException
+        try:
+            result = self._model.ask(call.messages, request.schema, settings=call.settings, sample=request.sample)
+        except BaseException as error:  # also SystemExit in a function of the user, which would end this thread only
+            result = error
+        self._arrivals.put(_Arrival(number, result))
+
+    def _result(self, sent: _Sent, result: ModelReply | BaseException | None, now: float) -> Result | None:
+        """The result of a call, unless it is sent again."""
+        if isinstance(result, ModelReply):
+            reply = self._counted(result, sent.call.texts)
+            self._budget.settle(sent.reserved, self._budget.charge(reply.tokens_in or 0, reply.tokens_out or 0))
+            self._pace.good(now, reply.requests_left, reply.wait)
+            self._unanswered = 0
+            return Result(sent.call, reply)
+        may_cost = isinstance(result, CallError) and result.may_cost
+        self._budget.settle(sent.reserved, sent.reserved if may_cost else self._budget.charge(0, 0))
+        if isinstance(result, AskAgainError):
+            self.add_first(sent.call)
+            return None
+        if isinstance(result, ServerBusyError):
+            self._pace.busy(sent.sent_at, now, result.wait)
+            if result.wait is not None and result.wait > _LONGEST_WAIT:
+                raise KaratError(f"the server asks to wait for {result.wait:,.0f} seconds: {result}", hint=_KEPT)
+            return self._repeat(sent.call, now, result, result.wait or 0.0)
+        if isinstance(result, CallError) and result.fatal:
+            raise KaratError(str(result), hint=" ".join(filter(None, [result.hint, _KEPT])))
+        if isinstance(result, CallError) and result.again:
+            return self._repeat(sent.call, now, result)
+        return Result(sent.call, error=without_secrets(str(result) or type(result).__name__))
+
+    def _repeat(self, call: OpenCall, now: float, error: Exception, wait: float = 0.0) -> Result | None:
+        """Send a call again later, unless it was repeated often enough."""
+        call.repeats += 1
+        if call.repeats <= MOST_REPEATS:
+            due = now + max(wait, self._pace.repeat_after(call.repeats))
+            heapq.heappush(self._later, (due, next(self._numbers), call))
+            return None
+        self._unanswered += 1
+        if self._unanswered >= _MOST_UNANSWERED:
+            raise KaratError(f"the last {self._unanswered} requests got no reply: {error}", hint=_KEPT)
+        return Result(call, error=str(error))
+
+    def _counted(self, reply: ModelReply, texts: list[str]) -> ModelReply:
+        """A reply with the number of tokens, counted here if the model does not say it."""
+        if reply.tokens_in is not None and reply.tokens_out is not None:
+            return reply
+        self._notes[_NOT_COUNTED] = None
+        return reply._replace(tokens_in=sum(map(count_tokens, texts)), tokens_out=count_tokens(reply.text))

@@ -1,0 +1,94 @@
+"""A model that replies as it is told to, a clock that does not wait, and requests about nothing in particular."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from karat.judges.pace import Clock
+from karat.judges.requests import Message, ModelReply, ModelRequest, ModelSettings, Plan, ReadReply, RequestOutcome
+
+SETTINGS = ModelSettings("tester")
+Arrived = TypeVar("Arrived")
+
+
+class FakeClock(Clock):
+    """Time passes when nothing but time is waited for."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def now(self) -> float:
+        return self.time
+
+    def wait(self, arrivals: SimpleQueue[Arrived], seconds: float | None, *, are_expected: bool) -> Arrived | None:
+        if are_expected:
+            return arrivals.get(timeout=30)
+        try:
+            return arrivals.get_nowait()
+        except Empty:
+            assert seconds is not None
+            self.time += seconds
+            return None
+
+
+class ScriptedModel:
+    """Replies with what a function returns, or raises it if it is an exception; the function is called in threads."""
+
+    name = "tester"
+    is_server = True
+
+    def __init__(self, rule: Callable[[int, Sequence[Message], ModelSettings], Any]) -> None:
+        self.notes: list[str] = []
+        self.asked: list[tuple[Sequence[Message], ModelSettings, int]] = []
+        self.most_at_once = 0
+        self._rule = rule
+        self._now = 0
+        self._lock = threading.Lock()
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],  # noqa: ARG002  # it replies the same with every schema
+        *,
+        settings: ModelSettings,
+        sample: int,
+    ) -> ModelReply:
+        with self._lock:
+            number = len(self.asked)
+            self.asked.append((messages, settings, sample))
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+        try:
+            answer = self._rule(number, messages, settings)
+        finally:
+            with self._lock:
+                self._now -= 1
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, ModelReply) else ModelReply(answer, 100, 10)
+
+
+def request(text: str = "Who?", sample: int = 0) -> ModelRequest:
+    """A request whose reply is `{"label": 1}`."""
+
+    def read(reply: Any) -> ReadReply:
+        if not isinstance(reply, dict) or reply.get("label") not in (0, 1):
+            return ReadReply((), "The label is not 0 or 1.")
+        return ReadReply(({**verdict, "label": reply["label"]},))
+
+    verdict = {"record": "verdict", "query": text, "task": "relevance", "item": "p1"}
+    messages: tuple[Message, ...] = ({"role": "system", "content": "Judge."}, {"role": "user", "content": f'"{text}"'})
+    return ModelRequest("test/1", messages, {"type": "object"}, read, ({**verdict, "state": "failed"},), sample=sample)
+
+
+def plan(requests: Sequence[ModelRequest], outcomes: list[RequestOutcome]) -> Plan:
+    """A plan that makes all requests together."""
+    outcomes.extend((yield requests))
+
+
+def plans(n: int, outcomes: list[RequestOutcome]) -> Iterator[Plan]:
+    """Plans with one request each."""
+    return (plan([request(f"question {number}")], outcomes) for number in range(n))

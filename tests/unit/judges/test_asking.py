@@ -1,0 +1,322 @@
+"""Plans are carried out: replies are written before they count, and failures are asked again, then marked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from karat.errors import KaratError
+from karat.judges.asking import Asker, carry_out, carry_out_async
+from karat.judges.budget import CallBudget, Prices, Usage
+from karat.judges.journal import MemoryJournal
+from karat.judges.requests import (
+    AskAgainError,
+    CallError,
+    ModelReply,
+    Plan,
+    Record,
+    RequestOutcome,
+    ServerBusyError,
+)
+from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, plan, plans, request
+
+GOOD = '{"label": 1}'
+
+
+class RecordingJournal(MemoryJournal):
+    """Remembers what was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[tuple[Record | None, Sequence[Record]]] = []
+
+    def write(self, call: Record | None, records: Sequence[Record]) -> None:
+        super().write(call, records)
+        self.written.append((call, records))
+
+
+def asker_for(answers: Any, **options: Any) -> tuple[Asker, ScriptedModel, RecordingJournal]:
+    """An asker whose model gives these answers in turn, the last one for ever, or those of a function."""
+    model = ScriptedModel(answers if callable(answers) else lambda number, *_: answers[min(number, len(answers) - 1)])
+    journal = RecordingJournal()
+    return Asker(model, SETTINGS, journal, clock=FakeClock(), **options), model, journal
+
+
+def test_a_reply_becomes_records_with_author_and_call_and_is_written_with_its_call() -> None:
+    asker, _, journal = asker_for([GOOD])
+    outcome = asker.ask(request())
+    (record,) = outcome.records
+    assert outcome.state == "done"
+    verdict = {"record": "verdict", "query": "Who?", "task": "relevance", "item": "p1"}
+    assert record == {**verdict, "label": 1, "by": "tester", "call": outcome.key}
+    call = {
+        "record": "call", "key": outcome.key, "model": "tester", "prompt": "test/1",
+        "settings": {"temperature": 0.0, "seed": 42, "max_tokens": 2048},
+        "reply": GOOD, "tokens_in": 100, "tokens_out": 10, "state": "done", "verdicts": 1,
+    }  # fmt: skip
+    assert journal.written == [(call, outcome.records)]
+
+
+def test_samples_are_other_calls_and_their_labels_name_the_sample() -> None:
+    asker, model, _ = asker_for([GOOD])
+    first, second = asker.ask(request()), asker.ask(request(sample=2))
+    assert first.key != second.key
+    assert [record.get("sample") for record in first.records + second.records] == [None, 2]
+    assert [sample for _, _, sample in model.asked] == [0, 2]
+
+
+def test_a_known_reply_is_read_again_and_not_asked_for() -> None:
+    asker, model, _ = asker_for([GOOD])
+    first, second = asker.ask(request()), asker.ask(request())
+    assert (len(model.asked), second.was_known, second.records) == (1, True, first.records)
+
+
+def test_the_same_request_in_several_plans_is_sent_once() -> None:
+    outcomes: list[RequestOutcome] = []
+    asker, model, _ = asker_for([GOOD])
+    usage = carry_out([plan([request(), request()], outcomes), plan([request()], outcomes)], asker)
+    assert [outcome.state for outcome in outcomes] == ["done"] * 3
+    assert (len(model.asked), usage.calls, usage.known) == (1, 1, 2)
+
+
+def test_an_unreadable_reply_is_asked_for_again_once_with_the_error() -> None:
+    asker, model, _ = asker_for(["nonsense", GOOD])
+    outcome = asker.ask(request())
+    assert (outcome.state, outcome.tokens_in, outcome.tokens_out) == ("done", 200, 20)
+    *same, reply, error = model.asked[1][0]
+    assert tuple(same) == request().messages
+    assert reply == {"role": "assistant", "content": "nonsense"}
+    assert json.loads(error["content"])["error"] == "The reply is not JSON."
+
+
+def test_what_is_never_understood_is_failed_and_the_raw_reply_is_kept() -> None:
+    asker, model, journal = asker_for(["nonsense", '{"label": 5}', GOOD])
+    outcome = asker.ask(request())
+    assert (outcome.state, outcome.reply, outcome.error) == ("failed", '{"label": 5}', "The label is not 0 or 1.")
+    assert [record["state"] for record in outcome.records] == ["failed"]
+    assert journal.written[0][0] is not None
+    assert journal.written[0][0]["error"] == "The label is not 0 or 1."
+    assert len(model.asked) == 2
+
+
+def test_a_reply_that_is_cut_off_is_asked_for_once_more_with_four_times_the_tokens() -> None:
+    cut = ModelReply('{"label"', 100, 2048, is_cut=True)
+    asker, model, _ = asker_for([cut, GOOD])
+    assert asker.ask(request()).state == "done"
+    assert [settings.max_tokens for _, settings, _ in model.asked] == [2048, 8192]
+    assert model.asked[1][0] == request().messages
+    asker, model, _ = asker_for([cut])
+    assert asker.ask(request()).error == "The reply was cut off at the limit of tokens."
+    assert len(model.asked) == 2
+
+
+def test_requests_without_a_reply_are_repeated_six_times_and_then_failed() -> None:
+    asker, model, _ = asker_for([CallError("status 500", again=True)])
+    outcome = asker.ask(request())
+    assert (outcome.state, outcome.error, len(model.asked)) == ("failed", "status 500", 7)
+    assert outcome.reply is None
+    asker, model, _ = asker_for([ServerBusyError("status 429", 3)] * 6 + [GOOD])
+    before = asker._clock.now()
+    assert asker.ask(request()).state == "done"
+    assert asker._clock.now() - before >= 18
+
+
+def test_requests_that_cannot_succeed_are_failed_at_once() -> None:
+    asker, model, _ = asker_for([CallError("the text is too long", again=False)])
+    assert (asker.ask(request()).error, len(model.asked)) == ("the text is too long", 1)
+    asker, model, _ = asker_for([RuntimeError("oops")])
+    assert (asker.ask(request()).error, len(model.asked)) == ("oops", 1)
+
+
+def test_a_request_is_sent_again_at_once_without_a_refused_parameter() -> None:
+    asker, _, _ = asker_for([AskAgainError(), AskAgainError(), GOOD])
+    before = asker._clock.now()
+    assert asker.ask(request()).state == "done"
+    assert asker._clock.now() == before
+
+
+def test_a_fatal_error_stops_everything_and_what_was_written_stays() -> None:
+    def rule(number: int, *_: Any) -> Any:
+        return GOOD if number < 3 else CallError("the key is wrong", again=False, fatal=True, hint="Set KEY.")
+
+    asker, model, journal = asker_for(rule, concurrency=1)
+    with pytest.raises(KaratError, match=r"^the key is wrong\. Set KEY\. What was judged so far is kept"):
+        carry_out(plans(100, []), asker)
+    assert (len(model.asked), len(journal.written)) == (4, 3)
+
+
+def test_a_server_that_is_gone_stops_everything_after_some_requests() -> None:
+    asker, _, journal = asker_for([CallError("the connection failed", again=True)])
+    with pytest.raises(KaratError, match="the last 20 requests got no reply: the connection failed"):
+        carry_out(plans(1000, []), asker)
+    assert 19 <= len(journal.written) <= 20
+
+
+def test_a_server_that_asks_to_wait_for_an_hour_is_not_waited_for() -> None:
+    asker, _, _ = asker_for([ServerBusyError("come back later", 3600)])
+    with pytest.raises(KaratError, match="asks to wait for 3,600 seconds: come back later"):
+        asker.ask(request())
+
+
+def test_some_failures_do_not_disturb_the_others() -> None:
+    def rule(number: int, messages: Any, *_: Any) -> Any:
+        wrong = messages[1]["content"].endswith(('3"', '7"'))
+        return CallError("status 500", again=True) if wrong else json.dumps({"label": 1})
+
+    outcomes: list[RequestOutcome] = []
+    asker, _, journal = asker_for(rule)
+    usage = carry_out(plans(50, outcomes), asker)
+    assert (usage.done, usage.failed, usage.calls) == (40, 10, 40 + 70)
+    assert {outcome.request.messages[1]["content"][-2] for outcome in outcomes if outcome.state == "failed"} == {
+        "3",
+        "7",
+    }
+    assert len(journal.written) == 50
+
+
+def test_plans_go_on_with_the_outcomes_of_their_requests_in_order() -> None:
+    received: list[list[str]] = []
+
+    def steps() -> Plan:
+        first = yield [request("a"), request("b"), request("c")]
+        received.append([outcome.request.messages[1]["content"] for outcome in first])
+        nothing = yield []
+        received.append([outcome.state for outcome in nothing])
+        (last,) = yield [request("d")]
+        received.append([last.state])
+
+    asker, _, _ = asker_for([GOOD])
+    carry_out([steps()], asker)
+    assert received == [['"a"', '"b"', '"c"'], [], ["done"]]
+
+
+def test_only_some_plans_are_open_at_a_time() -> None:
+    opened = ended = most = 0
+
+    def one(number: int) -> Plan:
+        nonlocal opened, ended, most
+        opened += 1
+        most = max(most, opened - ended)
+        yield [request(str(number))]
+        yield [request(f"{number} again")]
+        ended += 1
+
+    asker, _, _ = asker_for([GOOD])
+    carry_out(map(one, range(200)), asker)
+    assert (opened, ended) == (200, 200)
+    assert most <= 128
+
+
+def test_progress_says_what_was_done_so_far() -> None:
+    seen: list[tuple[int, Usage]] = []
+    asker, _, _ = asker_for([GOOD], budget=CallBudget(prices=Prices(1.0, 10.0)))
+    usage = carry_out(plans(3, []), asker, lambda ended, usage: seen.append((ended, usage)))
+    assert seen[-1] == (3, usage)
+    assert usage.cost == pytest.approx(0.0006)
+    assert usage == Usage(calls=3, done=3, tokens_in=300, tokens_out=30, cost=usage.cost)
+
+
+def test_nothing_is_asked_when_the_budget_is_spent_and_nothing_is_written() -> None:
+    outcomes: list[RequestOutcome] = []
+    asker, model, journal = asker_for([GOOD], budget=CallBudget(max_calls=5))
+    usage = carry_out(plans(20, outcomes), asker)
+    assert (len(model.asked), len(journal.written), usage.not_asked) == (5, 5, 15)
+    assert [outcome.state for outcome in outcomes].count("not_asked") == 15
+    assert asker.notes == ["Not everything was asked: another request may exceed max_calls."]
+    again = carry_out(plans(20, []), asker)
+    assert (again.known, again.not_asked) == (5, 15)
+
+
+def test_a_reply_that_cannot_be_asked_for_again_within_the_budget_is_kept() -> None:
+    asker, _, journal = asker_for(["nonsense"], budget=CallBudget(max_calls=1))
+    assert (asker.ask(request()).state, journal.written[0][0] and journal.written[0][0]["reply"]) == (
+        "failed",
+        "nonsense",
+    )
+
+
+def test_in_a_replay_nothing_is_asked() -> None:
+    asker, model, journal = asker_for([GOOD])
+    journal.replay = True
+    assert asker.ask(request()).state == "not_asked"
+    assert not model.asked
+
+
+def test_tokens_are_counted_here_if_the_model_does_not_say_how_many() -> None:
+    asker, _, _ = asker_for([ModelReply(GOOD)])
+    outcome = asker.ask(request())
+    assert (outcome.tokens_in, outcome.tokens_out) == (5, 5)
+    assert asker.notes == ["The model does not say how many tokens it used: they were counted roughly."]
+
+
+def test_a_model_that_hangs_is_given_up_on() -> None:
+    released = threading.Event()
+
+    def rule(number: int, *_: Any) -> str:
+        if not number:
+            released.wait(30)
+        return GOOD
+
+    model = ScriptedModel(rule)
+    asker = Asker(model, SETTINGS, MemoryJournal(), timeout=-0.9)  # with the time in which it can end by itself: 0.1 s
+    assert asker.ask(request()).state == "done"
+    assert len(model.asked) == 2
+    released.set()
+
+
+def test_an_interruption_ends_at_once_and_loses_no_reply_that_has_arrived() -> None:
+    released = threading.Event()
+
+    def rule(number: int, *_: Any) -> str:
+        if number:
+            released.wait(30)
+        return GOOD
+
+    def interrupted(ended: int, usage: Usage) -> None:
+        raise KeyboardInterrupt
+
+    asker, _, journal = asker_for(rule)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(plans(20, []), asker, interrupted)
+    assert time.monotonic() - start < 10  # and not 30
+    assert len(journal.written) == 1
+    released.set()
+
+
+def test_it_works_within_a_running_event_loop() -> None:
+    async def main() -> tuple[Usage, Usage]:
+        asker, _, _ = asker_for([GOOD])
+        return carry_out(plans(3, []), asker), await carry_out_async(plans(5, []), asker)
+
+    blocking, awaited = asyncio.run(main())
+    assert (blocking.calls, awaited.calls, awaited.known) == (3, 2, 3)
+
+
+def test_cancelling_a_task_stops_asking() -> None:
+    released = threading.Event()
+    started = threading.Event()
+
+    def rule(number: int, *_: Any) -> str:
+        started.set()
+        released.wait(30)
+        return GOOD
+
+    async def main() -> None:
+        asker, _, _ = asker_for(rule)
+        task = asyncio.create_task(carry_out_async(plans(10**6, []), asker))
+        await asyncio.to_thread(started.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    start = time.monotonic()
+    asyncio.run(main())  # which waits for its threads
+    assert time.monotonic() - start < 10
+    released.set()
