@@ -49,7 +49,7 @@ class Asker:
         self.budget = budget or CallBudget()
         # Whoever asks for one at a time, or passes a function, may have a reason for it.
         most = MOST_AT_ONCE if model.is_server and concurrency > 1 else concurrency
-        self._pace = Pace(concurrency, most)
+        self._pace = Pace(concurrency, most, slow=timeout / 4)
         self._timeout = timeout
         self._clock = clock or Clock()
         self._notes: dict[str, None] = {}
@@ -85,10 +85,13 @@ def carry_out(plans: Iterable[Plan], asker: Asker, progress: Progress | None = N
 async def carry_out_async(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:
     """The same for programs with an event loop, which goes on meanwhile."""
     asking = _Asking(plans, asker, progress)
+    finished = asyncio.ensure_future(asyncio.to_thread(asking.finish))
     try:
-        return await asyncio.to_thread(asking.finish)
+        return await asyncio.shield(finished)
     except asyncio.CancelledError:
         asking.stop()
+        with suppress(Exception):
+            await finished  # so that nothing is written any more after this
         raise
 
 

@@ -15,6 +15,7 @@ from karat.errors import KaratError, shown
 from karat.judges.requests import (
     AskAgainError,
     CallError,
+    LateReplyError,
     Message,
     ModelReply,
     ModelSettings,
@@ -88,7 +89,7 @@ class OpenAIModel:
             for part in response.iter_bytes():
                 body += part
                 if time.monotonic() > end:
-                    raise self._too_late()
+                    raise LateReplyError(self._timeout)
                 if len(body) > _LONGEST_REPLY:
                     raise CallError(f"the reply has more than {_LONGEST_REPLY:,} bytes", again=False, may_cost=True)
         return read_response(self._without_key(body.decode(errors="replace")), response.headers)
@@ -105,7 +106,7 @@ class OpenAIModel:
         cause = error.__cause__ or error
         is_connection = isinstance(error, openai.APIConnectionError) or type(error).__module__.startswith("httpx")
         if is_connection and "Timeout" in type(cause).__name__:
-            return self._too_late()
+            return LateReplyError(self._timeout)
         text = without_secrets(self._without_key(str(cause) or type(cause).__name__))
         if is_connection:
             return CallError(f"the connection failed: {text}", again=True, may_cost=True)
@@ -122,9 +123,6 @@ class OpenAIModel:
             self._protocol, note = found
             self.notes.append(note)
             return True
-
-    def _too_late(self) -> CallError:
-        return CallError(f"no reply within {self._timeout:g} seconds", again=True, may_cost=True)
 
     def _without_key(self, text: str) -> str:
         key = self._client.api_key

@@ -128,6 +128,13 @@ class CallError(Exception):
         self.hint = hint
 
 
+class LateReplyError(CallError):
+    """A request got no reply within the time limit: perhaps the server has more requests than it can process."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__(f"no reply within {limit:g} seconds", again=True, may_cost=True)
+
+
 class AskAgainError(Exception):
     """The server refused a parameter, which is left out from now on: the same request can be sent again at once."""
 

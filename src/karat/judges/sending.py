@@ -18,7 +18,7 @@ from karat.errors import KaratError
 from karat.judges.budget import CallBudget, Charge, count_tokens, most_tokens
 from karat.judges.calls import OpenCall
 from karat.judges.pace import MOST_REPEATS, Clock, Pace
-from karat.judges.requests import AskAgainError, CallError, LanguageModel, ModelReply, ServerBusyError
+from karat.judges.requests import AskAgainError, CallError, LanguageModel, LateReplyError, ModelReply, ServerBusyError
 from karat.judges.secrets import without_secrets
 
 _LONGEST_WAIT = 600.0  # seconds that a server may ask to wait
@@ -126,8 +126,7 @@ class Sender:
         for number, sent in [*self._sent.items()]:
             if now - sent.sent_at < limit:
                 break
-            late = CallError(f"no reply within {self._timeout:g} seconds", again=True, may_cost=True)
-            found.append(self._result(self._sent.pop(number), late, now))
+            found.append(self._result(self._sent.pop(number), LateReplyError(self._timeout), now))
         return [result for result in found if result]
 
     def arrived(self) -> list[Result]:
@@ -182,7 +181,7 @@ class Sender:
         if isinstance(result, ModelReply):
             reply = self._counted(result, sent.call.texts)
             self._budget.settle(sent.reserved, self._budget.charge(reply.tokens_in or 0, reply.tokens_out or 0))
-            self._pace.good(now, reply.requests_left, reply.wait)
+            self._pace.good(sent.sent_at, now, reply.requests_left, reply.wait)
             self._unanswered = 0
             return Result(sent.call, reply)
         may_cost = isinstance(result, CallError) and result.may_cost
@@ -197,6 +196,8 @@ class Sender:
             return self._repeat(sent.call, now, result, result.wait or 0.0)
         if isinstance(result, CallError) and result.fatal:
             raise KaratError(str(result), hint=" ".join(filter(None, [result.hint, _KEPT])))
+        if isinstance(result, LateReplyError):
+            self._pace.busy(sent.sent_at, now)
         if isinstance(result, CallError) and result.again:
             return self._repeat(sent.call, now, result)
         return Result(sent.call, error=without_secrets(str(result) or type(result).__name__))
