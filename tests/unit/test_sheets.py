@@ -157,7 +157,7 @@ def test_a_rubric_of_the_users_own_is_about_the_answer(tmp_path: Path) -> None:
     add_to_verdict_file(read_filled_sheet(filled(file, "polite")), tmp_path / "verdicts.jsonl")
     records = read_verdict_records(tmp_path / "verdicts.jsonl")
     assert records.tasks["politeness"] == rubric
-    assert (records.labels.item, records.labels.label) == (["answer"], ["polite"])
+    assert (list(records.labels.item), list(records.labels.label)) == (["answer"], ["polite"])
 
 
 @pytest.mark.parametrize(("given", "label"), [("a", "a"), ("A", "A"), ("GOOD", "good")])

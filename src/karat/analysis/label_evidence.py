@@ -66,8 +66,9 @@ class LabelEvidence:
     @cached_property
     def _rows_of_query(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for row in self.selected.rows:
-            found.setdefault(self.selected.records.labels.query[row], []).append(row)
+        rows = self.selected.rows
+        for row, query in zip(rows.tolist(), self.selected.records.labels.query.take(rows), strict=True):
+            found.setdefault(query, []).append(row)
         return found
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from karat.errors import KaratError, did_you_mean, plural, shown
-from karat.judged import Bools, Floats, Ints, distinct, place_in_query
-from karat.labels.label_columns import Against
+from karat.judged import Bools, Floats, Ints, distinct
+from karat.labels.categorical import pair_codes
+from karat.labels.item_arrays import ItemArrays
+from karat.labels.label_columns import Against, ItemKey
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
@@ -43,49 +45,23 @@ class VerdictArrays:
         self,
         records: VerdictRecords,
         queries: Mapping[str, int],
-        items: Mapping[tuple[str, str], Item],
-        rows: Sequence[int],
-        stale: set[tuple[str, str]],
+        items: Mapping[ItemKey, Item],
+        rows: Ints,
+        stale: set[ItemKey],
     ) -> None:
-        self.records, self.queries = records, queries
+        self.records, self.queries, self.rows = records, queries, rows
+        labels = records.labels
         self.stale = stale | {(key[0], "context") for key in stale if items[key].type == "passage"}
         self.tasks = tuple(records.tasks)
-        labels = records.labels
-        dropped = self._nothing_to_judge(rows, items)
-        self.left_out_passages = {key for key in dropped if items[key].type == "passage"}
-        implied: list[tuple[str, str, Item | None]] = [
-            (query, name, items.get((query, name))) for query in queries for name in ("answer", "gold")
-        ]
-        kept: list[tuple[str, str, Item | None]] = [
-            (query, name, item)
-            for (query, name), item in items.items()
-            if query in queries and (query, name) not in dropped and name not in ("answer", "gold")
-        ]
-        everything = sorted(implied + kept, key=lambda each: queries[each[0]])
-        self.listed_items = [item for _, _, item in everything]
-        self.at = {(query, name): at for at, (query, name, _) in enumerate(everything)}
-        sets = [_set_of(name, item) for _, name, item in everything]
-        self.item_set = np.array([SETS.index(each) for each in sets], np.int64)
-        self.item_query = np.array([queries[query] for query, _, _ in everything], np.int64)
-        ranks = [item.rank or 0 if item else 0 for item in self.listed_items]
-        self.item_rank = np.array(ranks, np.int64)
-        self._check_ranks()
-        # Passages may be left out, and the others move up.
-        passages = np.flatnonzero(self.item_set == SETS.index("passages"))
-        passages = passages[np.lexsort((self.item_rank[passages], self.item_query[passages]))]
-        self.item_rank[passages] = place_in_query(self.item_query[passages])
-        self.item_vital = np.array([bool(item and item.importance == "vital") for item in self.listed_items], bool)
-        self.listed[self.item_set, self.item_query] = True
-        for query, name in dropped:
-            if item := items.get((query, name)):
-                self.listed[SETS.index(item.set), queries[query]] = True
-        self._add_citations()
-        self.rows = rows
-        if "nothing_to_judge" in self.states:
-            judged = [row for row in rows if labels.state[row] != "nothing_to_judge"]
-            self.rows = [row for row in judged if (labels.query[row], labels.item[row]) not in dropped]
-        if self.left_out_passages:
-            self.rows = [row for row in self.rows if not self._has_left_out_passage(row)]
+        self.listed: Bools = np.zeros((len(SETS), len(queries)), bool)
+        left_out = self._nothing_to_judge(items)
+        self.items = ItemArrays(queries, items, left_out)
+        self.listed[self.items.set, self.items.query] = True
+        for key in left_out:
+            self.listed[SETS.index(items[key].set), queries[key[0]]] = True
+        self.rows = rows[labels.state.take(rows).where(lambda each: each != "nothing_to_judge")]
+        passages = {key for key in left_out if items[key].type == "passage"}
+        self.rows = self.rows[~labels.are_about(self.rows, left_out, passages)]
         self.unused = self.outdated = self.replaced = 0
         self.gold_refusals: dict[int, float] = {}
 
@@ -95,31 +71,34 @@ class VerdictArrays:
         for each in ("sentences", "passages", *(() if any(map(str.isalnum, response.answer)) else ("claims",))):
             self.listed[SETS.index(each), query] = True
         if response.gold_answers is not None:
-            self.gold_refusals[self.at[response.query, "gold"]] = float(not any(map(str.strip, response.gold_answers)))
+            gold = self.items.position[response.query, "gold"]
+            self.gold_refusals[gold] = float(not any(map(str.strip, response.gold_answers)))
 
-    def _nothing_to_judge(self, rows: Sequence[int], items: Mapping[tuple[str, str], Item]) -> set[tuple[str, str]]:
-        """The items that are left out; implied items without anything to judge mark their sets as known.
+    def _nothing_to_judge(self, items: Mapping[ItemKey, Item]) -> set[ItemKey]:
+        """The items that are left out, and their labels too; an implied item marks its sets as known.
 
         An item is left out if most of those who judged it say so. Whoever labels it later has changed their mind.
         """
         labels = self.records.labels
-        self.listed: Bools = np.zeros((len(SETS), len(self.queries)), bool)
-        self.states = set(labels.state)
-        doubted: dict[tuple[str, str], set[str]] = {}
-        for row in rows if "nothing_to_judge" in self.states else ():
-            if labels.state[row] == "nothing_to_judge":
-                doubted.setdefault((labels.query[row], labels.item[row]), set()).add(labels.task[row])
+        if "nothing_to_judge" not in labels.state.categories:
+            return set()
+        item = pair_codes(labels.query, labels.item)[self.rows]
+        nothing = labels.state.take(self.rows).where(lambda each: each == "nothing_to_judge")
+        doubted: dict[ItemKey, set[str]] = {}
+        for row in self.rows[nothing].tolist():
+            doubted.setdefault((labels.query[row], labels.item[row]), set()).add(labels.task[row])
         latest: dict[tuple[object, ...], int] = {}
-        for row in rows if doubted else ():
+        for row in self.rows[np.isin(item, item[nothing])].tolist():
             if self._is_vote(row, doubted, items):
                 about = labels.query[row], labels.item[row], labels.task[row], labels.against[row]
                 latest[*about, labels.by[row], labels.sample[row]] = row
-        judges: dict[tuple[str, str], dict[tuple[str, int], bool]] = {key: {} for key in doubted}
+        judges: dict[ItemKey, dict[tuple[str, int], bool]] = {}
         for row in latest.values():
-            query, name = key = labels.query[row], labels.item[row]
-            nothing, judge = labels.state[row] == "nothing_to_judge", (labels.by[row], labels.sample[row])
-            judges[key][judge] = judges[key].get(judge, False) or nothing
-            if nothing and name not in IMPLIED and key not in items:
+            key, judge = (labels.query[row], labels.item[row]), (labels.by[row], labels.sample[row])
+            says_nothing = labels.state[row] == "nothing_to_judge"
+            votes = judges.setdefault(key, {})
+            votes[judge] = votes.get(judge, False) or says_nothing
+            if says_nothing and key[1] not in IMPLIED and key not in items:
                 raise self._unknown_item(row)
         left_out = {key for key, votes in judges.items() if 2 * sum(votes.values()) > len(votes)}
         for query, name in left_out:
@@ -127,94 +106,58 @@ class VerdictArrays:
                 self.listed[SETS.index(each), self.queries[query]] = True
         return {key for key in left_out if key[1] not in IMPLIED}
 
-    def _is_vote(
-        self, row: int, doubted: Mapping[tuple[str, str], set[str]], items: Mapping[tuple[str, str], Item]
-    ) -> bool:
+    def _is_vote(self, row: int, doubted: Mapping[ItemKey, set[str]], items: Mapping[ItemKey, Item]) -> bool:
         """Whether a label says if there is anything to judge in an item about which somebody says that there is not.
 
         A label of the answer, such as its correctness, does not say whether it has claims.
         """
         labels, key = self.records.labels, (self.records.labels.query[row], self.records.labels.item[row])
-        tasks = doubted.get(key)
-        if tasks is None or labels.state[row] == "failed" or (key[1] in IMPLIED and labels.task[row] not in tasks):
+        if labels.state[row] == "failed" or (key[1] in IMPLIED and labels.task[row] not in doubted[key]):
             return False
         item = items.get(key)
         return item is None or not item.has_other_text_than(labels.digest[row])
 
-    def _has_left_out_passage(self, row: int) -> bool:
-        query, against = self.records.labels.query[row], self.records.labels.against[row]
-        return isinstance(against, tuple) and any((query, name) in self.left_out_passages for name in against)
-
-    def _check_ranks(self) -> None:
-        passages = np.flatnonzero(self.item_set == SETS.index("passages"))
-        order = passages[np.lexsort((self.item_rank[passages], self.item_query[passages]))]
-        query, rank = self.item_query[order], self.item_rank[order]
-        for at in np.flatnonzero((query[1:] == query[:-1]) & (rank[1:] == rank[:-1]))[:1].tolist():
-            names, item = list(self.at), self.listed_items[order[at + 1]]
-            (of_query, first), (_, second) = names[order[at]], names[order[at + 1]]
-            what = f"the passages {shown(first)} and {shown(second)} of query {shown(of_query)} have the same rank"
-            raise KaratError(what, where=item.where if item else None, hint="Ranks are 1, 2, 3, ….")
-
-    def _add_citations(self) -> None:
-        """The passages that sentences cite; -1 for what is no passage of the query."""
-        sentences, passages = [], []
-        self.cited: dict[int, frozenset[int]] = {}
-        self.is_passage = (self.item_set == SETS.index("passages")).tolist()
-        for at, item in enumerate(self.listed_items):
-            if item is None or item.type != "sentence":
-                continue
-            cites = [cited for cited in item.cites if (item.query, cited) not in self.left_out_passages]
-            found = [self.at.get((item.query, cited), -1) for cited in cites]
-            found = [each if each >= 0 and self.is_passage[each] else -1 for each in found]
-            self.cited[at] = frozenset(each for each in found if each >= 0)
-            sentences += [at] * len(found)
-            passages += found
-        self.cite_sentence = np.array(sentences, np.int64)
-        self.cite_passage = np.array(passages, np.int64)
-
     def _label_columns(self) -> _LabelPositions:
         """What each label is about, as positions; column by column, because there may be millions of rows."""
         labels, rows = self.records.labels, self.rows
-        queries, tasks = self._column(labels.query), self._column(labels.task)
-        against = self._column(labels.against)
-        items = [self.at.get(key, -1) for key in zip(queries, self._column(labels.item), strict=True)]
-        if -1 in items:
-            raise self._unknown_item(rows[items.index(-1)])
+        against = labels.against.take(rows)
+        query = labels.query.take(rows).numbers(lambda each: self.queries.get(each, -1))
+        item = self.items.find(query, labels.item.take(rows).numbers(self.items.code))
+        for at in np.flatnonzero(item < 0)[:1].tolist():
+            raise self._unknown_item(rows[at])
         task_at, single = {name: at for at, name in enumerate(self.tasks)}, AGAINST.index("passage")
-        task = np.array(list(map(task_at.__getitem__, tasks)), np.int64)
+        task = labels.task.take(rows).numbers(task_at.__getitem__)
         by_task = np.array([AGAINST.index(_FIXED.get(name, "nothing")) for name in self.tasks])
-        by_against = {each: _kind(each) for each in dict.fromkeys(against)}
-        given = np.array(list(map(by_against.__getitem__, against)), np.int64)
-        kind = np.where(task == task_at["support"], given, by_task[task])
-        passage = np.full(len(rows), -1)
+        kind = np.where(task == task_at["support"], against.numbers(_kind), by_task[task])
         for at in np.flatnonzero(kind == _NOTHING_GIVEN)[:1].tolist():
             hint = 'Say what the item was compared with: "against": "context", or ["p1"] for passages.'
             raise KaratError("a label of support is against nothing", where=self.records.place(rows[at]), hint=hint)
-        alone = np.flatnonzero(kind == single).tolist()
-        found = np.array([self.at.get((queries[at], against[at][0]), -1) for at in alone], np.int64)
-        for bad in np.flatnonzero((found < 0) | ~np.array([*self.is_passage, False])[found])[:1].tolist():
-            self._passage(rows[alone[bad]], queries[alone[bad]], against[alone[bad]][0])
-        passage[alone] = found
+        passage = np.full(len(rows), -1)
+        alone = np.flatnonzero(kind == single)
+        name = against.numbers(lambda each: self.items.code(each[0]) if isinstance(each, tuple) else -1)
+        found = passage[alone] = self.items.find(query[alone], name[alone])
+        is_passage = (found >= 0) & (self.items.set[found] == SETS.index("passages"))
+        for bad in np.flatnonzero(~is_passage)[:1].tolist():
+            list(self._passages(rows[alone[bad]]))
         for at in np.flatnonzero(kind == _SEVERAL).tolist():
-            together = frozenset(self._passage(rows[at], queries[at], name) for name in against[at])
-            kind[at], passage[at] = _cited_together(self.cited.get(items[at], frozenset()), together)
-        return _LabelPositions(task, np.array(items, np.int64), kind, passage)
+            together = frozenset(self._passages(rows[at]))
+            kind[at], passage[at] = _cited_together(self.items.cited.get(int(item[at]), frozenset()), together)
+        return _LabelPositions(task, item, kind, passage)
 
-    def _column(self, values: list[Any]) -> list[Any]:
-        """A column of the labels that count."""
-        return values if len(self.rows) == len(values) else [values[row] for row in self.rows]
-
-    def _passage(self, row: int, query: str, name: str) -> int:
-        at = self.at.get((query, name))
-        if at is None or not self.is_passage[at]:
-            what = f"the passage {shown(name)} of query {shown(query)} is unknown"
-            raise KaratError(what, where=self.records.place(row), hint="Add a record of the item, with its rank.")
-        return at
+    def _passages(self, row: int) -> Iterator[int]:
+        """The positions of the passages that a label is against; an unknown one is an error."""
+        query, against = self.records.labels.query[row], self.records.labels.against[row]
+        for name in against or ():
+            at = self.items.position.get((query, name))
+            if at is None or not self.items.is_passage(at):
+                what = f"the passage {shown(name)} of query {shown(query)} is unknown"
+                raise KaratError(what, where=self.records.place(row), hint="Add a record of the item, with its rank.")
+            yield at
 
     def _unknown_item(self, row: int) -> KaratError:
         labels = self.records.labels
         name, query = labels.item[row], labels.query[row]
-        known = [each for other, each in self.at if other == query] if hasattr(self, "at") else []
+        known = [each for other, each in self.items.position if other == query] if hasattr(self, "items") else []
         hint = f"{did_you_mean(name, known)} Add a record of the item, or give the label the item's type.".strip()
         return KaratError(
             f"the item {shown(name)} of query {shown(query)} is unknown", where=self.records.place(row), hint=hint
@@ -223,17 +166,16 @@ class VerdictArrays:
     def samples(self, *, people: bool) -> tuple[Verdicts, ...]:
         """The Verdicts of each sample, in order; of people, one in which the majority counts."""
         labels, columns = self.records.labels, self._label_columns()
-        values = self._values()
+        values = self._values(columns.item)
         usable = columns.against >= 0
         self.unused = int((~usable).sum())
-        author_at = {name: at for at, name in enumerate(dict.fromkeys(labels.by))}
-        authors = np.array(list(map(author_at.__getitem__, self._column(labels.by))), np.int64)
-        sample = np.zeros(len(self.rows), np.int64) if people else np.array(self._column(labels.sample), np.int64)
+        authors = labels.by.codes[self.rows].astype(np.int64)
+        sample = np.zeros(len(self.rows), np.int64) if people else np.array(labels.sample)[self.rows]
         columns, values = _LabelPositions(*(each[usable] for each in columns)), values[usable]
         thing = self._thing(columns)
         last = self._last_of_each(thing, authors[usable], sample[usable], values)
         found = []
-        for each in sorted(set(sample[usable].tolist())) or [0]:
+        for each in distinct(sample[usable]).tolist() or [0]:
             rows = last[sample[usable][last] == each]
             kept, chosen = majority(thing[rows], values[rows])
             found.append(self._verdicts(_LabelPositions(*(column[rows[kept]] for column in columns)), chosen))
@@ -241,33 +183,41 @@ class VerdictArrays:
 
     def _thing(self, columns: _LabelPositions) -> Ints:
         """A number for what each label is about: labels for the same thing have the same number."""
-        items = len(self.listed_items) + 1
+        items = len(self.items.item) + 1
         about = (columns.task * len(AGAINST) + columns.against) * items + columns.item
         return about * items + columns.passage + 1
 
-    def _values(self) -> Floats:
+    def _values(self, item: Ints) -> Floats:
         """The number that each label stands for; NaN if it failed, or if its text has changed since."""
-        labels = self.records.labels
-        pairs = list(zip(self._column(labels.task), self._column(labels.label), strict=True))
-        tasks = self.records.tasks
-        numbers = {
-            (task, label): np.nan if label is None else tasks[task].value(label) for task, label in dict.fromkeys(pairs)
-        }
-        values = np.array(list(map(numbers.__getitem__, pairs)), np.float64)
-        if self.stale or set(labels.digest) != {None}:
-            columns: list[list[Any]] = [labels.query, labels.item, labels.against, labels.digest]
-            outdated = [self._is_outdated(*row) for row in zip(*map(self._column, columns), strict=True)]
-            self.outdated = sum(outdated)
-            values[outdated] = np.nan
+        labels, tasks = self.records.labels, self.records.tasks
+        task, label = labels.task.categories, labels.label.categories
+        pair = pair_codes(labels.task, labels.label)[self.rows]
+        numbers = np.full(len(task) * len(label), np.nan)
+        is_given = np.zeros(len(numbers), bool)
+        is_given[pair] = True
+        for at in np.flatnonzero(is_given).tolist():
+            name, given = task[at // len(label)], label[at % len(label)]
+            numbers[at] = np.nan if given is None else tasks[name].value(given)
+        values = numbers[pair]
+        outdated = labels.are_about(self.rows, self.stale, self.stale) | self._has_other_digest(item)
+        self.outdated = int(outdated.sum())
+        values[outdated] = np.nan
         return values
 
-    def _is_outdated(self, query: str, name: str, against: Against, digest: str | None) -> bool:
-        """Whether the text of an item, or what it was compared with, has changed since."""
-        compared = against if isinstance(against, tuple) else (against,)
-        if self.stale and any((query, each) in self.stale for each in (name, *compared)):
-            return True
-        item = None if digest is None else self.listed_items[self.at[query, name]]
-        return item is not None and item.has_other_text_than(digest)
+    def _has_other_digest(self, item: Ints) -> Bools:
+        """Whether a label names the digest of another text than that of its item."""
+        digests = self.records.labels.digest.take(self.rows)
+        given = np.flatnonzero(digests.where(lambda each: each is not None))
+        width = len(digests.categories)
+        pair = item[given] * width + digests.codes[given]
+        changed = [each for each in distinct(pair).tolist() if self._is_other_text(each // width, each % width)]
+        outdated: Bools = np.zeros(len(self.rows), bool)
+        outdated[given] = np.isin(pair, changed)
+        return outdated
+
+    def _is_other_text(self, item: int, digest: int) -> bool:
+        known = self.items.item[item]
+        return known is not None and known.has_other_text_than(self.records.labels.digest.categories[digest])
 
     def _last_of_each(self, thing: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:
         """Of labels for one thing by one author, the last; a failure does not replace a label."""
@@ -298,13 +248,13 @@ class VerdictArrays:
         columns, values = self._with_gold_refusals(columns, values)
         return Verdicts(
             queries=tuple(self.queries),
-            item_query=self.item_query,
-            item_set=self.item_set,
-            item_rank=self.item_rank,
-            item_vital=self.item_vital,
+            item_query=self.items.query,
+            item_set=self.items.set,
+            item_rank=self.items.rank,
+            item_vital=self.items.vital,
             listed=self.listed,
-            cite_sentence=self.cite_sentence,
-            cite_passage=self.cite_passage,
+            cite_sentence=self.items.cite_sentence,
+            cite_passage=self.items.cite_passage,
             tasks=self.tasks,
             label_task=columns.task,
             label_item=columns.item,
@@ -341,7 +291,3 @@ def _cited_together(cited: frozenset[int], together: frozenset[int]) -> tuple[in
     if together < cited and len(cited) == len(together) + 1:
         return AGAINST.index("others"), next(iter(cited - together))
     return _UNUSED, -1
-
-
-def _set_of(name: str, item: Item | None) -> str:
-    return name if item is None or item.type == "answer" else item.set

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from karat.errors import KaratError
 from karat.labels.reading import VerdictRecords
 from karat.labels.selection import choose_authors
@@ -29,8 +31,8 @@ def document_grades(records: VerdictRecords, by: str | None = None) -> DocumentG
     >>> document_grades(read_verdict_records(labels)).grades
     {'q1': {'d7': 2.0}}
     """
-    rows = [row for row in range(len(records.labels)) if records.is_about_document(row)]
-    if not rows:
+    rows = np.flatnonzero(records.about_documents())
+    if not len(rows):
         hint = "`karat judge TRUTH RUN... --task relevance` grades documents; labels of answers are for results."
         raise KaratError("no label is about a document", where=records.name, hint=hint)
     authors = choose_authors(records, by, rows)

@@ -1,50 +1,149 @@
-"""The columns of labels, checked: each field of all labels at once, because there may be millions."""
+"""The labels of many records, read and checked column by column, because there may be millions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
-from typing import Any
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from karat.arguments import as_count
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, did_you_mean, shown
+from karat.judged import Bools, Ints
+from karat.labels.categorical import Categorical, CategoricalBuilder, Place
 from karat.labels.records import LARGEST
-from karat.labels.tasks import Task
+from karat.labels.tasks import Task, UnknownTaskError
 
 _STATES = ("labelled", "nothing_to_judge", "failed")
 _AGAINST = ("context", "answer", "gold", "question")
+_NAMED_BY = "human"
+"""the author of labels that name none"""
 
 Against = str | tuple[str, ...] | None
 """what a label is against: all passages together, the answer and so on, or some passages"""
-Place = Callable[[int], str]
-"""the place of a row, for errors"""
+ItemKey = tuple[str, str]
+"""the query and the id of an item"""
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
-    """The columns of records that all have the same fields, as those of a program have; None if they have not."""
-    if not rows or len(set(map(len, rows))) > 1:
-        return None
-    names = tuple(rows[0])
-    try:
-        # Rows with as many fields, and with all of these, have the same fields.
-        values = list(map(itemgetter(*names), rows)) if len(names) > 1 else []
-    except KeyError:
-        return None
-    return dict(zip(names, zip(*values, strict=True), strict=True)) if values else None
+@dataclass(frozen=True, eq=False)
+class LabelColumns:
+    """All labels, a column per field; a row is one label."""
+
+    query: Categorical[str]
+    system: Categorical[str | None]
+    task: Categorical[str]
+    item: Categorical[str]
+    against: Categorical[Against]
+    label: Categorical[str | None]
+    state: Categorical[str]
+    by: Categorical[str]
+    sample: array[int]
+    why: list[str | None]
+    digest: Categorical[str | None]
+    call: Categorical[str | None]
+    line: array[int]
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def are_about(self, rows: Ints, items: Set[ItemKey], against: Set[ItemKey]) -> Bools:
+        """For each of these rows, whether the label is about one of some items, or against one of some others."""
+        found = self.query.take(rows).where({query for query, _ in items | against}.__contains__)
+        for at in np.flatnonzero(found).tolist():
+            query, given = self.query[rows[at]], self.against[rows[at]]
+            compared = given if isinstance(given, tuple) else (given,)
+            is_about = (query, self.item[rows[at]]) in items
+            found[at] = is_about or any((query, each) in against for each in compared)
+        return found
 
 
-def ids(values: list[Any], field: str, place: Place, *, optional: bool = False) -> list[Any]:
-    """Ids as texts. Equal ids become one text, which needs less memory and is found faster."""
-    if values and type(values[0]) is str and values.count(values[0]) == len(values):
-        return _ids(values[:1], field, place, optional) * len(values)  # one system, task or author
-    return _ids(values, field, place, optional)
+class _TaskLabel(NamedTuple):
+    """A label on the scale of its task, and its state."""
+
+    task: str
+    label: str | None
+    state: str
 
 
-def _ids(values: list[Any], field: str, place: Place, optional: bool) -> list[Any]:
+class LabelColumnsBuilder:
+    """The columns of labels, while they are read."""
+
+    def __init__(self) -> None:
+        self._query = CategoricalBuilder[str]()
+        self._system = CategoricalBuilder[str | None]()
+        self._item = CategoricalBuilder[str]()
+        self._against = CategoricalBuilder[Against]()
+        self._task_label = CategoricalBuilder[_TaskLabel]()
+        self._by = CategoricalBuilder[str]()
+        self._sample = array("q")
+        self._why: list[str | None] = []
+        self._digest = CategoricalBuilder[str | None]()
+        self._call = CategoricalBuilder[str | None]()
+        self._line = array("q")
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    def add(self, rows: Sequence[Mapping[str, Any]], lines: list[int], tasks: Mapping[str, Task], place: Place) -> None:
+        """Add the labels of records."""
+        column = _columns(rows)
+        self._query.add(column("query"), place, partial(_ids, "query"))
+        self._item.add(column("item"), place, partial(_ids, "item"))
+        self._system.add(column("system"), place, partial(_ids, "system"))
+        self._by.add([_NAMED_BY if by is None else by for by in column("by")], place, partial(_ids, "by"))
+        task = _known_tasks(tasks, column("task"), place)
+        against = [tuple(value) if type(value) is list else value for value in column("against")]
+        self._against.add(against, place, _against)
+        task_labels = list(zip(task, column("label"), column("state"), strict=True))
+        self._task_label.add(task_labels, place, partial(_task_labels, tasks))
+        self._sample.extend(_samples(column("sample"), place))
+        self._why += _texts("why", column("why"), place)
+        self._digest.add(column("digest"), place, partial(_texts, "digest"))
+        self._call.add(column("call"), place, partial(_texts, "call"))
+        self._line.fromlist(lines)
+
+    def columns(self) -> LabelColumns:
+        """The columns of all labels."""
+        task_label = self._task_label.column()
+        return LabelColumns(
+            self._query.column(),
+            self._system.column(),
+            task_label.map(lambda each: each.task),
+            self._item.column(),
+            self._against.column(),
+            task_label.map(lambda each: each.label),
+            task_label.map(lambda each: each.state),
+            self._by.column(),
+            self._sample,
+            self._why,
+            self._digest.column(),
+            self._call.column(),
+            self._line,
+        )
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> Callable[[str], list[Any]]:
+    """A function that returns the column with a name."""
+    if rows and len(set(map(len, rows))) == 1:
+        try:
+            # Rows with as many fields, and with all of these, have the same fields, as those of a program have.
+            by_name = {name: [row[name] for row in rows] for name in rows[0]}
+        except KeyError:
+            pass
+        else:
+            return lambda name: by_name[name] if name in by_name else [None] * len(rows)
+    return lambda name: [row.get(name) for row in rows]
+
+
+def _ids(field: str, values: list[Any], place: Place) -> list[Any]:
+    """Ids as texts; only a system may be missing."""
     if not all_text(values):
         for at, value in enumerate(values):
-            if value is None and not optional:
+            if value is None and field != "system":
                 raise KaratError(f"the field {field} is missing", where=place(at))
         values = [
             value if value is None else identifier(value, f"{place(at)}, {field}") for at, value in enumerate(values)
@@ -57,20 +156,35 @@ def _ids(values: list[Any], field: str, place: Place, optional: bool) -> list[An
     except KaratError:
         for at, value in enumerate(values):
             reject_lone_surrogates([value or ""], place(at))
-    shared = {value: value for value in distinct}
-    return list(map(shared.__getitem__, values))
+    return values
 
 
-def against_what(values: list[Any], place: Place) -> list[Against]:
-    """What labels are against: a list of passages as a tuple of distinct ids, in order of their names."""
+def _known_tasks(tasks: Mapping[str, Task], values: list[Any], place: Place) -> list[str]:
+    """The tasks of labels; an unknown one is an error."""
+    try:
+        if set(values) <= tasks.keys():
+            return values
+    except TypeError:  # a list or an object
+        pass
+    values = _ids("task", values, place)
+    for task in dict.fromkeys(values):
+        if task not in tasks:
+            raise UnknownTaskError(task, tasks, place(values.index(task)))
+    return values
+
+
+def _against(values: list[Any], place: Place) -> list[Against]:
+    """What labels are against: several passages are a tuple of distinct ids, in order of their names."""
     known: dict[Any, Against] = {None: None, **{word: word for word in _AGAINST}}
-    keys = [tuple(value) if type(value) is list else value for value in values]
+    # 1 and True are equal, but True is not an id.
+    keys = [(value, *map(type, value)) if type(value) is tuple else value for value in values]
     for at in _first_of_each(keys):
         try:
             if keys[at] not in known:
-                known[keys[at]] = _passages(keys[at], place(at))
+                known[keys[at]] = _passages(values[at], place(at))
         except TypeError:  # a list within a list
-            raise _wrong_against(values[at], place(at)) from None
+            value = list(values[at]) if type(values[at]) is tuple else values[at]
+            raise _wrong_against(value, place(at)) from None
     return list(map(known.__getitem__, keys))
 
 
@@ -96,19 +210,17 @@ def _wrong_against(value: object, where: str) -> KaratError:
     return KaratError(f"the field against is {shown(value)}", where=where, hint=hint)
 
 
-def labels_and_states(
-    tasks: Mapping[str, Task], task: Sequence[str], label: Sequence[Any], state: Sequence[Any], place: Place
-) -> tuple[list[str | None], list[str]]:
-    """Each label as it is spelled on its scale, and its state; each distinct label is checked once."""
-    keys = list(zip(task, label, map(type, label), state, strict=True))  # 1 and True are equal, but True is no label
-    known: dict[Any, tuple[str | None, str]] = {}
+def _task_labels(tasks: Mapping[str, Task], values: list[Any], place: Place) -> list[_TaskLabel]:
+    """Each label as it is spelled on the scale of its task; each distinct label is checked once."""
+    keys = [(value, type(value[1])) for value in values]  # 1 and True are equal, but True is not a label
+    known: dict[Any, _TaskLabel] = {}
     for at in _first_of_each(keys):
+        task, label, state = values[at]
         try:
-            known[keys[at]] = _label(tasks[task[at]], label[at], state[at], place(at))
+            known[keys[at]] = _TaskLabel(task, *_label(tasks[task], label, state, place(at)))
         except TypeError:  # a list or an object
-            raise KaratError(f"the label {shown(label[at])} is not a text", where=place(at)) from None
-    found = list(map(known.__getitem__, keys))
-    return [label for label, _ in found], [state for _, state in found]
+            raise KaratError(f"the label {shown(label)} is not a text", where=place(at)) from None
+    return list(map(known.__getitem__, keys))
 
 
 def _label(task: Task, label: object, state: object, where: str) -> tuple[str | None, str]:
@@ -128,17 +240,17 @@ def _label(task: Task, label: object, state: object, where: str) -> tuple[str | 
     return None, state
 
 
-def samples(values: list[Any], place: Place) -> list[int]:
-    if set(map(type, values)) <= {type(None)}:
-        return [0] * len(values)
+def _samples(values: list[Any], place: Place) -> array[int]:
+    if values.count(None) == len(values):
+        return array("q", [0]) * len(values)
     samples = [0 if value is None else as_count(value, 0, LARGEST) for value in values]
     if None in samples:
         at = samples.index(None)
         raise KaratError(f"the sample {shown(values[at])} is not a whole number from 0 to {LARGEST:,}", where=place(at))
-    return samples  # type: ignore[return-value]  # none of them is None
+    return array("q", samples)  # type: ignore[arg-type]  # none of them is None
 
 
-def texts(values: list[Any], field: str, place: Place) -> list[str | None]:
+def _texts(field: str, values: list[Any], place: Place) -> list[str | None]:
     if not set(map(type, values)) <= {str, type(None)}:
         at = next(at for at, value in enumerate(values) if not isinstance(value, str | None))
         raise KaratError(f"the field {field} is {shown(values[at])}, not a text", where=place(at))

@@ -10,11 +10,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from karat.arguments import is_list_like
 from karat.errors import KaratError, first_few, shown
 from karat.files.input_file import InputFile, is_file
+from karat.judged import Bools
 from karat.labels.calls import Call, read_call
-from karat.labels.label_columns import Against, against_what, columns_of, ids, labels_and_states, samples, texts
+from karat.labels.label_columns import LabelColumns, LabelColumnsBuilder
 from karat.labels.records import Item, check_version, kind_of, read_item
 from karat.labels.tasks import BUILT_IN, Task, UnknownTaskError, read_task
 from karat.sources.formats import detect
@@ -24,8 +27,6 @@ from karat.sources.records import objects_from_json_lines, records_from_list
 
 _HINT = 'Each line is one object: {"record": "verdict", "query": "...", "task": "support", "item": "...", ...}.'
 _NAME = "the verdicts"
-_NAMED_BY = "human"
-"""the author of labels that name none"""
 
 
 class Source(NamedTuple):
@@ -35,28 +36,6 @@ class Source(NamedTuple):
     first: int
     """the position of its first label among all"""
     lines: bool
-
-
-@dataclass(eq=False)
-class LabelColumns:
-    """All labels, one list per field; a row is one label."""
-
-    query: list[str] = field(default_factory=list)
-    system: list[str | None] = field(default_factory=list)
-    task: list[str] = field(default_factory=list)
-    item: list[str] = field(default_factory=list)
-    against: list[Against] = field(default_factory=list)
-    label: list[str | None] = field(default_factory=list)
-    state: list[str] = field(default_factory=list)
-    by: list[str] = field(default_factory=list)
-    sample: list[int] = field(default_factory=list)
-    why: list[str | None] = field(default_factory=list)
-    digest: list[str | None] = field(default_factory=list)
-    call: list[str | None] = field(default_factory=list)
-    line: list[int] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.query)
 
 
 @dataclass(eq=False)
@@ -70,7 +49,7 @@ class VerdictRecords:
     """items that there were, by query, system and id"""
     documents: dict[tuple[str, str], Item] = field(default_factory=dict)
     """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
-    labels: LabelColumns = field(default_factory=LabelColumns)
+    labels: LabelColumns = field(default_factory=lambda: LabelColumnsBuilder().columns())
     tasks: dict[str, Task] = field(default_factory=lambda: dict(BUILT_IN))
     calls: list[Call] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -87,10 +66,19 @@ class VerdictRecords:
         is_grade = labels.task[row] == "relevance" and labels.system[row] is None
         return is_grade and (labels.query[row], labels.item[row]) in self.documents
 
+    def about_documents(self) -> Bools:
+        """For each label, whether it is about a document of the collection."""
+        labels = self.labels
+        found = labels.task.where(lambda each: each == "relevance") & labels.system.where(lambda each: each is None)
+        rows = np.flatnonzero(found)
+        items = zip(labels.query.take(rows), labels.item.take(rows), strict=True)
+        found[rows] = [item in self.documents for item in items]
+        return found
+
     @property
     def systems(self) -> list[str]:
         """The systems that labels or items name, in order."""
-        named = dict.fromkeys([*self.labels.system, *(system for _, system, _ in self.items)])
+        named = dict.fromkeys([*self.labels.system.categories, *(system for _, system, _ in self.items)])
         return [system for system in named if system is not None]
 
 
@@ -130,9 +118,11 @@ def _are_files(source: object) -> bool:
 def _read(sources: Sequence[Any], rubrics: Mapping[str, Task]) -> VerdictRecords:
     records = VerdictRecords(first_few([InputFile.of(each).name if is_file(each) else _NAME for each in sources]))
     records.tasks |= rubrics
+    labels = LabelColumnsBuilder()
     for each in sources:
-        _read_source(records, each)
-    if not records.items and not records.documents and not len(records.labels):
+        _read_source(records, labels, each)
+    records.labels = labels.columns()
+    if not records.items and not records.documents and not len(labels):
         raise KaratError("no verdicts found", where=records.name, hint=_HINT)
     return records
 
@@ -150,17 +140,17 @@ def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
     return found
 
 
-def _read_source(records: VerdictRecords, source: Any) -> None:
+def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: Any) -> None:
     if not is_file(source):
-        records.sources.append(Source(_NAME, len(records.labels), lines=False))
+        records.sources.append(Source(_NAME, len(labels), lines=False))
         for numbers, rows in _rows(source):
-            _add(records, records.sources[-1], numbers, rows)
+            _add(records, labels, records.sources[-1], numbers, rows)
         return
     file = InputFile.of(source)
-    records.sources.append(Source(file.name, len(records.labels), lines=_has_lines(file)))
+    records.sources.append(Source(file.name, len(labels), lines=_has_lines(file)))
     try:
         for numbers, rows in _rows(file):
-            _add(records, records.sources[-1], numbers, rows)
+            _add(records, labels, records.sources[-1], numbers, rows)
     except KaratError as error:
         last = max((number for number, line in file.lines() if line.strip()), default=0) if _has_lines(file) else 0
         if last < 2 or error.where != f"{file.name}:{last}" or not error.what.startswith(("not JSON", "not UTF-8")):
@@ -190,7 +180,13 @@ def _rows(source: Any) -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, An
     yield range(len(rows)), rows
 
 
-def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]) -> None:
+def _add(
+    records: VerdictRecords,
+    labels: LabelColumnsBuilder,
+    source: Source,
+    lines: Sequence[int],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
     """Add records in order; runs of verdicts, of which there are most, are added together."""
     verdicts: list[int] = []
     for at, row in enumerate(rows):
@@ -211,7 +207,8 @@ def _add(records: VerdictRecords, source: Source, lines: Sequence[int], rows: Se
             records.calls.append(read_call(row, where))
         else:
             check_version(row, where)
-    _add_labels(records, source, [lines[at] for at in verdicts], [rows[at] for at in verdicts])
+    lines, rows = [lines[at] for at in verdicts], [rows[at] for at in verdicts]
+    labels.add(rows, lines, records.tasks, lambda at: _place(source, lines[at]))
 
 
 def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> None:
@@ -242,40 +239,6 @@ def _add_task(records: VerdictRecords, task: Task, where: str) -> None:
         hint = "Give the changed rubric another name: labels on two scales cannot be compared."
         raise KaratError(f"the task {shown(task.name)} already has another scale", where=where, hint=hint)
     records.tasks[task.name] = task
-
-
-def _add_labels(
-    records: VerdictRecords, source: Source, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Add verdicts column by column, which is several times as fast as row by row."""
-    columns, by_name = records.labels, columns_of(rows)
-
-    def place(at: int) -> str:
-        return _place(source, lines[at])
-
-    def column(name: str) -> list[Any]:
-        if by_name is None:
-            return [row.get(name) for row in rows]
-        return list(by_name[name]) if name in by_name else [None] * len(rows)
-
-    columns.query += ids(column("query"), "query", place)
-    columns.item += ids(column("item"), "item", place)
-    columns.system += ids(column("system"), "system", place, optional=True)
-    columns.by += ids([_NAMED_BY if by is None else by for by in column("by")], "by", place)
-    tasks = ids(column("task"), "task", place)
-    for task in dict.fromkeys(tasks):
-        if task not in records.tasks:
-            raise UnknownTaskError(task, records.tasks, place(tasks.index(task)))
-    columns.task += tasks
-    columns.against += against_what(column("against"), place)
-    labels, states = labels_and_states(records.tasks, tasks, column("label"), column("state"), place)
-    columns.label += labels
-    columns.state += states
-    columns.sample += samples(column("sample"), place)
-    columns.why += texts(column("why"), "why", place)
-    columns.digest += texts(column("digest"), "digest", place)
-    columns.call += texts(column("call"), "call", place)
-    columns.line += lines
 
 
 def _place(source: Source, number: int) -> str:

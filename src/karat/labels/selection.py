@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, enumeration, plural, safe_line, shown
+from karat.judged import Ints
 from karat.labels.arrays import VerdictArrays
 from karat.labels.items import items_of
-from karat.labels.reading import LabelColumns, VerdictRecords, read_verdict_records, without_collection
-from karat.labels.records import Item, text_digest
+from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
+from karat.labels.records import IMPLIED, Item, text_digest
 from karat.labels.responses import Response
 from karat.verdicts import Verdicts
 
@@ -27,7 +29,7 @@ class Selected:
     samples: tuple[Verdicts, ...]
     items: tuple[Item | None, ...]
     """the item at each position of the Verdicts; None for an answer without a record of its own"""
-    rows: tuple[int, ...]
+    rows: Ints
     """the rows of the records that count"""
     authors: tuple[str, ...]
     notes: tuple[str, ...]
@@ -41,10 +43,9 @@ def is_person(author: str) -> bool:
     return author == "human" or author.startswith("human:")
 
 
-def choose_authors(records: VerdictRecords, by: str | None, rows: Sequence[int] | None = None) -> tuple[str, ...]:
+def choose_authors(records: VerdictRecords, by: str | None, rows: Ints) -> tuple[str, ...]:
     """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them."""
-    authors = records.labels.by
-    counts = Counter(authors if rows is None or len(rows) == len(authors) else (authors[row] for row in rows))
+    counts = records.labels.by.take(rows).counts()
     people = tuple(author for author in counts if is_person(author))
     if by is not None:
         chosen = people if by == "human" else tuple(author for author in counts if author == by)
@@ -91,43 +92,39 @@ def select(
     """
     system = choose_system(records, system, named_by)
     labels = records.labels
-    mine: Sequence[int] = range(len(labels))
-    if not set(labels.system) <= {None, system}:
-        mine = [row for row, each in enumerate(labels.system) if each is None or each == system]
+    mine: Ints = np.flatnonzero(labels.system.where(lambda each: each is None or each == system))
     notes = list(records.notes)
     if records.documents:
-        of_answers = [row for row in mine if not records.is_about_document(row)]
+        of_answers = mine[~records.about_documents()[mine]]
         if grades := len(mine) - len(of_answers):
             notes.append(f"{plural(grades, 'label')} of documents not used: grades for runs, not about answers")
         mine = of_answers
     authors = choose_authors(records, by, mine)
-    chosen = set(authors)
-    if len(chosen) < len(set(labels.by)):
-        mine = [row for row in mine if labels.by[row] in chosen]
+    mine = mine[labels.by.take(mine).where(authors.__contains__)]
     items = _items(records, system)
     if removed := {(query, name) for query, of, name in records.removed if of in (None, system)} - items.keys():
-        kept = [row for row in mine if not _is_about(labels, row, removed)]
-        if gone := len(mine) - len(kept):
-            notes.append(f"{plural(gone, 'label')} not used: about items that were removed")
-        mine = kept
+        is_gone = labels.are_about(mine, removed, {key for key in removed if key[1] not in IMPLIED})
+        if is_gone.any():
+            notes.append(f"{plural(int(is_gone.sum()), 'label')} not used: about items that were removed")
+        mine = mine[~is_gone]
     stale = _add_given(items, (item for each in responses or () for item in (*items_of(each), _answer(each))))
     stale |= {key for key, item in items.items() if item.is_changed}
     named = (each.query for each in responses) if responses is not None else (query for query, _ in items)
-    queries = dict.fromkeys([*named, *(labels.query[row] for row in mine if responses is None)])
+    labelled = labels.query.take(mine).counts()
+    queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
     position = {query: at for at, query in enumerate(queries)}
-    named_in_labels = set(labels.query if len(mine) == len(labels) else (labels.query[row] for row in mine))
-    if unknown := named_in_labels - position.keys():
+    if unknown := labelled.keys() - position.keys():
         some = enumeration(sorted(unknown)[:3], "and") if len(unknown) <= 3 else f"{sorted(unknown)[0]}, …"
         notes.append(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}")
-        mine = [row for row in mine if labels.query[row] in position]
+        mine = mine[labels.query.take(mine).where(position.__contains__)]
     building = VerdictArrays(records, position, items, mine, stale)
     for each in responses or ():
         building.add_response(each)
     samples = building.samples(people=all(map(is_person, authors)))
     return Selected(
         samples,
-        tuple(building.listed_items),
-        tuple(building.rows),
+        tuple(building.items.item),
+        building.rows,
         authors,
         (*notes, *building.notes()),
         records,
@@ -146,13 +143,6 @@ def load_verdicts(source: Any, system: str | None, by: str | None) -> Verdicts:
     if selected.notes:
         _log.warning("karat: %s.", safe_line("; ".join(selected.notes)))
     return selected.samples[0]
-
-
-def _is_about(labels: LabelColumns, row: int, items: Set[tuple[str, str]]) -> bool:
-    """Whether a label is about one of these items, or against one of them."""
-    query, against = labels.query[row], labels.against[row]
-    named = (labels.item[row], *(against if isinstance(against, tuple) else ()))
-    return any((query, name) in items for name in named)
 
 
 def _answer(response: Response) -> Item:

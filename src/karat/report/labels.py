@@ -243,7 +243,7 @@ def _votes_by_query(evidence: LabelEvidence) -> dict[str, dict[str, list[int]]]:
     columns, authors = selected.records.labels, set(selected.authors)
     systems = {None, *(item.system for item in selected.known_items)}
     found: dict[str, dict[str, list[int]]] = {}
-    for row in _rows(selected.records, selected.rows, authors, systems):
+    for row in _rows(selected.records, selected.rows.tolist(), authors, systems):
         found.setdefault(columns.query[row], {}).setdefault(columns.item[row], []).append(row)
     return found
 

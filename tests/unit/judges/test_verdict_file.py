@@ -96,7 +96,7 @@ def test_the_file_has_the_records_of_a_call_before_the_call(path: Path) -> None:
         ("verdict", "k1"),
         ("call", None),
     ]
-    assert read_verdict_records(path).labels.call == ["k1"]
+    assert list(read_verdict_records(path).labels.call) == ["k1"]
 
 
 def test_everything_is_known_after_the_file_was_opened_again(path: Path) -> None:
@@ -124,7 +124,7 @@ def test_calls_that_failed_are_made_again_if_that_is_wanted(path: Path) -> None:
         assert (file.known("k1") or {})["state"] == "done"
     with VerdictFile(path) as file:
         assert (file.known("k1") or {})["reply"] == "{}"
-    assert read_verdict_records(path).labels.label == [None, "full"]
+    assert list(read_verdict_records(path).labels.label) == [None, "full"]
 
 
 def test_a_failure_does_not_replace_a_reply(path: Path) -> None:
@@ -236,7 +236,7 @@ def test_an_empty_file_becomes_a_verdict_file(path: Path, content: bytes) -> Non
     path.write_bytes(content)
     with VerdictFile(path) as file:
         file.write(call("k1"), [item(), verdict()])
-    assert read_verdict_records(path).labels.label == ["full"]
+    assert list(read_verdict_records(path).labels.label) == ["full"]
 
 
 def test_a_file_that_nothing_was_written_to_is_not_left_behind(path: Path) -> None:

@@ -1,0 +1,124 @@
+"""Columns in which values repeat: every distinct value once, and for each row its position among them."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.judged import Bools, Ints
+
+Value = TypeVar("Value")
+Other = TypeVar("Other")
+_TEXT = (str, type(None))
+
+Place = Callable[[int], str]
+"""the place of a row, for errors"""
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(Generic[Value]):
+    """A column of values that repeat: `categories` are in the order in which they appear, `codes` are their positions.
+
+    >>> builder = CategoricalBuilder()
+    >>> builder.add(["b", "a", "b"], str, lambda values, place: values)
+    >>> column = builder.column()
+    >>> list(column), column[1], column.categories, column.codes.tolist()
+    (['b', 'a', 'b'], 'a', ['b', 'a'], [0, 1, 0])
+    """
+
+    categories: Sequence[Value]
+    codes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, row: int) -> Value:
+        value: Value = self.categories[self.codes[row]]
+        return value
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self.categories.__getitem__, self.codes.tolist())
+
+    def take(self, rows: Ints) -> Categorical[Value]:
+        """The column of some rows; categories that none of them has are kept."""
+        return Categorical(self.categories, self.codes[rows])
+
+    def counts(self) -> dict[Value, int]:
+        """How many rows have each value, in the order in which the values appear."""
+        return {self.categories[code]: number for code, number in Counter(self.codes.tolist()).items()}
+
+    def map(self, function: Callable[[Value], Other]) -> Categorical[Other]:
+        """The column of what a function returns for each value."""
+        code_of: dict[Other, int] = {}
+        codes = [code_of.setdefault(function(each), len(code_of)) for each in self.categories]
+        return Categorical(list(code_of), np.array(codes, np.int32)[self.codes])
+
+    def numbers(self, function: Callable[[Value], int]) -> Ints:
+        """For each row, the number that a function returns for its value."""
+        numbers: Ints = np.array([function(each) for each in self.categories], np.int64)[self.codes]
+        return numbers
+
+    def where(self, condition: Callable[[Value], bool]) -> Bools:
+        """For each row, whether its value fulfills a condition."""
+        found: Bools = np.array([condition(each) for each in self.categories], bool)[self.codes]
+        return found
+
+
+def pair_codes(first: Categorical[Any], second: Categorical[Any]) -> Ints:
+    """A code for each pair of values in two columns."""
+    codes: Ints = first.codes.astype(np.int64) * len(second.categories) + second.codes
+    return codes
+
+
+class CategoricalBuilder(Generic[Value]):
+    """A column of values that repeat, while it is read."""
+
+    def __init__(self) -> None:
+        self._categories: list[Value] = []
+        self._code_of: dict[Any, int] = {}
+        """by value, and by texts that stand for one"""
+        self._codes = array("i")
+
+    def add(self, given: Sequence[Any], place: Place, check: Callable[[list[Any], Place], Iterable[Value]]) -> None:
+        """Add rows. `check` returns the values that something given stands for, and is called with what is new."""
+        if given and type(given[0]) in _TEXT and given.count(given[0]) == len(given):
+            self._codes.extend(self._codes_of(given[:1], place, check) * len(given))  # one system or author
+        else:
+            self._codes.extend(self._codes_of(given, place, check))
+
+    def _codes_of(
+        self, given: Sequence[Any], place: Place, check: Callable[[list[Any], Place], Iterable[Value]]
+    ) -> array[int]:
+        try:
+            codes: list[Any] = list(map(self._code_of.get, given))
+            if None not in codes:
+                return array("i", codes)
+            new = [each for each in dict.fromkeys(given) if each not in self._code_of]
+        except TypeError:  # a list or an object
+            return array("i", list(map(self._code, check(list(given), place))))
+        if not all(map(_is_text, new)):  # 1 and True are equal, and may stand for different values
+            return array("i", list(map(self._code, check(list(given), place))))
+        for each, value in zip(new, check(new, lambda at: place(given.index(new[at]))), strict=True):
+            self._code_of[each] = self._code(value)
+        return array("i", list(map(self._code_of.__getitem__, given)))
+
+    def _code(self, value: Value) -> int:
+        code = self._code_of.setdefault(value, len(self._categories))
+        if code == len(self._categories):
+            self._categories.append(value)
+        return code
+
+    def column(self) -> Categorical[Value]:
+        """The column with all rows."""
+        return Categorical(self._categories, np.array(self._codes, np.int32))
+
+
+def _is_text(value: object) -> bool:
+    """Whether something is a text or None, or a tuple of these."""
+    return type(value) in _TEXT or (type(value) is tuple and all(type(each) in _TEXT for each in value))
