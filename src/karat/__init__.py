@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         evaluate_runs,
         evaluate_verdicts,
     )
+    from karat.evaluation.label_agreement import label_agreement
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Finding, Scores, SystemScores
     from karat.verdicts import Verdicts
@@ -54,6 +55,7 @@ _HOMES = {
     "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
     "evaluate_verdicts": "karat.evaluation",
+    "label_agreement": "karat.evaluation.label_agreement",
     "parse": "karat.measures",
     "register": "karat.measures",
 }
@@ -82,6 +84,7 @@ __all__ = [
     "evaluate_results",
     "evaluate_runs",
     "evaluate_verdicts",
+    "label_agreement",
     "parse",
     "register",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -72,3 +73,17 @@ def test_saved_scores_with_labels_are_only_compared_with_such_scores(folder: Pat
 )
 def test_a_mistake_about_labels_of_documents_is_explained(folder: Path, words: list[str], message: str) -> None:
     assert message in mistake(folder, "evaluate", "truth.qrels", "a.trec", *words)
+
+
+def test_the_agreement_of_a_model_with_people_is_printed_or_written(folder: Path) -> None:
+    (folder / "people.qrels").write_text("q1 0 x 1\nq2 0 d9 0\n")
+    words = ["verdicts", "agreement", "verdicts.jsonl", "--truth", "people.qrels", "--run", "a.trec", "--run", "b.trec"]
+    printed = good(folder, *words, "-m", "P@1", "--digits", "2").splitlines()
+    assert printed[2].split()[:7] == ["model", "relevance", "of", "documents", "2", "2", "0.50"]
+    assert "relevance of documents: a row per label by people, a column per label by model" in printed
+    assert ["P@1", "a", "2", "0.50", "0.50", "0.00"] in [line.split() for line in printed]
+    (row,) = csv.DictReader(run_here(folder, *words, "--format", "csv").stdout.splitlines())
+    assert (row["by"], row["pairs"], row["equal"]) == ("model", "2", "0.5")
+    good(folder, *words, "-o", "agreement.json")
+    assert json.loads((folder / "agreement.json").read_text())["tasks"][0]["scale"] == ["0", "1", "2", "3"]
+    assert "Pass truth= (--truth FILE), too" in mistake(folder, *words[:3], "--run", "a.trec")

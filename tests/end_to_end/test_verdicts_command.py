@@ -112,7 +112,7 @@ def test_help_names_the_commands(folder: Path) -> None:
     for words in (("verdicts",), ("verdicts", "--help")):
         done = run_here(folder, *words)
         assert done.returncode == 0
-        assert "template  Write a sheet" in done.stdout
+        assert "template   Write a sheet" in done.stdout
     done = run_here(folder, "verdicts", "tempalte")
     assert done.stderr == "karat: no such command: tempalte. Did you mean template?\n"
 

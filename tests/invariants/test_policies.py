@@ -26,7 +26,7 @@ PUBLIC = [
     "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline",
     "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert", "default_from_dict",
     "default_to_dict", "definitions", "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs",
-    "evaluate_verdicts", "parse", "register",
+    "evaluate_verdicts", "label_agreement", "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.

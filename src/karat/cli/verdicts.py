@@ -27,9 +27,9 @@ class _VerdictsGroup(Group):
 @click.group(
     "verdicts",
     cls=_VerdictsGroup,
-    names=(_SUMMARY, "template", "import"),
+    names=(_SUMMARY, "template", "import", "agreement"),
     modules="karat.cli.verdicts_{}",
-    help="Count the labels in verdict files, and label generated answers by hand.",
+    help="Count the labels in verdict files, label generated answers by hand, and compare models with people.",
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGUMENTS...]",
 )

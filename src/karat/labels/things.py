@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from statistics import median_low, multimode
 from typing import Literal, NamedTuple
 
@@ -74,21 +74,21 @@ def _is_removed(records: VerdictRecords, row: int) -> bool:
 
 
 class ChosenLabels(NamedTuple):
-    """One label for each thing; and how many things have none, because of what."""
+    """One label for each thing; and the things that have none, because of what."""
 
     labels: Mapping[Thing, str]
-    failed: int = 0
-    stale: int = 0
-    tied: int = 0
+    failed: Set[Thing] = frozenset()
+    stale: Set[Thing] = frozenset()
+    tied: Set[Thing] = frozenset()
     """things about which people are divided"""
 
     @property
     def without(self) -> dict[str, int]:
         """How many things have no label, by what happened to their labels."""
         counts = {
-            "failed labels": self.failed,
-            "labels of a text that has changed since": self.stale,
-            "people are divided": self.tied,
+            "failed labels": len(self.failed),
+            "labels of a text that has changed since": len(self.stale),
+            "people are divided": len(self.tied),
         }
         return {why: count for why, count in counts.items() if count}
 
@@ -123,5 +123,5 @@ def chosen_labels(
             chosen[thing] = median_low((records.tasks[thing.task].scale[label], label) for label in votes)[1]
         elif len(modes := multimode(votes)) == 1:
             chosen[thing] = modes[0]
-    failed, stale = failed - given.keys(), stale - given.keys()
-    return ChosenLabels(chosen, len(failed - stale), len(stale), len(given) - len(chosen))
+    stale -= given.keys()
+    return ChosenLabels(chosen, failed - given.keys() - stale, stale, given.keys() - chosen.keys())

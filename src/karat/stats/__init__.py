@@ -1,5 +1,6 @@
 """Resampling, significance tests, corrections and power. No other folder imports scipy."""
 
+from karat.stats.agreement import Kappa, kappas, kendall_tau
 from karat.stats.bootstrap import (
     MAX_RESAMPLED,
     PERMUTATIONS,
@@ -27,6 +28,7 @@ __all__ = [
     "RESAMPLES",
     "ROUNDING",
     "SEED",
+    "Kappa",
     "Progress",
     "SystemPairs",
     "abc_interval",
@@ -36,6 +38,8 @@ __all__ = [
     "bootstrap_tests",
     "corrected",
     "effect_size",
+    "kappas",
+    "kendall_tau",
     "power_of",
     "queries_needed",
     "randomization",

@@ -1,0 +1,218 @@
+"""label_agreement(): compare the labels of models with those of people, and the values that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from karat.analysis.label_agreement import LabelAgreement, TaskAgreement, ValueAgreement, agreement_by_task
+from karat.errors import KaratError, plural, require, shown
+from karat.evaluation import evaluate_runs
+from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
+from karat.evaluation.verdicts import evaluate_verdicts
+from karat.labels.reading import VerdictRecords, read_verdict_records
+from karat.labels.selection import is_person
+from karat.labels.tasks import BUILT_IN
+from karat.labels.things import ChosenLabels, Status, Thing, chosen_labels, label_status
+from karat.matching.matchers import Same
+from karat.registry.names import format_value
+from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, of_subject, select_measures
+from karat.scores import Scores
+from karat.sources import Truth
+from karat.sources.objects import rereadable
+from karat.sources.run_files import named_runs
+
+_HINT = (
+    "`karat judge TRUTH RUN... --task relevance --overlap N` grades documents that people judged; `karat verdicts"
+    " template` writes a sheet for people to label what a model did."
+)
+
+
+def label_agreement(
+    verdicts: Any,
+    truth: Any = None,
+    runs: Any = None,
+    measures: Measures | None = None,
+    *,
+    truth_columns: Mapping[str, str] | None = None,
+    run_columns: Mapping[str, str] | None = None,
+    truth_format: str | None = None,
+    run_format: str | None = None,
+    split: str | None = None,
+) -> LabelAgreement:
+    """How far the labels of each model in verdict files agree with those of people about the same things.
+
+    People are `human` and `human:...` in the files, by majority; for documents, also the grades of `truth`, which must
+    be 0, 1, 2 or 3. With `runs`, the means of the measures are computed by both, over the queries of which the model
+    graded all judged documents; with labels of answers, over the queries that both labelled. The other options are
+    those of `evaluate_runs`.
+
+    >>> row = {"query": "q1", "type": "document", "task": "relevance", "by": "a-model"}
+    >>> labels = [{**row, "item": "d1", "label": 2}, {**row, "item": "d2", "label": 1}]
+    >>> found = label_agreement(labels, {"q1": {"d1": 2, "d2": 0}})
+    >>> found.tasks[0].equal, found.tasks[0].weighted_kappa.value
+    (0.5, 0.6666666666666667)
+    """
+    inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
+    check_reading(inputs, None)
+    require(truth is not None or runs is None, "runs need ground truth", "Pass truth= (--truth FILE), too.")
+    records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+    selected = None if measures is None else select_measures(measures, subjects=("documents", "verdicts"))
+    of_documents: Measures = DEFAULT_MEASURES if selected is None else [*of_subject(selected, "documents")]
+    what = "measures of documents need runs"
+    require(runs is not None or selected is None or not of_documents, what, "Pass runs= (--run FILE), too.")
+    judgments = None if truth is None else read_judgments(truth, inputs, Same())
+    by_name = {} if runs is None else {name: rereadable(run, name) for name, run in named_runs(runs).items()}
+    judged = _Judges(records, judgments)
+    tasks: list[TaskAgreement] = []
+    values: list[ValueAgreement] = []
+    notes = list(records.notes)
+    for model in judged.models:
+        found = judged.tasks(model)
+        if not found:
+            notes.append(f"{model} labelled nothing that people did")
+        tasks += found
+        if judgments is not None and by_name and of_documents:
+            overlap = _overlap(judgments, model, judged.labels({model}, of_documents=True))
+            notes += overlap.notes
+            if overlap.people:
+                options: Any = {"run_columns": run_columns, "run_format": run_format}
+                values += _values_of_runs(model, overlap, by_name, of_documents, options)
+        if any(not each.of_documents for each in found):
+            values += _values_of_answers(model, records, selected)
+    if not tasks:
+        raise KaratError("people and models have labelled nothing in common", where=records.name, hint=_HINT)
+    return LabelAgreement(tuple(tasks), tuple(values), tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Overlap:
+    """The grades of the same documents by people and by a model, for queries of which both judged all."""
+
+    people: dict[str, dict[str, float]]
+    model: dict[str, dict[str, float]]
+    notes: tuple[str, ...]
+
+
+class _Judges:
+    """The labels of people and of models."""
+
+    def __init__(self, records: VerdictRecords, truth: Truth | None) -> None:
+        self._records, self._truth = records, truth
+        self._status: Sequence[Status] = label_status(records)
+        authors = dict.fromkeys(records.labels.by)
+        self.models = [author for author in authors if not is_person(author)]
+        self._people = {author for author in authors if is_person(author)}
+        hint = "The labels of people are by human, or human: and a name; all other authors are models."
+        require(self.models, "no label is by a model", hint, where=records.name)
+        has_people = self._people or truth is not None
+        hint = "Pass the ground truth that people judged (--truth FILE), or add labels by people."
+        require(has_people, "no label is by a person", hint, where=records.name)
+
+    def tasks(self, model: str) -> list[TaskAgreement]:
+        """The agreement of a model with people on each task, on documents first."""
+        found = []
+        for of_documents in (True, False):
+            people, by_model = (self.labels(each, of_documents) for each in (self._people, {model}))
+            if of_documents and self._truth is not None:
+                graded = _grades(self._truth, {*by_model.labels, *by_model.failed})
+                people = people._replace(labels={**people.labels, **graded}, tied=people.tied - graded.keys())
+            found += agreement_by_task(model, people, by_model, self._records.tasks, of_documents=of_documents)
+        return found
+
+    def labels(self, authors: set[str], of_documents: bool) -> ChosenLabels:
+        """One label for each thing by these authors, who are people or one model."""
+        return chosen_labels(self._records, authors, self._status, of_documents=of_documents)
+
+
+def _grades(truth: Truth, things: set[Thing]) -> dict[Thing, str]:
+    """The grades of documents in the ground truth, as labels."""
+    by_query: dict[str, dict[str, int]] = {}
+    found = {}
+    for thing in things:
+        if thing.query in truth.positions and thing.query not in by_query:
+            by_query[thing.query] = truth.index(truth.positions[thing.query])
+        row = by_query.get(thing.query, {}).get(thing.item)
+        grade = -1.0 if row is None else float(truth.grades[row])
+        if grade >= 0:
+            found[thing] = format_value(grade)
+            if found[thing] not in BUILT_IN["relevance"].scale:
+                what = f"document {shown(thing.item)} of query {shown(thing.query)} has the grade {found[thing]}"
+                hint = "Agreement needs the same scale: map the grades to 0, 1, 2 and 3."
+                raise KaratError(f"{what}, and labels of relevance are 0 to 3", where="the ground truth", hint=hint)
+    return found
+
+
+def _overlap(truth: Truth, model: str, labels: ChosenLabels) -> _Overlap:
+    """The documents of queries of which a model graded all that the ground truth judges."""
+    by_model: dict[str, dict[str, float]] = {}
+    for thing, label in labels.labels.items():
+        by_model.setdefault(thing.query, {})[thing.item] = float(label)
+    people, same, partly = {}, {}, 0
+    for query in sorted(by_model.keys() & truth.positions.keys()):
+        rows = truth.index(truth.positions[query])
+        judged = {doc: float(truth.grades[row]) for doc, row in rows.items() if truth.grades[row] >= 0}
+        graded = {doc: by_model[query][doc] for doc in judged if doc in by_model[query]}
+        if judged and len(graded) == len(judged):
+            people[query], same[query] = judged, graded
+        elif graded:
+            partly += 1
+    notes = []
+    if partly:
+        queries = plural(partly, "query")
+        notes.append(f"no values for {queries} of which {model} graded only some of the judged documents")
+    if not people:
+        notes.append(f"{model} graded all judged documents of no query, so values of measures cannot be compared")
+    return _Overlap(people, same, tuple(notes))
+
+
+def _values_of_runs(
+    model: str, overlap: _Overlap, runs: Mapping[str, Any], measures: Measures, options: Any
+) -> Iterator[ValueAgreement]:
+    """The means of measures for each run, by people and by a model."""
+    people, by_model = (evaluate_runs(truth, runs, measures, **options) for truth in (overlap.people, overlap.model))
+    for measure in next(iter(people.values())).measures:
+        for system in runs:
+            yield from _value(model, measure, system, people[system], by_model[system])
+
+
+def _values_of_answers(model: str, records: VerdictRecords, measures: Selection | None) -> list[ValueAgreement]:
+    """The means of measures of verdicts for each system, by people and by a model."""
+    asked = None if measures is None else [*of_subject(measures, "verdicts")]
+    pairs: dict[str | None, tuple[Scores, Scores]] = {}
+    errors = []
+    systems: list[str | None] = [*records.systems] or [None]
+    for system in systems if asked is None or asked else ():
+        try:
+            people, by_model = (
+                evaluate_verdicts(records, asked, system=system, by=by, unknown="skip") for by in ("human", model)
+            )
+            pairs[system] = people, by_model
+        except KaratError as error:  # this system lacks labels by one of them
+            errors.append(error)
+    if asked and errors and not pairs:
+        raise errors[0]
+    names = dict.fromkeys(name for people, by_model in pairs.values() for name in people.measures if name in by_model)
+    return [
+        value
+        for name in names
+        for system, (people, by_model) in pairs.items()
+        if name in people and name in by_model
+        for value in _value(model, name, system or "", people, by_model)
+    ]
+
+
+def _value(model: str, measure: str, system: str, people: Scores, by_model: Scores) -> Iterator[ValueAgreement]:
+    """The means of a measure over the queries that have a value by both; nothing if there are none."""
+    of_model = dict(zip(by_model.queries, by_model.column(measure).tolist(), strict=True))
+    values = [of_model.get(query, np.nan) for query in people.queries]
+    pairs = np.column_stack([people.column(measure), np.array(values, np.float64)])
+    known = ~np.isnan(pairs).any(axis=1)
+    if known.any():
+        queries = tuple(people.queries[row] for row in np.flatnonzero(known).tolist())
+        means = (Scores(queries, {measure: column[known]}).combined(measure) for column in pairs.T)
+        first, second = (mean for mean in means if mean is not None)
+        yield ValueAgreement(model, measure, system, len(queries), first, second)
