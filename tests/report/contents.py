@@ -85,6 +85,8 @@ def small(queries: int = 12) -> dict[str, Any]:
         "charts": {},
         "made": {"command": "karat report truth.qrels a.trec b.trec", "created": "2026-11-16 08:00 UTC", "karat": "0.1",
                  "python": "3.12", "packages": {"numpy": "2.3"}, "options": {"missing": "zero"}, "seed": 1,
+                 "calls": [{"model": "judge", "prompt": "support/1", "calls": 2, "failed": 1, "without_tokens": 2,
+                            "tokens_in": None, "tokens_out": None}],
                  "files": [{"name": "truth.qrels", "bytes": 1234, "sha256": "ab" * 32}]},
         "cut": ["Lists are cut at 10 documents."],
     }  # fmt: skip

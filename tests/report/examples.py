@@ -13,6 +13,7 @@ from karat import compare, demo, evaluate, evaluate_results, evaluate_runs, eval
 from karat.report import Provenance, compared, report_content
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+JUDGE = "gpt-4.1-mini"
 CREATED = "2026-01-01T00:00:00+00:00"
 
 
@@ -83,6 +84,47 @@ def compared_labels_content() -> dict[str, Any]:
     return report_content(systems, provenance=Provenance(created=CREATED), title="Two ways to answer")
 
 
+def judged_records() -> list[dict[str, Any]]:
+    """The labels of the demo as if a model had given them, asked three times about support: with calls and failures."""
+    people = [json.loads(line) for line in demo.VERDICTS.read_text("utf-8").splitlines()]
+    chance = random.Random(19)
+    records = [record for record in people if record["record"] != "verdict"]
+    asked: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for record in people:
+        if record["record"] == "verdict" and record["by"] == "human:ann" and record.get("state") != "nothing_to_judge":
+            for sample in range(3 if record["item"].startswith(("a", "s")) else 1):
+                about = record["task"] if record["task"] != "support" else str(record["against"])
+                asked.setdefault((record["query"], about, sample), []).append(record)
+        elif record["record"] == "verdict" and record["by"] == "human:ann":
+            records.append({**record, "by": JUDGE})
+    for at, ((*_, sample), given) in enumerate(asked.items()):
+        key = f"{at:032x}"
+        has_failed = chance.random() < 0.02
+        error = chance.choice(["the reply is not JSON", "the reply has 2 labels for 4 items", "no reply in 60 s"])
+        reply = "" if "no reply" in error else '{"labels": [{"item": 1, "label": "full", "why": "Passage 1 says'
+        reply = reply if has_failed else "{}"
+        records.append({
+            "record": "call", "key": key, "model": JUDGE, "prompt": f"{given[0]['task']}/1", "reply": reply or None,
+            "tokens_in": chance.randint(400, 900), "tokens_out": chance.randint(20, 200), "verdicts": len(given),
+            "state": "failed" if has_failed else "done", **({"error": error} if has_failed else {}),
+        })  # fmt: skip
+        for record in given:
+            label = record["label"]
+            if label in ("full", "none") and chance.random() < 0.04:
+                label = "none" if label == "full" else "partial"
+            given_now = {"label": None, "state": "failed"} if has_failed else {"label": label}
+            records.append({**record, "by": JUDGE, "sample": sample, "call": key, **given_now})
+    return records
+
+
+def judged_content() -> dict[str, Any]:
+    """The answers of the demo as judged by a model, with failures and samples that differ."""
+    measures = ["Faithfulness", "CitationRecall", "NuggetRecall", "Correctness"]
+    scores = evaluate_results(str(demo.GENERATED), measures, verdicts=judged_records(), name="generated")
+    made = Provenance("karat report generated.jsonl --verdicts judged.jsonl -o report.html", created=CREATED)
+    return report_content(scores, title="Answers about gold, judged by a model", provenance=made)
+
+
 def one_system_content() -> dict[str, Any]:
     """One system without any texts."""
     scores = evaluate(str(demo.TRUTH), str(demo.runs()["bm25"]), MEASURES, name="bm25")
@@ -142,6 +184,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "rag": rag_content,
     "labelled": labelled_content,
     "compared-labels": compared_labels_content,
+    "judged": judged_content,
     "one": one_system_content,
     "saved": saved_content,
     "hostile": hostile_content,

@@ -132,19 +132,6 @@ def test_people_who_disagree_are_named_and_a_tie_is_unknown(open_page: OpenPage)
     ]
 
 
-def test_samples_that_differ_are_said_to_differ(open_page: OpenPage) -> None:
-    page = open_page(
-        content_of(
-            passage(1), CLAIM, label("c1", "context", "full", by="judge", sample=0),
-            label("c1", "context", "none", by="judge", sample=1),
-        ),
-        "#query=q",
-    )  # fmt: skip
-    claim = items(page, "Claims of the answer").nth(0)
-    expect(claim.locator(".line .label")).to_have_text("≈ samples differ")
-    expect(claim.locator(".reasons")).to_contain_text("all passages: none (judge, sample 2)")
-
-
 def test_rubrics_of_the_user_are_shown(open_page: OpenPage) -> None:
     page = open_page(
         content_of(

@@ -66,8 +66,7 @@ def _by_analysis_of_variance(values: list[list[float]]) -> float:
 )
 def test_the_share_is_that_of_its_definition(values: list[list[float]]) -> None:
     samples = [np.array(sample) for sample in zip(*values, strict=True)]
-    found = SampleVariance(len(samples), {COLUMN: SampleVariance.of_queries(samples)})
-    share = found.shares({COLUMN: np.mean(samples, axis=0)}).get(COLUMN)
+    share = SampleVariance.of(samples).share(np.mean(samples, axis=0))
     if len(values) < 2:
         assert share is None
     else:
@@ -95,17 +94,13 @@ def test_queries_without_a_value_are_left_out_and_a_value_that_missing_labels_ca
     values = [[1.0 if "3" in each else None if "?" in each else 0.0 for each in samples] for samples in queries]
     known = [[value for value in each if value is not None] for each in values if None not in each]
     scores = evaluate_verdicts(records, "ContextRelevance")
-    assert scores.sample_variance is not None
-    assert scores.sample_variance.shares(scores.values).get("ContextRelevance") == pytest.approx(_share(known))
+    variance = scores.sample_variances["ContextRelevance"]
+    assert variance.share(scores.column("ContextRelevance")) == pytest.approx(_share(known))
 
 
 def test_a_worked_example() -> None:
     assert SCORES.per_query == {"q1": {COLUMN: 1.0}, "q2": {COLUMN: 0.25}}
-    assert SCORES.to_dict()["judge"] == {
-        "samples": 2,
-        "shares": {COLUMN: 0.2},
-        "variances": {COLUMN: {"q2": 0.125}},
-    }
+    assert SCORES.to_dict()["judge"] == {COLUMN: {"samples": 2, "share": 0.2, "queries": {"q2": 0.125}}}
     assert str(SCORES).splitlines()[-1] == f"note: {NOTE}: Faithfulness 20%."
 
 
@@ -126,13 +121,21 @@ def test_at_the_edges_the_share_is_0_or_1(labels: list[str], share: str) -> None
 def test_one_sample_or_one_query_has_no_share() -> None:
     assert "note" not in str(evaluate_verdicts([*_labels("q1", "ff"), *_labels("q2", "nf")]))
     assert "note" not in str(evaluate_verdicts(_labels("q2", "nn", "nf")))
-    assert evaluate_verdicts(_labels("q1", "f")).sample_variance is None
+    assert not evaluate_verdicts(_labels("q1", "f")).sample_variances
+
+
+def test_labels_that_were_asked_for_once_are_not_missing_in_the_other_samples() -> None:
+    correct = [{"query": query, "item": "answer", "task": "correctness", "by": "judge"} for query in ("q1", "q2")]
+    records = [*WORKED, *({**each, "label": "correct", "sample": 1} for each in correct)]
+    scores = evaluate_verdicts(records)
+    assert scores.means == {COLUMN: 0.625, "Correctness": 1.0}
+    assert str(scores).splitlines()[-1] == f"note: {NOTE}: Faithfulness 20%."
 
 
 def test_some_queries_and_some_measures_have_shares_of_their_own() -> None:
     more = evaluate_verdicts([*WORKED, *_labels("q3", "nnf", "nnf")], [COLUMN, "Faithfulness(partial=1)"])
     assert str(more.take([0, 1]).only(COLUMN)).splitlines()[-1] == f"note: {NOTE}: Faithfulness 20%."
-    assert more.only(COLUMN).to_dict()["judge"]["shares"].keys() == {COLUMN}
+    assert more.only(COLUMN).to_dict()["judge"].keys() == {COLUMN}
 
 
 def test_systems_with_other_shares_are_listed_in_one_line() -> None:
@@ -159,12 +162,12 @@ def test_saved_scores_keep_the_share(tmp_path: Path, suffix: str, names: Any) ->
     "damage",
     [
         [],
-        {"samples": 1, "variances": {}},
-        {"samples": 2, "variances": []},
-        {"samples": 2, "variances": {COLUMN: {"q2": -1}}},
-        {"samples": 2, "variances": {COLUMN: {"q2": "many"}}},
-        {"samples": 2, "variances": {COLUMN: {"q2": 1e999}}},
-        {"samples": 2, "variances": {COLUMN: 0.125}},
+        {COLUMN: {"samples": 1, "queries": {}}},
+        {COLUMN: {"samples": 2, "queries": []}},
+        {COLUMN: {"samples": 2, "queries": {"q2": -1}}},
+        {COLUMN: {"samples": 2, "queries": {"q2": "many"}}},
+        {COLUMN: {"samples": 2, "queries": {"q2": 1e999}}},
+        {COLUMN: 0.125},
     ],
 )
 def test_damaged_variances_are_an_error(tmp_path: Path, damage: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 import karat
 from karat.errors import KaratError
 from karat.judged import Floats
-from karat.labels.calls import read_call
+from karat.labels.calls import Call, read_call
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import Item, kind_of, read_item, text_digest
 from karat.labels.tasks import BUILT_IN, read_task
@@ -215,8 +215,15 @@ def test_a_wrong_field_of_a_call_is_an_error_with_its_place(field: str, value: o
 
 
 def test_a_call_needs_only_a_key() -> None:
-    assert read_call(CALL, "here") == ("k1", "m", "done", 9, 2)
-    assert read_call({"record": "call", "key": "k1"}, "here") == ("k1", None, "done", None, None)
+    assert read_call(CALL, "here")[:6] == ("k1", "m", "support/1", "done", 9, 2)
+    assert read_call({"record": "call", "key": "k1"}, "here") == Call("k1", None, None, "done", None, None)
+
+
+def test_only_the_start_of_the_reply_of_a_failed_call_is_kept() -> None:
+    call = {**CALL, "reply": "x" * 5_000, "error": "not JSON"}
+    assert read_call(call, "here").reply_start is None
+    failed = read_call({**call, "state": "failed"}, "here")
+    assert (failed.error, failed.reply_start, failed.reply_length) == ("not JSON", "x" * 2_000, 5_000)
 
 
 def test_a_passage_needs_a_rank() -> None:

@@ -83,7 +83,7 @@ def test_calls_are_counted_by_model_and_tokens_added_up_where_they_are_known() -
     call = {"record": "call", "key": "k"}
     calls = [
         {**call, "model": "m", "tokens_in": 10, "tokens_out": 2},
-        {**call, "model": "m", "tokens_in": 5, "state": "failed"},
+        {**call, "model": "m", "tokens_in": 5, "state": "failed", "key": "k2"},
         call,
     ]
     found = summarize(read_verdict_records([label("full"), *calls]))
@@ -92,9 +92,24 @@ def test_calls_are_counted_by_model_and_tokens_added_up_where_they_are_known() -
         ("(unknown)", 1, 0, None, None),
     ]
     assert found.tables()[1].text().splitlines()[2:] == [
-        "m               2        1          15            2",
-        "(unknown)       1        0     unknown      unknown",
+        "m                        2        1          15            2",
+        "(unknown)                1        0     unknown      unknown",
         "note: the tokens of 2 calls are unknown.",
+    ]
+
+
+def test_calls_are_counted_by_prompt_and_a_failure_that_was_asked_again_is_not_one() -> None:
+    made = [("support/1", "a", "failed"), ("support/1", "a", "done"), ("support/1", "b", "failed")]
+    made += [("support/1", "b", "failed"), ("support/1", "a", "reused"), ("claims/1", "c", "done")]
+    calls = [
+        {"record": "call", "model": "m", "prompt": prompt, "key": key, "state": state, "tokens_in": 1, "tokens_out": 2}
+        for prompt, key, state in made
+    ]
+    assert summarize(read_verdict_records([label("full"), *calls])).tables()[1].text().splitlines() == [
+        "model   prompt      calls   failed   tokens in   tokens out",
+        "───────────────────────────────────────────────────────────",
+        "m       support/1       4        1           4            8",
+        "m       claims/1        1        0           1            2",
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from karat.scores import Scores
 from karat.scores.fingerprint import merged_fingerprint
 from karat.scores.query_bounds import QueryBounds, bounds_of_rows
+from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
 
 def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
@@ -22,12 +23,12 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
     rows = [query for query in queries if query in scored]
     values = {}
     label_bounds: dict[str, QueryBounds] = {}
-    sample_variance = None
+    sample_variances: dict[str, SampleVariance] = {}
     for part in parts:
         row_of = {query: row for row, query in enumerate(part.queries)}
         taken = np.array([row_of.get(query, -1) for query in rows], np.int64)
         label_bounds |= bounds_of_rows(part.label_bounds, taken)
-        sample_variance = sample_variance or (part.sample_variance and part.sample_variance.take(taken))
+        sample_variances |= variances_of_rows(part.sample_variances, taken)
         values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
     return Scores(
         tuple(rows),
@@ -40,5 +41,5 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
         {asked: column for part in parts for asked, column in part.asked.items()},
         verdicts=next((part.verdicts for part in parts if part.verdicts), None),
         label_bounds=label_bounds,
-        sample_variance=sample_variance,
+        sample_variances=sample_variances,
     )

@@ -12,7 +12,7 @@ from karat.analysis.label_bounds import label_bounds
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
 from karat.errors import KaratError
-from karat.labels.missing import check_labels, labelled_measures
+from karat.labels.missing import check_labels, labelled_measures, labelled_samples
 from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.results import read_labelled_results
 from karat.labels.selection import Selected, select
@@ -115,16 +115,17 @@ def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, na
     check_labels(selected, measures, selected.records.name)
     values, bounds, variances = {}, {}, {}
     for measure in measures:
-        column, of_samples = str(measure), [measure.compute(sample) for sample in selected.samples]
+        column, samples = str(measure), labelled_samples(measure, selected)
+        of_samples = [measure.compute(sample) for sample in samples]
         values[column] = np.mean(of_samples, axis=0)
         if np.isnan(values[column]).any():
-            each = [label_bounds(measure, *pair) for pair in zip(selected.samples, of_samples, strict=True)]
+            each = [label_bounds(measure, *pair) for pair in zip(samples, of_samples, strict=True)]
             of_measure = bounds[column] = _mean_bounds(each)
             # Whatever the unknown labels are, the value may be the same.
             values[column] = np.where(of_measure.exact & ~of_measure.unknown, of_measure.low, values[column])
             of_samples = [np.where(np.isnan(values[column]), np.nan, of_sample.low) for of_sample in each]
         if len(of_samples) > 1:
-            variances[column] = SampleVariance.of_queries(of_samples)
+            variances[column] = SampleVariance.of(of_samples)
     queries = selected.samples[0].queries
     if unknown == "error":
         _reject_unknown(queries, values, bounds, selected.records.name)
@@ -136,7 +137,7 @@ def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, na
         name,
         verdicts=LabelEvidence(selected),
         label_bounds=bounds if unknown == "bounds" else {},
-        sample_variance=SampleVariance(len(selected.samples), variances) if variances else None,
+        sample_variances=variances,
         fingerprint=Fingerprint({"verdicts": _digests(selected)}, options={"by": ", ".join(selected.authors)}),
         asked=asked_names(measures),
     )

@@ -62,6 +62,8 @@ class VerdictArrays:
         self.rows = rows[labels.state.take(rows).where(lambda each: each != "nothing_to_judge")]
         passages = {key for key in left_out if items[key].type == "passage"}
         self.rows = self.rows[~labels.are_about(self.rows, left_out, passages)]
+        # Nuggets or passages that could not be listed are unknown.
+        self.rows = self.rows[~labels.are_failed_lists(self.rows)]
         self.unused = self.outdated = self.replaced = 0
         self.gold_refusals: dict[int, float] = {}
 

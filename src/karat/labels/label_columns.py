@@ -23,6 +23,9 @@ _AGAINST = ("context", "answer", "gold", "question")
 _NAMED_BY = "human"
 """the author of labels that name none"""
 
+LISTS = ("question", "context")
+"""implied items that stand for a list: the nuggets of the question, and the passages"""
+
 Against = str | tuple[str, ...] | None
 """what a label is against: all passages together, the answer and so on, or some passages"""
 ItemKey = tuple[str, str]
@@ -59,6 +62,11 @@ class LabelColumns:
             is_about = (query, self.item[rows[at]]) in items
             found[at] = is_about or any((query, each) in against for each in compared)
         return found
+
+    def are_failed_lists(self, rows: Ints) -> Bools:
+        """For each of these rows, whether it says that nuggets of a question, or passages, could not be listed."""
+        has_failed = self.state.take(rows).where(lambda each: each == "failed")
+        return has_failed & self.item.take(rows).where(lambda each: each in LISTS)
 
 
 class _TaskLabel(NamedTuple):

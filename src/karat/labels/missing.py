@@ -43,7 +43,7 @@ _RECIPES = {
 def labelled_measures(selected: Selected) -> list[str]:
     """The measures whose labels are there, for at least one query."""
     verdicts = selected.samples[0]
-    found = [name for name in _MEASURES if not _missing(parse(name, "verdicts"), verdicts)]
+    found = [name for name in _MEASURES if labelled_samples(parse(name, "verdicts"), selected)]
     if "Faithfulness" in found:
         found = [name for name in found if name != "Faithfulness(unit=sentences)"]
     if not found and len(verdicts.cite_sentence):
@@ -60,10 +60,15 @@ def labelled_measures(selected: Selected) -> list[str]:
 def check_labels(selected: Selected, measures: Selection, where: str) -> None:
     """Refuse a measure for which no query has any label, and say what to label."""
     for measure in measures:
-        if missing := _missing(measure, selected.samples[0]):
-            relation = missing[0]
+        if not labelled_samples(measure, selected):
+            relation = _missing(measure, selected.samples[0])[0]
             what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
             raise KaratError(f"{what}, and there are none", where=where, hint=_how_to_label(relation))
+
+
+def labelled_samples(measure: Measure, selected: Selected) -> tuple[Verdicts, ...]:
+    """The samples of a model in which it was asked for the labels of a measure: for others, it may be asked once."""
+    return tuple(sample for sample in selected.samples if not _missing(measure, sample))
 
 
 def in_words(relation: Relation) -> str:

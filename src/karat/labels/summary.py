@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from karat.errors import plural
-from karat.labels.calls import Call
+from karat.labels.calls import ModelCalls, count_calls
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
 from karat.labels.things import Thing, item_of, label_status, things_of
@@ -30,18 +30,6 @@ class LabelCount:
     label: str | None
     state: str
     number: int
-
-
-@dataclass(frozen=True)
-class ModelCalls:
-    """The calls to a model; tokens are None if no call says how many there were."""
-
-    model: str
-    calls: int
-    failed: int
-    without_tokens: int
-    tokens_in: int | None
-    tokens_out: int | None
 
 
 @dataclass(frozen=True)
@@ -89,7 +77,7 @@ class VerdictSummary:
             without = sum(each.without_tokens for each in self.calls)
             unknown = (note_line(f"the tokens of {plural(without, 'call')} are unknown."),) if without else ()
             rows = map(_calls_row, self.calls)
-            tables.append(_table(("model",), ("calls", "failed", "tokens in", "tokens out"), rows, unknown))
+            tables.append(_table(("model", "prompt"), ("calls", "failed", "tokens in", "tokens out"), rows, unknown))
         if self.agreement:
             rows = map(_agreement_row, self.agreement)
             tables.append(_table(("task", "system"), ("labelled by several", "agreed", "share"), rows))
@@ -143,7 +131,7 @@ def summarize(records: VerdictRecords) -> VerdictSummary:
         notes.append(f"{plural(replaced, 'label')} replaced by a later one of the same author")
     if stale := status.count("stale"):
         notes.append(f"{plural(stale, 'label')} not used: the text has changed since")
-    return VerdictSummary(counts, _count_calls(records.calls), agreement, disagreements, notes)
+    return VerdictSummary(counts, count_calls(records.calls), agreement, disagreements, notes)
 
 
 HEADER = (
@@ -204,25 +192,6 @@ def _most_frequent(votes: Counter[str]) -> str | None:
     return None if others and others[0][1] == number else label
 
 
-def _count_calls(calls: Sequence[Call]) -> list[ModelCalls]:
-    by_model: dict[str, list[Call]] = {}
-    for call in calls:
-        if call.state != "reused":
-            by_model.setdefault(call.model or "(unknown)", []).append(call)
-    found = []
-    for model, of_model in by_model.items():
-        failed = sum(call.state == "failed" for call in of_model)
-        without = sum(call.tokens_in is None or call.tokens_out is None for call in of_model)
-        tokens_in, tokens_out = (call.tokens_in for call in of_model), (call.tokens_out for call in of_model)
-        found.append(ModelCalls(model, len(of_model), failed, without, _total(tokens_in), _total(tokens_out)))
-    return found
-
-
-def _total(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
 def _on_scale(count: LabelCount, scale: Sequence[str]) -> tuple[int, str]:
     return (len(scale) if count.label is None else scale.index(count.label)), count.state
 
@@ -242,9 +211,8 @@ def _table(
 
 
 def _calls_row(calls: ModelCalls) -> tuple[str, ...]:
-    tokens = (calls.tokens_in, calls.tokens_out)
-    counts = f"{calls.calls:,}", f"{calls.failed:,}"
-    return calls.model, *counts, *("unknown" if each is None else f"{each:,}" for each in tokens)
+    tokens = ("unknown" if each is None else f"{each:,}" for each in (calls.tokens_in, calls.tokens_out))
+    return calls.model, calls.prompt, f"{calls.calls:,}", f"{calls.failed:,}", *tokens
 
 
 def _agreement_row(agreement: Agreement) -> tuple[str, ...]:

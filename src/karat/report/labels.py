@@ -12,6 +12,7 @@ from karat.judged import Ints
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
 from karat.report.documents import Documents
+from karat.report.failures import Failures
 from karat.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
 
 _MOST_ITEMS = 200
@@ -51,6 +52,7 @@ class SystemLabels:
         for item in evidence.selected.known_items:
             self._items.setdefault(item.query, []).append(item)
         self._votes = _votes_by_query(evidence)
+        self.failures = Failures(evidence.selected)
 
     @property
     def relations(self) -> list[str]:
@@ -93,7 +95,7 @@ class SystemLabels:
             for each in shown.get("answer", ()):
                 each.pop("text", None)
         empty = [of for of in SETS if self._verdicts.listed[SETS.index(of), at] and of not in shown]
-        return {**shown, "empty": empty, "left_out": left_out}
+        return {**shown, "empty": empty, "left_out": left_out, "failures": self.failures.of_query(query)}
 
     def _set(self, row: int) -> int:
         return int(self._verdicts.item_set[row])
@@ -126,9 +128,13 @@ class SystemLabels:
         values: Mapping[int, Mapping[str, Any]],
     ) -> Shown:
         labels = {} if row is None else dict(values.get(row, {}))
+        tally = {}
         for key in ("cited", "context"):
             if item is not None and row is not None and (derived := self._derived.get((item.set, key))) is not None:
-                labels[key] = self._label("support", float(derived[row]))
+                of_samples = [self._label("support", value) for value in derived[:, row].tolist()]
+                labels[key] = of_samples[0] if len(set(of_samples)) == 1 else _DIFFERS
+                if labels[key] == _DIFFERS:
+                    tally[key] = of_samples
         votes = self._votes.get(query, {}).get(name, [])
         cites = [] if item is None else [self._cited(positions.get(each), place, each) for each in item.cites]
         known: Shown = {
@@ -140,6 +146,7 @@ class SystemLabels:
             "dropped": row is None,
             "passages": _aligned(labels, len(place)),
             "labels": {key: label for key, label in labels.items() if not key.startswith("passage ")},
+            "tally": tally,
             "votes": self._shown_votes(votes, labels, positions, place, cites),
         }
         return {key: value for key, value in known.items() if value or (key in ("id", "doc") and value is not None)}
@@ -159,7 +166,10 @@ class SystemLabels:
         place: Mapping[int, int],
         cites: Sequence[int | str],
     ) -> dict[str, list[list[Any]]]:
-        """Who gave which label and why: [author, label, reason, sample]; left out if it says nothing new."""
+        """Who gave which label and why: [author, label, reason, sample], and 1 if it is one of the failures.
+
+        What says nothing new is left out.
+        """
         columns = self._records.labels
         votes: dict[str, dict[tuple[str, int], list[Any]]] = {}
         for row in rows:
@@ -172,55 +182,69 @@ class SystemLabels:
             if columns.label[row] is not None or (author, sample) not in of_key:
                 at = self._selected.authors.index(author)
                 of_key[author, sample] = [at, columns.label[row], columns.why[row], sample]
+                if columns.label[row] is None and self.failures.has_call(row):
+                    of_key[author, sample].append(1)
         return {
             key: list(of_key.values())
             for key, of_key in votes.items()
-            if len(of_key) > 1 or any(vote[2] for vote in of_key.values()) or labels.get(key) is None
+            if labels.get(key) is None
+            or any(vote[2] for vote in of_key.values())
+            or len({vote[1] for vote in of_key.values()}) > 1
+            or len({author for author, _ in of_key}) > 1
         }
 
 
 def without_long_texts(shown: Shown, length: int) -> Shown:
-    """The items of an answer without reasons, and with the beginnings of long texts."""
+    """The items of an answer without reasons and replies, and with the beginnings of long texts."""
     return {
-        of: [_shortened_item(item, length) for item in listed] if of in SETS else listed for of, listed in shown.items()
+        of: [_shortened_item(item, length) for item in listed] if of in (*SETS, "failures") else listed
+        for of, listed in shown.items()
     }
 
 
 def _shortened_item(item: Shown, length: int) -> Shown:
     text = item.get("text")
-    kept = {key: value for key, value in item.items() if key != "votes"}
+    kept = {key: value for key, value in item.items() if key not in ("votes", "reply")}
     return {**kept, "text": f"{text[:length]}…"} if text is not None and len(text) > length else kept
 
 
 def unsupported(evidence: LabelEvidence) -> Ints:
-    """How many claims and sentences of each query nothing supports: no passage, or none that a sentence cites."""
-    verdicts = evidence.selected.samples[0]
-    counts = np.zeros(len(verdicts.queries), np.int64)
+    """How many claims and sentences of each query nothing supports: no passage, or none that a sentence cites.
+
+    Of several samples, one that says so is enough.
+    """
+    counts = np.zeros(len(evidence.queries), np.int64)
     for name in ("claims", "sentences"):
-        derived = dict(_derived(evidence.selected.samples[:1], name))
+        derived = dict(_derived(evidence.selected.samples, name))
         labels = derived.get("cited") or derived.get("context")
         if labels is not None:
-            counts += np.bincount(labels[0].query[labels[0].value == 0], minlength=len(counts))
+            is_unsupported = np.any([each.value == 0 for each in labels], axis=0)
+            counts += np.bincount(labels[0].query[is_unsupported], minlength=len(counts))
     return counts
 
 
 def _derived(samples: Sequence[Verdicts], name: ItemSet) -> Iterator[tuple[str, list[Labels]]]:
     """What labels of single passages say about all of them, or about those that a sentence cites."""
-    first = samples[0]
-    of_set = first.item_set[first.label_item] == SETS.index(name)
-    against = {AGAINST[each] for each in np.unique(first.label_against[of_set]).tolist()}
-    if name == "sentences" and against & {"cited", "others", "passage"}:
-        yield "cited", [sample.citations.together for sample in samples]
-    if "context" in against or (name != "sentences" and "passage" in against):
-        yield "context", [sample.support(name, "context") for sample in samples]
+    labelled = [(sample, _labelled_against(sample, name)) for sample in samples]
+    cited = [sample for sample, against in labelled if against & {"cited", "others", "passage"}]
+    if name == "sentences" and cited:
+        yield "cited", [sample.citations.together for sample in cited]
+    implying = {"context"} if name == "sentences" else {"context", "passage"}
+    context = [sample for sample, against in labelled if against & implying]
+    if context:
+        yield "context", [sample.support(name, "context") for sample in context]
+
+
+def _labelled_against(sample: Verdicts, name: ItemSet) -> set[str]:
+    """What the labels of a set of items are against."""
+    of_set = sample.item_set[sample.label_item] == SETS.index(name)
+    return {AGAINST[each] for each in np.unique(sample.label_against[of_set]).tolist()}
 
 
 def _by_position(verdicts: Verdicts, name: ItemSet, samples: Sequence[Labels]) -> Any:
-    """Values of a set of items, a row per item of any set; -1 where samples differ."""
-    values = np.array([labels.value for labels in samples])
-    same = np.all((values == values[0]) | (np.isnan(values) & np.isnan(values[0])), axis=0)
-    found = np.full(len(verdicts.item_query), np.nan)
-    found[verdicts.item_set == SETS.index(name)] = np.where(same, values[0], -1.0)
+    """Values of a set of items in each sample, a column per item of any set."""
+    found = np.full((len(samples), len(verdicts.item_query)), np.nan)
+    found[:, verdicts.item_set == SETS.index(name)] = [labels.value for labels in samples]
     return found
 
 

@@ -6,12 +6,13 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
 from karat import __version__
+from karat.labels.calls import Call, count_calls
 from karat.report.subject import ReportSubject
 from karat.scores.fingerprint import Fingerprint
 from karat.stats import SEED
@@ -40,6 +41,7 @@ class Provenance:
             "python": platform.python_version(),
             "packages": dict(_versions(_PACKAGES)),
             "files": [_file(name) for name in dict.fromkeys(self.files or _run_files(subject))],
+            "calls": [asdict(each) for each in count_calls(_calls(subject))],
             "options": {**_evaluation_options(subject), **_method_options(subject), **self.options},
             "seed": SEED if method is None else method.seed,
         }
@@ -49,6 +51,15 @@ def _run_files(subject: ReportSubject) -> list[str]:
     """The files that the systems were read from, as far as the scores know them."""
     evidence = [scores.evidence for scores in subject.systems.values() if scores.evidence is not None]
     return [file for each in evidence for file in each.files]
+
+
+def _calls(subject: ReportSubject) -> list[Call]:
+    """The calls to models in verdict files; those of a file that several systems were read from count once."""
+    found: list[list[Call]] = []
+    for scores in subject.systems.values():
+        if scores.verdicts is not None and (calls := scores.verdicts.selected.records.calls) not in found:
+            found.append(calls)
+    return [call for calls in found for call in calls]
 
 
 def _versions(packages: Iterable[str]) -> Iterable[tuple[str, str]]:

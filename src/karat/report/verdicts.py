@@ -19,19 +19,18 @@ def verdicts_part(subject: ReportSubject, documents: Documents, budget: Budget) 
     """The labels of all systems; None if there are none.
 
     `labels` has the items of each query, for each system; None stands for a query whose labels are left out, and for a
-    system without labels of it. `unsupported` counts items by system and query.
+    system without labels of it. `unsupported` counts items by system and query, and `failed` labels that failed.
     """
-    systems = [
-        None if scores.verdicts is None else SystemLabels(scores.verdicts, documents)
-        for scores in subject.systems.values()
-    ]
+    evidence = [scores.verdicts for scores in subject.systems.values()]
+    systems = [None if each is None else SystemLabels(each, documents) for each in evidence]
+    selected = [None if each is None else each.selected for each in evidence]
     if not any(systems):
         return None
     scales = {
         task.name: sorted(task.scale, key=task.scale.__getitem__)
-        for scores in subject.systems.values()
-        if scores.verdicts is not None
-        for task in scores.verdicts.selected.records.tasks.values()
+        for each in selected
+        if each is not None
+        for task in each.records.tasks.values()
     }
 
     def of_query(place: int) -> list[Any]:
@@ -40,13 +39,13 @@ def verdicts_part(subject: ReportSubject, documents: Documents, budget: Budget) 
 
     return {
         "scales": scales,
-        "authors": [
-            None if scores.verdicts is None else list(scores.verdicts.selected.authors)
-            for scores in subject.systems.values()
-        ],
+        "authors": [None if each is None else list(each.authors) for each in selected],
+        "samples": [None if each is None else len(each.samples) for each in selected],
+        "prompts": [None if labels is None else labels.failures.prompts for labels in systems],
         "relations": [None if labels is None else labels.relations for labels in systems],
         "labels": budget.labels(of_query),
         "unsupported": [_unsupported(subject, scores) for scores in subject.systems.values()],
+        "failed": [None if labels is None else _failed(subject, labels) for labels in systems],
     }
 
 
@@ -67,6 +66,11 @@ def _unsupported(subject: ReportSubject, scores: Scores) -> list[int] | None:
         if query in subject.places:
             found[subject.places[query]] = count
     return found
+
+
+def _failed(subject: ReportSubject, labels: SystemLabels) -> list[int]:
+    """How many labels of each query failed."""
+    return [len(labels.failures.rows.get(query, ())) for query in subject.queries]
 
 
 def label_bounds(subject: ReportSubject) -> list[dict[str, dict[str, Any]]] | None:

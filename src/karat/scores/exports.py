@@ -229,8 +229,10 @@ def _about(scores: Scores) -> dict[str, Any]:
         about["bounds"] = {
             name: each.to_dict(scores.queries, scores.values[name]) for name, each in scores.label_bounds.items()
         }
-    if scores.sample_variance is not None:
-        about["judge"] = scores.sample_variance.to_dict(scores.queries, scores.values)
+    if scores.sample_variances:
+        about["judge"] = {
+            name: each.to_dict(scores.queries, scores.values[name]) for name, each in scores.sample_variances.items()
+        }
     fingerprint = scores.fingerprint
     return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
 

@@ -116,8 +116,8 @@ def with_names(scores: Scores, names: Names) -> Scores:
     first = first_asked({"": scores})
     values = {first.get(column, column): numbers for column, numbers in scores.values.items()}
     bounds = {first.get(column, column): each for column, each in scores.label_bounds.items()}
-    variance = scores.sample_variance and scores.sample_variance.named({name: first.get(name, name) for name in scores})
-    return replace(scores.without_evidence(), values=values, label_bounds=bounds, sample_variance=variance)
+    variances = {first.get(column, column): each for column, each in scores.sample_variances.items()}
+    return replace(scores.without_evidence(), values=values, label_bounds=bounds, sample_variances=variances)
 
 
 def first_asked(systems: Mapping[str, Scores]) -> dict[str, str]:

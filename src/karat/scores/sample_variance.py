@@ -16,71 +16,58 @@ from karat.scores.combining import differences
 
 @dataclass(frozen=True, eq=False)
 class SampleVariance:
-    """For each measure, a row per query: the unbiased variance of the values of its samples; NaN if it has no value."""
+    """A row per query: the unbiased variance of the values of a measure in several samples; NaN if it has no value."""
 
     samples: int
-    within: Mapping[str, Floats]
+    within: Floats
 
-    @staticmethod
-    def of_queries(samples: Sequence[Floats]) -> Floats:
+    @classmethod
+    def of(cls, values: Sequence[Floats]) -> SampleVariance:
         """The variance of each query, from the values of two samples or more."""
-        values = np.array(samples)
+        columns = np.array(values)
         # Values that differ only by rounding are the same, and have no variance.
-        return np.asarray(np.var(differences(values, values[0]), axis=0, ddof=1))
+        return cls(len(values), np.asarray(np.var(differences(columns, columns[0]), axis=0, ddof=1)))
 
-    def shares(self, values: Mapping[str, Floats]) -> dict[str, float]:
-        """For each measure the share of the variance of single samples that is the judge's own; `values` are the means.
+    def share(self, values: Floats) -> float | None:
+        """The share of the variance of single samples that is the judge's own; `values` are the means of the samples.
 
         That is the variance within queries over the sum of it and that between queries, both by the unbiased
-        estimators of a one-way analysis of variance, of which the second is at least 0. A measure with
-        fewer than two values has none.
+        estimators of a one-way analysis of variance, of which the second is at least 0. With fewer than two values,
+        there is none.
 
-        >>> SampleVariance(2, {"Faithfulness": np.array([0.0, 0.125])}).shares({"Faithfulness": np.array([1, 0.25])})
-        {'Faithfulness': 0.2}
+        >>> SampleVariance(2, np.array([0.0, 0.125])).share(np.array([1, 0.25]))
+        0.2
         """
-        found = {}
-        for measure, within in self.within.items():
-            known = ~(np.isnan(within) | np.isnan(values[measure]))
-            if known.sum() > 1:
-                own = float(within[known].mean())
-                between = max(0.0, float(np.var(values[measure][known], ddof=1)) - own / self.samples)
-                found[measure] = own / (own + between) if own else 0.0
-        return found
+        known = ~(np.isnan(self.within) | np.isnan(values))
+        if known.sum() < 2:
+            return None
+        own = float(self.within[known].mean())
+        between = max(0.0, float(np.var(values[known], ddof=1)) - own / self.samples)
+        return own / (own + between) if own else 0.0
 
     def take(self, rows: Ints) -> SampleVariance:
         """Some of the queries, by their positions; -1 is a query without a value."""
-        return replace(self, within={name: np.append(each, np.nan)[rows] for name, each in self.within.items()})
+        return replace(self, within=np.append(self.within, np.nan)[rows])
 
-    def named(self, names: Mapping[str, str]) -> SampleVariance:
-        """Some of the measures, by their new names."""
-        return replace(self, within={names[name]: each for name, each in self.within.items() if name in names})
-
-    def to_dict(self, queries: Sequence[str], values: Mapping[str, Floats]) -> dict[str, Any]:
-        """What is saved: the shares, and the variances of the queries whose samples differ."""
-        differing = {name: np.flatnonzero(each > 0).tolist() for name, each in self.within.items()}
-        return {
-            "samples": self.samples,
-            "shares": self.shares(values),
-            "variances": {
-                name: {queries[at]: float(self.within[name][at]) for at in rows} for name, rows in differing.items()
-            },
-        }
+    def to_dict(self, queries: Sequence[str], values: Floats) -> dict[str, Any]:
+        """What is saved: the share, and the variances of the queries whose samples differ."""
+        differing = np.flatnonzero(self.within > 0).tolist()
+        variances = {queries[at]: float(self.within[at]) for at in differing}
+        return {"samples": self.samples, "share": self.share(values), "queries": variances}
 
     @classmethod
-    def from_dict(
-        cls, data: Any, queries: Sequence[str], values: Mapping[str, Floats], asked: Mapping[str, str], where: str
-    ) -> SampleVariance:
-        """What `to_dict` returned; `asked` are names of columns in `values`, and `where` is the file, for errors."""
-        within: dict[str, Floats] = {}
+    def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, where: str) -> SampleVariance:
+        """The variance that `to_dict` returned; `where` is the file it is from, for errors."""
         try:
             samples = as_count(data["samples"], 2)
-            for name, variances in data["variances"].items():
-                column = asked.get(name, name)
-                if column in values:  # it may have been removed from the file
-                    known = [float(variances.get(query, 0.0)) for query in queries]
-                    within[column] = np.where(np.isnan(values[column]), np.nan, known)
+            known = np.array([float(data["queries"].get(query, 0.0)) for query in queries])
         except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
-            samples = None
-        if samples is None or any((each < 0).any() or np.isinf(each).any() for each in within.values()):
+            samples, known = None, np.zeros(0)
+        if samples is None or not ((known >= 0) & np.isfinite(known)).all():
             raise KaratError("the variances of its samples are damaged", where=where, hint="Save the scores again.")
-        return cls(samples, within)
+        return cls(samples, np.where(np.isnan(values), np.nan, known))
+
+
+def variances_of_rows(variances: Mapping[str, SampleVariance], rows: Ints) -> dict[str, SampleVariance]:
+    """The variances of some of the queries, for each measure."""
+    return {measure: each.take(rows) for measure, each in variances.items()}

@@ -101,8 +101,13 @@ class ScoreTable:
             for measure, each in saved_bounds.items()
             if (column := asked.get(measure, measure)) in numbers
         }
-        judge = about.get("judge")
-        variance = None if judge is None else SampleVariance.from_dict(judge, own, numbers, asked, self.where)
+        judge = about.get("judge", {})
+        require(isinstance(judge, dict), "the variances of its samples are damaged", hint, where=self.where)
+        variances = {
+            column: SampleVariance.from_dict(each, own, numbers[column], self.where)
+            for measure, each in judge.items()
+            if (column := asked.get(measure, measure)) in numbers
+        }
         lower = about.get("lower_is_better", [])
         valid = isinstance(lower, list) and all(isinstance(each, str) for each in lower)
         require(valid, "its lower_is_better is damaged", "Save the scores again.", where=self.where)
@@ -115,7 +120,7 @@ class ScoreTable:
             asked=asked,
             lower_is_better=frozenset(lower),
             label_bounds=bounds,
-            sample_variance=variance,
+            sample_variances=variances,
         )
 
     @cached_property

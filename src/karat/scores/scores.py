@@ -26,7 +26,7 @@ from karat.scores.finding import Finding
 from karat.scores.intervals import CombinedValue, intervals
 from karat.scores.names import QueryValues, find_column, listed_columns, with_names
 from karat.scores.query_bounds import QueryBounds, bounds_of_rows
-from karat.scores.sample_variance import SampleVariance
+from karat.scores.sample_variance import SampleVariance, variances_of_rows
 from karat.stats import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Scores(Exports):
     `evidence`, `answers`, `verdicts` and `questions` (the texts of queries, if results contain them) are the data that
     the scores were computed from; `without_evidence()` releases them. `fingerprint` identifies the ground truth and the
     options; scores that karat did not compute have none. `label_bounds` are those of measures of verdicts with unknown
-    labels, and `sample_variance` tells how much a judge's samples differ. `asked` maps the names that measures were
+    labels, and `sample_variances` tell how much a judge's samples differ. `asked` maps the names that measures were
     asked for by to their columns; they can be looked up by these names, and by any other spelling.
 
     >>> from karat import evaluate
@@ -77,7 +77,7 @@ class Scores(Exports):
     questions: Mapping[str, str] = field(default_factory=dict, repr=False)
     verdicts: LabelEvidence | None = field(default=None, repr=False)
     label_bounds: Mapping[str, QueryBounds] = field(default_factory=dict, repr=False)
-    sample_variance: SampleVariance | None = field(default=None, repr=False)
+    sample_variances: Mapping[str, SampleVariance] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
@@ -276,9 +276,9 @@ class Scores(Exports):
         names = dict.fromkeys(map(self.column_name, listed_columns(measures, {self.name: self})))
         asked = {name: column for name, column in self.asked.items() if column in names}
         bounds = {name: each for name, each in self.label_bounds.items() if name in names}
-        variance = self.sample_variance and self.sample_variance.named({name: name for name in names})
+        variances = {name: each for name, each in self.sample_variances.items() if name in names}
         values = {name: self.values[name] for name in names}
-        return replace(self, values=values, asked=asked, label_bounds=bounds, sample_variance=variance)
+        return replace(self, values=values, asked=asked, label_bounds=bounds, sample_variances=variances)
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""
@@ -286,8 +286,8 @@ class Scores(Exports):
         queries = tuple(self.queries[place] for place in places.tolist())
         values = {name: column[places] for name, column in self.values.items()}
         bounds = bounds_of_rows(self.label_bounds, places)
-        variance = self.sample_variance and self.sample_variance.take(places)
-        return replace(self, queries=queries, values=values, label_bounds=bounds, sample_variance=variance)
+        variances = variances_of_rows(self.sample_variances, places)
+        return replace(self, queries=queries, values=values, label_bounds=bounds, sample_variances=variances)
 
     def without_evidence(self) -> Scores:
         """The scores without the data they were computed from."""

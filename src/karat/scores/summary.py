@@ -252,10 +252,13 @@ def nulls(scores: Scores) -> list[Finding]:
 
 def judge_shares(scores: Scores) -> list[Finding]:
     """Of measures whose labels are several samples of one judge: how much of the variance is the judge's own."""
-    if scores.sample_variance is None or not (shares := scores.sample_variance.shares(scores.values)):
-        return []
-    topic = (
-        f"share of the variance that is the judge disagreeing with itself ({scores.sample_variance.samples} samples)"
-    )
-    amount = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
-    return [Finding("judge-variance", f"{topic}: {amount}", len(shares), topic=topic, amount=f"({amount})")]
+    by_samples: dict[int, list[str]] = {}
+    for name, variance in scores.sample_variances.items():
+        if (share := variance.share(scores.values[name])) is not None:
+            by_samples.setdefault(variance.samples, []).append(f"{name} {percent(share)}")
+    found = []
+    for samples, shares in by_samples.items():
+        topic = f"share of the variance that is the judge disagreeing with itself ({samples} samples)"
+        amount = ", ".join(shares)
+        found.append(Finding("judge-variance", f"{topic}: {amount}", len(shares), topic=topic, amount=f"({amount})"))
+    return found

@@ -109,12 +109,12 @@ function columnHeading(name, column) {
 }
 
 function queryRow(query, columns, largest) {
-  const cells = columns.map(([name]) => {
+  const cells = columns.map(([name, column]) => {
     if (name === "query") return queryCell(query);
     if (name === "a" || name === "b") return element(`td.number.${name}`, {}, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)), boundsNote(state[name], state.measure, query));
     if (name === "change") return changeCell(query, largest);
     if (name === "first") return element("td.number.first", {}, firstText(query));
-    return element("td.number.unjudged", {}, String(unjudgedOf(shownSystem(), query) ?? "–"));
+    return element(`td.number.${name}`, {}, String(column.value(query) ?? "–"));
   });
   const row = element("tr", {}, cells);
   row.addEventListener("click", (event) => event.target.closest("a") || choose({ query }));

@@ -17,8 +17,13 @@ const FILTERS = {
   },
   unsupported: {
     label: () => "with something unsupported",
-    keeps: (query) => chosenSystems().some((system) => content.verdicts.unsupported[system]?.[query] > 0),
+    keeps: (query) => chosenSystems().some((system) => unsupportedOf(system, query) > 0),
     there: () => Boolean(content.verdicts),
+  },
+  failures: {
+    label: () => "with failed labels",
+    keeps: (query) => chosenSystems().some((system) => failedLabelsOf(system, query) > 0),
+    there: () => hasAny(failedLabelsOf),
   },
   unknown: {
     label: () => "with unknown labels",
@@ -47,7 +52,20 @@ const SORTS = {
     value: (query) => unjudgedOf(shownSystem(), query),
     there: () => Boolean(content.queries.unjudged),
   },
+  unsupported: {
+    label: () => "Unsupported",
+    value: (query) => unsupportedOf(shownSystem(), query),
+    there: () => hasAny(unsupportedOf),
+  },
+  failures: {
+    label: () => "Failed labels",
+    value: (query) => failedLabelsOf(shownSystem(), query),
+    there: () => hasAny(failedLabelsOf),
+  },
 };
+
+// Whether one of the chosen systems has any query with such a count.
+const hasAny = (countOf) => chosenSystems().some((system) => content.queries.id.some((_, query) => countOf(system, query) > 0));
 
 const isThere = (entry) => (!entry.pair || state.b !== null) && (entry.there?.() ?? true);
 const chosenSystems = () => (state.b === null ? [state.a] : [state.a, state.b]);

@@ -1,6 +1,6 @@
 // The labels of a query's answers: sentences with their citations, claims, nuggets and passages, and the reasons.
 
-const MARKS = { full: "✓", partial: "◐", none: "✗", differs: "≈" };
+const MARKS = { full: "✓", partial: "◐", none: "✗", differs: "≈", failed: "⚠" };
 const SUPPORTED = { full: "supported", partial: "partly supported", none: "not supported" };
 const IN_ANSWER = { full: "in the answer", partial: "partly in the answer", none: "not in the answer" };
 const IN_GOLD = { full: "says the same", partial: "says it in part", none: "does not say it" };
@@ -21,7 +21,7 @@ function verdictsSection(query) {
 
 function labelLegend() {
   const entry = (label, text) => element("span", {}, labelBadge(label, {}, text));
-  const words = [["full", "full"], ["partial", "partial"], ["none", "none"], [null, "unknown: no label, or no clear one"]];
+  const words = [["full", "full"], ["partial", "partial"], ["none", "none"], [null, "unknown: no label, or no clear one"], ["failed", "failed: no label, though one was asked for"]];
   return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), element("span", {}, "Click on the number of a passage to see it."));
 }
 
@@ -32,6 +32,15 @@ function labelBadge(label, words, text = null, title = null) {
   const mark = MARKS[known] ?? (label === null ? "?" : "");
   const shown = text ?? (label === null ? "unknown" : label === "differs" ? "samples differ" : words[label] ?? printable(label));
   return element(`span.label.${kind}`, { title }, mark && element("span", { "aria-hidden": "true" }, `${mark} `), shown);
+}
+
+const listed = (names) => names.flatMap((name, at) => [at ? ", " : "", element("bdi", {}, printable(name))]);
+
+// How many samples gave which label: "supported 2×, not supported 1×".
+function tally(labels, words) {
+  const counts = new Map();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return [...counts].sort((one, other) => other[1] - one[1]).map(([label, count]) => `${words[label] ?? printable(label)} ${count}×`).join(", ");
 }
 
 // The items of one system's answer to a query.
@@ -56,11 +65,13 @@ class LabelledAnswer {
       this.list("nuggets", "Nuggets", (item) => this.contained(item, "nuggets")),
       this.list("gold_claims", "Claims of the gold answer", (item) => this.contained(item, "gold_claims")),
     ];
+    const [prompts, samples] = [content.verdicts.prompts[this.system], content.verdicts.samples[this.system]];
     const passages = this.list("passages", "Passages", (item, at) => this.passage(item, at), "ol");
     return element(
       "div.grounding", {},
-      element("div.head", {}, heading, element("span.quiet", {}, "labels by ", this.authors.map((name, at) => [at ? ", " : "", element("bdi", {}, printable(name))]).flat())),
+      element("div.head", {}, heading, element("span.quiet", {}, "labels by ", ...listed(this.authors), samples > 1 ? `, ${samples} samples,` : null, prompts.length ? [" with ", ...listed(prompts)] : null)),
       this.whole(),
+      this.failures(),
       element("div.sides", {}, element("div.side-items", {}, ...parts.filter(Boolean)), passages && element("div.side-items", {}, passages)),
     );
   }
@@ -73,7 +84,33 @@ class LabelledAnswer {
       (this.items[of] ?? []).flatMap((item) => this.tasks(item, of).map((badge) => [of === "gold" ? "gold answer: " : "", badge])),
     );
     const reasons = ["answer", "gold"].flatMap((of) => (this.items[of] ?? []).map((item) => this.reasons(item)));
-    return labels.length || text ? element("div.whole", {}, text, this.notes(labels), ...reasons) : null;
+    return labels.length || text || reasons.some(Boolean) ? element("div.whole", {}, text, this.notes(labels), ...reasons) : null;
+  }
+
+  // The calls that should have given labels and did not, with what the model replied.
+  failures() {
+    const { failures = [] } = this.items;
+    if (!failures.length) return null;
+    const calls = failures.map((call) => {
+      if (call.more) return element("li", {}, `${plural(call.more, "more failed call")} left out of the report.`);
+      const who = [element("bdi", {}, printable(this.authors[call.by])), call.sample ? `, sample ${call.sample + 1}` : "", call.prompt === undefined ? "" : [", ", element("bdi", {}, printable(call.prompt))]].flat();
+      const reply = call.reply && element("details.reply", {}, element("summary", {}, `Reply (${plural(call.length, "character")})`), element("pre", { tabindex: "0", dir: "auto" }, printableLines(call.reply), call.reply.length < call.length ? "…" : ""));
+      const missing = call.length && !call.reply ? "; its reply is left out of the report" : "";
+      return element("li", {}, element("p", {}, element("b", {}, `${plural(call.labels, "label")} failed: `), element("span", { dir: "auto" }, printableLines(call.error ?? "the reason is not known")), element("span.quiet", {}, " (", ...who, missing, ")")), reply);
+    });
+    return element("div.failures", {}, element("h5", {}, element("span", { "aria-hidden": "true" }, "⚠ "), "Failed calls"), element("ul", {}, calls));
+  }
+
+  // The label of an item, or why there is none: it failed, or samples differ, and how many say what.
+  badge(item, key, words = {}) {
+    const label = item.labels?.[key] ?? null;
+    const only = key === "cited" && item.cites?.length === 1 ? `passage ${item.cites[0]}` : key;
+    const votes = item.votes?.[only] ?? [];
+    const given = votes.length ? votes.map((vote) => vote[1] ?? "failed") : (item.tally?.[key] ?? []).map((name) => name ?? "unknown");
+    if (label === "differs" && given.length) return labelBadge("differs", {}, tally(given, words), this.byline(item, only));
+    const isPart = (other) => other === key || (["context", "cited"].includes(key) && /^(passage|others) /.test(other));
+    const hasFailed = Object.entries(item.votes ?? {}).some(([other, given]) => isPart(other) && given.some((vote) => vote[1] === null));
+    return label === null && hasFailed ? labelBadge("failed", {}, "failed", this.byline(item, key)) : labelBadge(label, words, null, this.byline(item, key));
   }
 
   // The labels of other tasks than support: "correctness ✓ correct".
@@ -82,7 +119,7 @@ class LabelledAnswer {
     return tasks.filter((task) => item.labels?.[task] !== undefined || (this.has(`${of} ${task}`) && !item.dropped && of !== "gold")).filter((task) => of !== "gold" || item.labels[task] !== "answered").map((task) => {
       const label = item.labels?.[task] ?? null;
       const shape = { correct: "full", incorrect: "none", partial: "partial" }[label];
-      const badge = shape ? labelBadge(shape, {}, printable(label), this.byline(item, task)) : labelBadge(label, {}, null, this.byline(item, task));
+      const badge = shape ? labelBadge(shape, {}, printable(label), this.byline(item, task)) : this.badge(item, task);
       return element("span.task", {}, element("span.quiet", {}, `${printable(task)} `), badge);
     });
   }
@@ -103,22 +140,22 @@ class LabelledAnswer {
     const cites = item.cites ?? [];
     const label = item.labels?.cited ?? null;
     const isUncited = !cites.length && this.has("sentences cited");
-    const badge = item.dropped ? this.nothing() : isUncited ? element("span.label.none", {}, element("span", { "aria-hidden": "true" }, "– "), "no citation") : this.has("sentences cited") && labelBadge(label, SUPPORTED, null, this.byline(item, "cited"));
+    const badge = item.dropped ? this.nothing() : isUncited ? element("span.label.none", {}, element("span", { "aria-hidden": "true" }, "– "), "no citation") : this.has("sentences cited") && this.badge(item, "cited", SUPPORTED);
     const links = cites.map((place) => (isNumber(place) ? this.link(place, item.passages?.[place] ?? (cites.length === 1 ? label : null), this.without(item, place)) : this.invalid(place)));
-    const context = this.has("sentences context") && !item.dropped && labelBadge(item.labels?.context ?? null, SUPPORTED, null, this.byline(item, "context"));
+    const context = this.has("sentences context") && !item.dropped && this.badge(item, "context", SUPPORTED);
     const notes = [links.length ? ["cites ", ...links] : null, context ? ["by all passages ", context] : null, ...this.tasks(item, "sentences").map((task) => [task])];
     return this.item(item, badge, notes, at + 1);
   }
 
   claim(item) {
-    const badge = item.dropped ? this.nothing() : (this.has("claims context") || this.has("claims passage")) && labelBadge(item.labels?.context ?? null, SUPPORTED, null, this.byline(item, "context"));
-    const gold = this.has("claims gold") && !item.dropped ? ["gold answer: ", labelBadge(item.labels?.gold ?? null, IN_GOLD, null, this.byline(item, "gold"))] : null;
+    const badge = item.dropped ? this.nothing() : (this.has("claims context") || this.has("claims passage")) && this.badge(item, "context", SUPPORTED);
+    const gold = this.has("claims gold") && !item.dropped ? ["gold answer: ", this.badge(item, "gold", IN_GOLD)] : null;
     return this.item(item, badge, [this.supporting(item, "supported by", "claims"), gold, ...this.tasks(item, "claims").map((task) => [task])]);
   }
 
   // A nugget, or a claim of the gold answer: whether the answer contains it.
   contained(item, of) {
-    const badge = item.dropped ? this.nothing() : this.has(`${of} answer`) && labelBadge(item.labels?.answer ?? null, IN_ANSWER, null, this.byline(item, "answer"));
+    const badge = item.dropped ? this.nothing() : this.has(`${of} answer`) && this.badge(item, "answer", IN_ANSWER);
     const importance = item.importance && [element("span.tag", {}, item.importance)];
     return this.item(item, badge, [importance, this.supporting(item, "in passages", of), ...this.tasks(item, of).map((task) => [task])]);
   }
@@ -127,7 +164,7 @@ class LabelledAnswer {
     const found = documentOf(item.doc);
     const grade = item.labels?.relevance;
     const highest = content.verdicts.scales.relevance.at(-1);
-    const badge = this.has("passages relevance") && !item.dropped && (grade === undefined || grade === null || grade === "differs" ? labelBadge(grade ?? null, {}, null, this.byline(item, "relevance")) : element("span", { class: `label ${grade === "0" ? "other" : "full"}`, title: this.byline(item, "relevance") }, `relevance ${grade} of ${highest}`));
+    const badge = this.has("passages relevance") && !item.dropped && (grade === undefined || grade === null || grade === "differs" ? this.badge(item, "relevance") : element("span", { class: `label ${grade === "0" ? "other" : "full"}`, title: this.byline(item, "relevance") }, `relevance ${grade} of ${highest}`));
     const citing = this.citing.get(at);
     const notes = [citing && [`cited by ${citing.length === 1 ? "sentence" : "sentences"} ${citing.join(", ")}`], ...this.tasks(item, "passages").map((task) => [task])];
     return element(
@@ -203,7 +240,8 @@ class LabelledAnswer {
 
   // Who gave which label and why, where there is a reason or several labels.
   reasons(item) {
-    const entries = Object.entries(item.votes ?? {}).filter(([, votes]) => votes.length > 1 || votes[0][2] || votes[0][1] === null);
+    const explained = Object.entries(item.votes ?? {}).map(([key, votes]) => [key, votes.filter((vote) => !vote[4])]); // without failures
+    const entries = explained.filter(([, votes]) => votes.length).filter(([, votes]) => votes.length > 1 || votes[0][2] || votes[0][1] === null);
     const shown = entries.filter(([key, votes]) => key !== "nothing" || votes.some((vote) => vote[2]));
     if (!shown.length) return null;
     const lines = shown.flatMap(([key, votes]) => votes.map(([author, label, why, sample]) => {
