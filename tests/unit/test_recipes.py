@@ -46,5 +46,10 @@ def test_faithfulness_is_about_sentences_if_there_are_no_claims() -> None:
     assert [each.item.id for each in asked("faithfulness", RESPONSE, items_of(RESPONSE))] == ["s1", "s2", "s3", "s4"]
 
 
+def test_a_claim_is_one_of_the_answer_unless_it_says_otherwise() -> None:
+    items = [Item("q", "c1", "claim", text="A"), Item("q", "g1", "claim", of="gold", text="B")]
+    assert [each.item.id for each in asked("faithfulness", RESPONSE, items)] == ["c1"]
+
+
 def test_every_recipe_asks_for_a_built_in_task() -> None:
     assert {task_of(recipe) for recipe in RECIPES} == {"support", "relevance", "correctness", "abstention"}

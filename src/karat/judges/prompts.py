@@ -72,6 +72,13 @@ def message_json(data: Any) -> str:
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with exactly these properties, in this order, as OpenAI's strict mode needs it."""
+    return {
+        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
+    }  # fmt: skip
+
+
 @cache
 def _built_in(name: str) -> Prompt:
     version, text = _parted((_FOLDER / f"{name}.txt").read_text("utf-8"))

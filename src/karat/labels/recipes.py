@@ -45,7 +45,7 @@ def subjects(recipe: str, response: Response, items: Sequence[Item]) -> list[Ite
     `items` are those of the response, and the claims and nuggets of its query.
     """
     if recipe == "faithfulness":
-        claims = [each for each in items if each.type == "claim" and each.of == "answer"]
+        claims = [each for each in items if each.type == "claim" and each.of != "gold"]
         return claims or _of_type(items, "sentence")
     by_recipe = {"support": "sentence", "citations": "sentence", "context": "passage", "claims": "claim"}
     if recipe in ("nuggets", "coverage"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from karat.errors import KaratError, shown
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -34,6 +36,15 @@ class Response:
     passages: tuple[Passage, ...] = ()
     gold_answers: tuple[str, ...] | None = None
     """None if they are unknown; an empty text means that the question has no answer"""
+
+    def compared_passages(self, against: tuple[str, ...] | str | None) -> list[Passage]:
+        """The passages that something is compared with: `context` stands for all. One without a text is an error."""
+        chosen = [each for each in self.passages if against == "context" or each.id in (against or ())]
+        for passage in chosen:
+            if passage.text is None:
+                what = f"the text of passage {shown(passage.id)} of query {shown(self.query)} is not in the results"
+                raise KaratError(what, hint="Add the texts with --corpus FILE (in Python corpus=...).")
+        return chosen
 
 
 @dataclass(frozen=True)

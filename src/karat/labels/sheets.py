@@ -231,11 +231,7 @@ def asked_in_words(task: Task, item: Item, against: Against, response: Response)
 def _compared(response: Response, against: Against, task: Task) -> str:
     """The text that an item is compared with."""
     if isinstance(against, tuple) or against == "context":
-        chosen = [each for each in response.passages if against == "context" or each.id in (against or ())]
-        for passage in chosen:
-            if passage.text is None:
-                what = f"the text of passage {shown(passage.id)} of query {shown(response.query)} is not in the results"
-                raise KaratError(what, hint="Add the texts with --corpus FILE (in Python corpus=...).")
+        chosen = response.compared_passages(against)
         return "\n\n".join(f"[{each.rank}] {_visible(each.text or '')}" for each in chosen)
     if against == "answer":
         return _quoted(response.answer)

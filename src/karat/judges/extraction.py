@@ -1,0 +1,127 @@
+"""Requests for what has to be extracted first: the claims of an answer or a gold answer, the nuggets of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from karat.judges.label_requests import LabelSubject
+from karat.judges.prompts import Prompt, object_schema
+from karat.judges.replies import label_in, list_in, read_texts
+from karat.judges.requests import ModelRequest, ReadReply, Record
+from karat.labels.records import Item
+from karat.labels.responses import Passage, Response
+from karat.labels.sentences import split_sentences
+from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE
+
+MOST_PASSAGES = 30
+"""from which nuggets are extracted, if there are no gold answers"""
+_MOST_NUGGETS = 20
+_EXPECTED_NUGGETS = 8
+_SUPPORT = BUILT_IN["support"]
+_IMPORTANCE = ("vital", "okay")
+
+
+def has_text(text: str) -> bool:
+    """Whether a text has a letter or a digit."""
+    return any(map(str.isalnum, text))
+
+
+def nothing_in(item: Item) -> Record:
+    """A verdict that an item, such as an answer, contains nothing to judge."""
+    return LabelSubject(_SUPPORT, item, item.system).verdict(state=NOTHING_TO_JUDGE)
+
+
+def answer_claims_request(response: Response, answer: Item, taken: Collection[str], prompt: Prompt) -> ModelRequest:
+    """The request for the claims of an answer; `taken` are ids that claims cannot have."""
+    data = {"question": response.question, "answer": response.answer}
+    expected = [sentence.text for sentence in response.sentences]
+    return _claims_request(data, answer, "c", taken, expected, prompt)
+
+
+def gold_claims_request(
+    question: str, answers: Sequence[str], gold: Item, taken: Collection[str], prompt: Prompt
+) -> ModelRequest:
+    """The request for the claims of the gold answers of a question, which belong to all systems."""
+    return _claims_request({"question": question, "gold_answers": list(answers)}, gold, "g", taken, answers, prompt)
+
+
+def nuggets_request(
+    question: str, gold: Sequence[str], passages: Sequence[Passage], query: str, taken: Collection[str], prompt: Prompt
+) -> ModelRequest:
+    """The request for the nuggets of a question: from its gold answers, or from passages if it has none."""
+    texts = list(gold) or [each.text or "" for each in passages]
+    found = {"gold_answers": texts} if gold else {"passages": [{"id": at, "text": t} for at, t in enumerate(texts, 1)]}
+    kind = {"type": "string", "enum": list(_IMPORTANCE)}
+
+    def items(nuggets: Iterable[tuple[str, str]]) -> tuple[Record, ...]:
+        named = zip(_new_ids("n", taken), nuggets, strict=False)
+        return tuple(Item(query, name, "nugget", text=text, importance=kind).record() for name, (text, kind) in named)
+
+    def read(reply: Any) -> ReadReply:
+        nuggets, problem = _read_nuggets(reply)
+        nothing = () if nuggets or problem else (nothing_in(Item(query, "question", "answer")),)
+        return ReadReply((*items(nuggets.items()), *nothing), problem)
+
+    expected = [sentence for text in texts for sentence in split_sentences(text)][:_EXPECTED_NUGGETS]
+    return ModelRequest(
+        prompt.id,
+        prompt.messages({"question": question, **found}),
+        object_schema(nuggets={"type": "array", "items": object_schema(text={"type": "string"}, importance=kind)}),
+        read,
+        expected=items((text, "vital") for text in expected),
+    )
+
+
+def nugget_passages(responses: Sequence[Response]) -> list[Passage]:
+    """The passages of all systems that nuggets are extracted from: by rank, each text once."""
+    passages = sorted((each for response in responses for each in response.passages), key=lambda each: each.rank)
+    by_text: dict[str, Passage] = {}
+    for each in passages:
+        if each.text is not None and has_text(each.text):
+            by_text.setdefault(each.text, each)
+    return [*by_text.values()][:MOST_PASSAGES]
+
+
+def _claims_request(
+    data: dict[str, Any], of: Item, prefix: str, taken: Collection[str], expected: Sequence[str], prompt: Prompt
+) -> ModelRequest:
+    def items(texts: Sequence[str]) -> tuple[Record, ...]:
+        named = zip(_new_ids(prefix, taken), texts, strict=False)
+        return tuple(Item(of.query, name, "claim", of.system, of.id, text).record() for name, text in named)
+
+    def read(reply: Any) -> ReadReply:
+        texts, problem = read_texts(reply, "claims")
+        return ReadReply(items(texts) if texts or problem else (nothing_in(of),), problem)
+
+    return ModelRequest(
+        prompt.id,
+        prompt.messages(data),
+        object_schema(claims={"type": "array", "items": {"type": "string"}}),
+        read,
+        failed=(LabelSubject(_SUPPORT, of, of.system, "context").failed,),
+        expected=items(expected),
+    )
+
+
+def _new_ids(prefix: str, taken: Collection[str]) -> Iterator[str]:
+    """Ids such as c1, c2, ..., without those that other items have."""
+    return (name for number in count(1) if (name := f"{prefix}{number}") not in taken)
+
+
+def _read_nuggets(reply: Any) -> tuple[dict[str, str], str | None]:
+    """The texts of nuggets with their importance, each once, and what is wrong with the others."""
+    found: dict[str, str] = {}
+    problem = None
+    for row in list_in(reply, "nuggets"):
+        if not isinstance(row, dict):
+            row = {"text": row}
+        text, importance = row.get("text", row.get("nugget")), label_in(row.get("importance"), _IMPORTANCE)
+        if not isinstance(text, str) or not text.strip():
+            problem = "A nugget has no text."
+        elif importance is None:
+            problem = f"The importance of a nugget is not one of {', '.join(_IMPORTANCE)}."
+        else:
+            found.setdefault(text.strip(), importance)
+    return dict(list(found.items())[:_MOST_NUGGETS]), problem

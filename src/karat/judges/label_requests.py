@@ -1,0 +1,165 @@
+"""Requests for labels: what a language model is asked about items that are known, and the verdicts in its replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from karat.judges.prompts import Prompt, object_schema
+from karat.judges.replies import LabelReply, read_label, read_labels
+from karat.judges.requests import ModelRequest, ReadReply, Record
+from karat.labels.recipes import Against, Asked
+from karat.labels.records import Item, text_digest
+from karat.labels.responses import Response
+from karat.labels.tasks import NOTHING_TO_JUDGE, Task
+
+MOST_ITEMS = 10
+"""that a model is asked about at once"""
+_EXPECTED = LabelReply("", "The passage says so in other words, but it does not say why.")
+_LABELS = {"relevance": (0, 1, 2, 3)}
+
+
+class LabelSubject(NamedTuple):
+    """What a label is about: an item, what it is compared with, and whose answer it is about."""
+
+    task: Task
+    item: Item
+    system: str | None = None
+    against: Against = None
+
+    def verdict(self, **fields: Any) -> Record:
+        """The record of a verdict, with a label or a state."""
+        against = list(self.against) if isinstance(self.against, tuple) else self.against
+        digest = self.item.digest if self.item.text is None else text_digest(self.item.text)
+        about = {
+            "record": "verdict", "query": self.item.query, "system": self.system, "task": self.task.name,
+            "item": self.item.id, "against": against, **fields, "digest": digest,
+        }  # fmt: skip
+        return {name: value for name, value in about.items() if value is not None}
+
+    def labelled(self, given: LabelReply) -> Record:
+        """The record of a label."""
+        if given.label == NOTHING_TO_JUDGE:
+            return self.verdict(state=NOTHING_TO_JUDGE, why=given.why)
+        return self.verdict(label=given.label, why=given.why)
+
+    @property
+    def failed(self) -> Record:
+        """The record of a label that could not be given."""
+        return self.verdict(state="failed")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that may be given: a sentence may state nothing."""
+        may_be_empty = self.task.name == "support" and self.item.type == "sentence"
+        return (*self.task.scale, *([NOTHING_TO_JUDGE] if may_be_empty else []))
+
+
+def label_requests(
+    asked: Sequence[Asked], task: Task, response: Response, prompt: Prompt, samples: int
+) -> Iterator[ModelRequest]:
+    """The requests for labels about a response."""
+    subjects = [LabelSubject(task, each.item, response.system, each.against) for each in asked]
+    if task.name == "support":
+        by_against: dict[Against, list[LabelSubject]] = {}
+        for subject in subjects:
+            by_against.setdefault(subject.against, []).append(subject)
+        groups = by_against.values()
+        parts = [group[at : at + MOST_ITEMS] for group in groups for at in range(0, len(group), MOST_ITEMS)]
+        for sample, part in product(range(samples), parts):
+            yield _support_request(part, response, prompt, sample)
+        return
+    for sample, subject in product(range(samples), subjects):
+        if task.name == "relevance":
+            passage = {"id": 1, "text": subject.item.text}
+            yield relevance_request(subject, response.question, passage, prompt, sample)
+        else:
+            yield _answer_request(subject, response, prompt, sample)
+
+
+def evidence(response: Response, against: Against) -> dict[str, Any]:
+    """The texts that items are compared with, as they are sent."""
+    if against == "answer":
+        return {"answer": response.answer}
+    if against == "gold":
+        return {"gold_answers": list(response.gold_answers or ())}
+    passages = response.compared_passages(against)
+    # A passage that is compared alone is always the first, so that systems that found it at other ranks share a call.
+    ids = [1] if len(passages) == 1 else [each.rank for each in passages]
+    return {"passages": [{"id": name, "text": each.text} for name, each in zip(ids, passages, strict=True)]}
+
+
+def relevance_request(
+    subject: LabelSubject, question: str, passage: Mapping[str, Any], prompt: Prompt, sample: int, *also: Record
+) -> ModelRequest:
+    """The request for the relevance of a passage or a document; other records are written together with the label."""
+    data = {"question": question, "passages": [passage]}
+    return _request_for_one(subject, data, prompt, sample, also)
+
+
+def _answer_request(subject: LabelSubject, response: Response, prompt: Prompt, sample: int) -> ModelRequest:
+    """The request for a label of an answer as a whole."""
+    task = subject.task
+    data: dict[str, Any] = {"question": response.question, "answer": response.answer}
+    gold = {"gold_answers": list(response.gold_answers)} if response.gold_answers is not None else {}
+    if task.name == "correctness":
+        data |= gold
+    elif task.name != "abstention":
+        passages = [{"id": each.rank, "text": each.text} for each in response.passages if each.text is not None]
+        rubric = {"asks": task.question or f"Which label of {task.name} fits the answer?", "labels": dict(task.scale)}
+        data = {"rubric": rubric, "question": response.question, "passages": passages, **gold, **data}
+    return _request_for_one(subject, data, prompt, sample)
+
+
+def _request_for_one(
+    subject: LabelSubject, data: Mapping[str, Any], prompt: Prompt, sample: int, also: Sequence[Record] = ()
+) -> ModelRequest:
+    labels = subject.labels
+
+    def read(reply: Any) -> ReadReply:
+        return ReadReply((subject.labelled(read_label(reply, labels)), *also))
+
+    allowed: Collection[Any] = _LABELS.get(subject.task.name, labels)
+    kind = "integer" if subject.task.name in _LABELS else "string"
+    return ModelRequest(
+        prompt.id,
+        prompt.messages(data),
+        object_schema(why={"type": "string"}, label={"type": kind, "enum": list(allowed)}),
+        read,
+        (subject.failed, *also),
+        (subject.labelled(_EXPECTED._replace(label=labels[0])), *also),
+        sample,
+    )
+
+
+def _support_request(subjects: Sequence[LabelSubject], response: Response, prompt: Prompt, sample: int) -> ModelRequest:
+    """The request for the support of several items by the same texts."""
+    items = [
+        {"item": number, "type": each.item.type, "text": each.item.text} for number, each in enumerate(subjects, 1)
+    ]
+    data = {"question": response.question, **evidence(response, subjects[0].against), "items": items}
+    labels = [each.labels for each in subjects]
+    allowed = list(dict.fromkeys(label for each in labels for label in each))
+    label = object_schema(item={"type": "integer"}, why={"type": "string"}, label={"type": "string", "enum": allowed})
+    return ModelRequest(
+        prompt.id,
+        prompt.messages(data),
+        object_schema(labels={"type": "array", "items": label}),
+        _reader(subjects, labels),
+        tuple(each.failed for each in subjects),
+        tuple(each.labelled(_EXPECTED._replace(label=each.labels[0])) for each in subjects),
+        sample,
+    )
+
+
+def _reader(subjects: Sequence[LabelSubject], labels: Sequence[Collection[str]]) -> Callable[[Any], ReadReply]:
+    def read(reply: Any) -> ReadReply:
+        found, problem = read_labels(reply, labels)
+        records = [
+            subject.labelled(found[number]) if number in found else subject.failed
+            for number, subject in enumerate(subjects, 1)
+        ]
+        return ReadReply(tuple(records) if found else (), problem)
+
+    return read

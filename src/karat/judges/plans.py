@@ -1,0 +1,228 @@
+"""Plans: everything that a language model is asked about a question and the answers of all systems to it.
+
+Claims and nuggets are extracted first, unless the verdict file has them: people may have corrected them. If the answer
+has changed since, its claims are extracted again. Then the labels that a recipe asks for are requested, of people and
+models alike (`labels/recipes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.judges.extraction import (
+    answer_claims_request,
+    gold_claims_request,
+    has_text,
+    nothing_in,
+    nugget_passages,
+    nuggets_request,
+)
+from karat.judges.label_requests import LabelSubject, evidence, label_requests, relevance_request
+from karat.judges.prompts import Prompt
+from karat.judges.question_items import READ_PASSAGES, KnownItems, QuestionItems, gold_answers
+from karat.judges.requests import ModelRequest, Plan, Record
+from karat.labels.recipes import RECIPES, Asked, asked, task_of
+from karat.labels.records import Item, text_digest
+from karat.labels.responses import Response
+from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
+from karat.sources.texts import FoundTexts
+
+_OF_CLAIMS = ("faithfulness", "claims")
+_OF_NUGGETS = ("nuggets", "coverage")
+_OF_EACH_PASSAGE = ("context", "coverage", "claims")
+_RUBRIC = "rubric"
+"""takes the place of the recipe for a rubric of the user's own"""
+
+
+@dataclass(frozen=True)
+class Plans:
+    """One plan per question, made when it is needed; how many there are; and notes on what cannot be asked."""
+
+    number: int
+    notes: tuple[str, ...]
+    make: Callable[[], Iterator[Plan]]
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __iter__(self) -> Iterator[Plan]:
+        return self.make()
+
+
+def plans(
+    recipe: str,
+    responses: Sequence[Response],
+    known: KnownItems,
+    prompts: Mapping[str, Prompt],
+    *,
+    by: str,
+    samples: int = 1,
+    rubric: Task | None = None,
+) -> Plans:
+    """The plans for a recipe, or for a rubric of the user's own if there is one.
+
+    `by` is the author of verdicts that need no call, such as that an empty answer has no claims.
+    """
+    if rubric is None and recipe not in RECIPES:
+        hint = f"{did_you_mean(recipe, RECIPES)} The tasks are {', '.join(RECIPES)}.".strip()
+        raise KaratError(f"{shown(recipe)} is not a task for a judge", hint=hint)
+    recipe, task = (_RUBRIC, rubric) if rubric else (recipe, BUILT_IN[task_of(recipe)])
+    by_query: dict[str, list[Response]] = {}
+    for response in responses:
+        by_query.setdefault(response.query, []).append(response)
+        if recipe in READ_PASSAGES:
+            response.compared_passages("context")  # an error if a text is missing
+    planner = _Planner(recipe, task, known, prompts, by, samples)
+    return Plans(len(by_query), _notes(recipe, by_query), lambda: map(planner.plan, by_query.values()))
+
+
+def relevance_plans(
+    pairs: Iterable[tuple[str, str]],
+    queries: FoundTexts,
+    corpus: FoundTexts,
+    prompts: Mapping[str, Prompt],
+    *,
+    samples: int = 1,
+) -> Plans:
+    """The plans that ask for the relevance of documents to queries, given as pairs of ids."""
+    by_query: dict[str, list[str]] = {}
+    without = 0
+    for query, document in pairs:
+        if query in queries and document in corpus:
+            by_query.setdefault(query, []).append(document)
+        else:
+            without += 1
+    notes = [f"{plural(without, 'document')} not judged: the text of the query or the document is unknown"]
+
+    def plan(query: str) -> Plan:
+        requests = []
+        for document in by_query[query]:
+            found = corpus[document]
+            item = Item(query, document, "document", digest=text_digest(found.text))
+            passage = {"id": 1, **({"title": found.title} if found.title else {}), "text": found.text}
+            subject = LabelSubject(BUILT_IN["relevance"], item, against="question")
+            requests += [
+                relevance_request(subject, queries[query].text, passage, prompts["relevance"], sample, item.record())
+                for sample in range(samples)
+            ]
+        yield requests
+
+    return Plans(len(by_query), tuple(notes if without else ()), lambda: map(plan, by_query))
+
+
+def _notes(recipe: str, by_query: Mapping[str, Sequence[Response]]) -> tuple[str, ...]:
+    """What cannot be asked, or rests on less than it should, because there are no gold answers."""
+    without = [query for query, responses in by_query.items() if gold_answers(responses) is None]
+    if not without or recipe not in ("claims", "correctness", *_OF_NUGGETS):
+        return ()
+    queries = "the only query" if len(by_query) == len(without) == 1 else plural(len(without), "query")
+    if recipe == "claims":
+        if len(without) == len(by_query):
+            hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
+            raise KaratError("the results have no gold answers to compare claims with", hint=hint)
+        return (f"{queries} without gold answers: claims are compared with passages only",)
+    if recipe == "correctness":
+        return (f"{queries} without gold answers: whether an answer is correct rests on what the model knows",)
+    return (
+        f"{queries} without gold answers: nuggets are extracted from what the systems retrieved, so what none of them"
+        " found is not missed",
+    )
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Makes the plans for a recipe."""
+
+    recipe: str
+    task: Task
+    known: KnownItems
+    prompts: Mapping[str, Prompt]
+    by: str
+    samples: int
+
+    def plan(self, responses: Sequence[Response]) -> Plan:
+        """Everything that is asked about the answers of all systems to one question."""
+        items = QuestionItems(self.recipe, responses, self.known)
+        self.known.write(None, [*self._records_without_calls(items), *items.records])
+        if requests := self._extractions(items):
+            outcomes = yield requests
+            items.add_extracted(outcomes)
+        requests, records = [], []
+        prompt = self.prompts[_RUBRIC if self.recipe == _RUBRIC else self.task.name]
+        for response in responses:
+            certain, open_ones = self._parted(response, items.of(response))
+            records += [self._signed(record, sample) for record in certain for sample in range(self.samples)]
+            requests += label_requests(open_ones, self.task, response, prompt, self.samples)
+        self.known.write(None, records)
+        if requests:
+            yield requests
+
+    def _signed(self, record: Record, sample: int = 0) -> Record:
+        return {**record, "by": self.by, **({"sample": sample} if sample else {})}
+
+    def _records_without_calls(self, items: QuestionItems) -> Iterator[Record]:
+        """What is certain without asking: the rubric, empty answers, and whether the question has an answer."""
+        if self.recipe == _RUBRIC:
+            yield self.task.record()
+        for response in items.responses:
+            if self.recipe in _OF_CLAIMS and not has_text(response.answer):
+                yield self._signed(nothing_in(items.answers[response.system]))
+            if self.recipe in _OF_EACH_PASSAGE and not response.passages:
+                yield self._signed(nothing_in(Item(response.query, "context", "answer", response.system)))
+        if items.gold is not None:
+            is_unanswerable = not has_text(items.gold.text or "")
+            if self.recipe == "claims" and is_unanswerable:
+                yield self._signed(nothing_in(items.gold))
+            if self.recipe == "abstention":
+                label = "refused" if is_unanswerable else "answered"
+                verdict = LabelSubject(self.task, items.gold).verdict(label=label)
+                yield from (self._signed(verdict, sample) for sample in range(self.samples))
+
+    def _extractions(self, items: QuestionItems) -> list[ModelRequest]:
+        """The requests for claims and nuggets that are not known."""
+        requests = []
+        first = items.responses[0]
+        if self.recipe in _OF_CLAIMS:
+            for response in items.responses:
+                if has_text(response.answer) and not items.claims_of(response):
+                    answer = items.answers[response.system]
+                    taken = items.ids(response)
+                    requests.append(answer_claims_request(response, answer, taken, self.prompts["claims"]))
+        gold = [each for each in gold_answers(items.responses) or () if has_text(each)]
+        if self.recipe == "claims" and items.gold is not None and gold and not items.gold_claims:
+            requests.append(gold_claims_request(first.question, gold, items.gold, items.ids(), self.prompts["claims"]))
+        if self.recipe in _OF_NUGGETS and not items.nuggets:
+            passages = nugget_passages(items.responses)
+            prompt = self.prompts["nuggets"]
+            if gold or passages:
+                requests.append(nuggets_request(first.question, gold, passages, first.query, items.ids(), prompt))
+        return requests
+
+    def _parted(self, response: Response, items: Sequence[Item]) -> tuple[list[Record], list[Asked]]:
+        """The labels that a recipe asks for: those that are certain, and those that the model is asked for."""
+        certain: list[Record] = []
+        open_ones = []
+        for each in asked(self.recipe, response, items):
+            subject = LabelSubject(self.task, each.item, response.system, each.against)
+            if self.task.name == "relevance" and not has_text(each.item.text or ""):
+                certain.append(subject.verdict(state=NOTHING_TO_JUDGE))
+            elif each.against == "gold" and response.gold_answers is None:
+                continue
+            elif self.task.name == "support" and not _has_evidence(response, each):
+                certain.append(subject.verdict(label="none", why="There is no text to compare it with."))
+            else:
+                open_ones.append(each)
+        return certain, open_ones
+
+
+def _has_evidence(response: Response, each: Asked) -> bool:
+    """Whether there is any text that an item can be compared with."""
+    [texts] = evidence(response, each.against).values()
+    return any(has_text(text["text"] if isinstance(text, dict) else text) for text in _listed(texts))
+
+
+def _listed(texts: Any) -> list[Any]:
+    return texts if isinstance(texts, list) else [texts]

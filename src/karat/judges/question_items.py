@@ -1,0 +1,136 @@
+"""The items of a question and of the answers to it: those of the verdict file as far as they hold, and new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from karat.judges.requests import Record, RequestOutcome
+from karat.labels.items import items_of
+from karat.labels.records import IMPLIED, Item, read_item, text_digest
+from karat.labels.responses import Response
+
+READ_PASSAGES = ("faithfulness", "context", "support", "citations", "coverage", "claims")
+"""the recipes that read passages"""
+_READ_SENTENCES = ("support", "citations")
+
+
+class KnownItems(Protocol):
+    """A verdict file, or something like it: the items that it has, and where records are written without a call."""
+
+    def items(self, query: str, system: str | None) -> list[Item]:
+        """The items of a system, or those of a question for all systems, as they are now."""
+
+    def write(self, call: Record | None, records: Sequence[Record]) -> None:
+        """Write records; without a call, only those that are new."""
+
+
+def gold_answers(responses: Iterable[Response]) -> tuple[str, ...] | None:
+    """The gold answers of a question; None if they are unknown."""
+    return next((each.gold_answers for each in responses if each.gold_answers is not None), None)
+
+
+class QuestionItems:
+    """The items of a question and of the answers to it.
+
+    Items of the verdict file are used, because people may have corrected them. But if an answer has another text now,
+    its claims and sentences are not, nor are passages that were not retrieved this time; `records` remove them.
+    """
+
+    def __init__(self, recipe: str, responses: Sequence[Response], known: KnownItems) -> None:
+        self.recipe, self.responses = recipe, responses
+        self.records: list[Record] = []
+        """what has to be written: items that are new or have changed, and the removal of others"""
+        query, gold = responses[0].query, gold_answers(responses)
+        self.gold = None if gold is None else Item(query, "gold", "answer", text="\n".join(gold))
+        self.answers = {
+            each.system: Item(query, "answer", "answer", each.system, text=each.answer) for each in responses
+        }
+        self._items = {
+            system: {item.id: item for item in known.items(query, system) if item.type != "document"}
+            for system in dict.fromkeys([None, *self.answers])
+        }
+        if recipe == "claims" and self.gold is not None:
+            is_changed = _is_other(self._items[None].get("gold"), self.gold)
+            self._replace(None, self.gold_claims if is_changed else [], [self.gold])
+        self._read = {each.system: self._of_response(each) for each in responses}
+
+    def _of_response(self, response: Response) -> list[Item]:
+        """The sentences and passages of a response; those that were in the file and are not in it are removed."""
+        recipe, system, answer = self.recipe, response.system, self.answers[response.system]
+        known = self._items[system]
+        is_changed = _is_other(known.get("answer"), answer)
+        sentences = [each for each in items_of(response) if each.type == "sentence"]
+        passages = [each for each in items_of(response) if each.type == "passage"]
+        labelled = [each for each in known.values() if each.type == "sentence"]
+        if labelled and not is_changed and all(each.text and each.text in response.answer for each in labelled):
+            sentences = labelled
+        gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
+        if is_changed or recipe in _READ_SENTENCES:
+            gone += _without(labelled, sentences)
+        if recipe in READ_PASSAGES:
+            gone += _without((each for each in known.values() if each.type == "passage"), passages)
+        new = [answer]
+        new += sentences if recipe in _READ_SENTENCES else []
+        new += passages if recipe in READ_PASSAGES else []
+        self._replace(system, gone, new)
+        return [*(sentences if recipe in _READ_SENTENCES else []), *passages]
+
+    def _replace(self, system: str | None, gone: Iterable[Item], new: Iterable[Item]) -> None:
+        items = self._items[system]
+        for item in list(gone):
+            del items[item.id]
+            self.records.append(item.removal())
+        for item in new:
+            items[item.id] = item
+            self.records.append(item.record())
+
+    def add_extracted(self, outcomes: Iterable[RequestOutcome]) -> None:
+        """Add the claims and nuggets of replies."""
+        for record in (record for outcome in outcomes for record in outcome.records):
+            if record["record"] == "item":
+                item = read_item(record, "")
+                self._items[item.system][item.id] = item
+
+    @property
+    def gold_claims(self) -> list[Item]:
+        """The claims of the gold answers."""
+        return [each for each in self._items[None].values() if each.type == "claim" and each.of == "gold"]
+
+    @property
+    def nuggets(self) -> list[Item]:
+        """The nuggets of the question."""
+        return [each for each in self._items[None].values() if each.type == "nugget"]
+
+    def claims_of(self, response: Response) -> list[Item]:
+        """The claims of an answer."""
+        return [each for each in self._known(response) if each.type == "claim" and each.of != "gold"]
+
+    def of(self, response: Response) -> list[Item]:
+        """All items of a response, and those of its question."""
+        extracted = [each for each in self._known(response) if each.type in ("claim", "nugget")]
+        return [*self._read[response.system], *extracted]
+
+    def ids(self, response: Response | None = None) -> set[str]:
+        """The ids that new items of a response cannot have; without a response, new items for all systems."""
+        responses = self.responses if response is None else [response]
+        known = {item.id for each in responses for item in self._known(each)}
+        return {*IMPLIED, *known, *(item.id for each in responses for item in items_of(each))}
+
+    def _known(self, response: Response) -> Iterator[Item]:
+        yield from self._items[None].values()
+        if response.system is not None:
+            yield from self._items[response.system].values()
+
+
+def _without(items: Iterable[Item], current: Iterable[Item]) -> list[Item]:
+    ids = {each.id for each in current}
+    return [each for each in items if each.id not in ids]
+
+
+def _is_other(known: Item | None, item: Item) -> bool:
+    """Whether an item is known with another text."""
+    if known is None or item.text is None:
+        return False
+    digest = known.digest if known.text is None else text_digest(known.text)
+    return digest is not None and digest != text_digest(item.text)

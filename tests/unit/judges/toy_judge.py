@@ -1,0 +1,80 @@
+"""A judge that decides by words: what it labels can be worked out by hand, and everything that it was asked is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from karat.judges.asking import Asker, carry_out
+from karat.judges.budget import Usage
+from karat.judges.journal import VerdictFile
+from karat.judges.plans import Plans, plans
+from karat.judges.prompts import load_prompts
+from karat.judges.requests import Message, ModelSettings
+from karat.labels.results import read_responses
+from karat.labels.tasks import Task
+from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel
+
+_NAMES = {prompt.text: name for name, prompt in load_prompts().items()}
+_COMMON = {"is", "a", "the"}
+Rule = Callable[[str, Mapping[str, Any]], Any]
+
+
+def toy_reply(name: str, data: Mapping[str, Any]) -> Any:
+    """What the judge replies: a claim per sentence, a nugget per gold answer, and support by common words."""
+    if name == "claims":
+        texts = [data["answer"]] if "answer" in data else data["gold_answers"]
+        return {"claims": [claim for text in texts for claim in re.findall(r"\w[^.[]*\w", text)]}
+    if name == "nuggets":
+        texts = data.get("gold_answers") or [each["text"] for each in data["passages"]]
+        return {"nuggets": [{"text": text, "importance": "vital"} for text in texts]}
+    if name == "support":
+        evidence = json.dumps([data.get(field) for field in ("passages", "answer", "gold_answers")])
+        labels = [_support(each["text"], evidence) for each in data["items"]]
+        return {"labels": [{"item": at, "why": f"{label}!", "label": label} for at, label in enumerate(labels, 1)]}
+    if name == "relevance":
+        return {"why": "Because.", "label": 3 if "gold" in data["passages"][0]["text"].lower() else 0}
+    return {"why": "Because.", "label": {"correctness": "partial", "abstention": "answered", "rubric": "fair"}[name]}
+
+
+def _support(text: str, evidence: str) -> str:
+    text = re.sub(r"\[\d+\]", "", text).strip(" .").lower()
+    if text.endswith("!"):
+        return "nothing_to_judge"
+    words = {*text.split()} - _COMMON
+    found = words & {*re.findall(r"\w+", evidence.lower())}
+    return "full" if text in evidence.lower() else "partial" if len(found) > 1 else "none"
+
+
+class ToyJudge:
+    """Judges results into a verdict file."""
+
+    def __init__(self, path: Path, rule: Rule = toy_reply) -> None:
+        self.path = path
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.messages: list[Sequence[Message]] = []
+        self._rule = rule
+
+    def judge(
+        self, results: Any, recipe: str, *, system: str | None = "rag", samples: int = 1, rubric: Task | None = None
+    ) -> Usage:
+        """Ask for the labels of a recipe."""
+        responses = results if isinstance(results, tuple) else read_responses(results, system=system).responses
+        with VerdictFile(self.path) as file:
+            found = plans(recipe, responses, file, load_prompts(), by="tester", samples=samples, rubric=rubric)
+            return self.carry_out(found, file)
+
+    def carry_out(self, found: Plans, file: VerdictFile) -> Usage:
+        """Carry out plans; `asked` is what is asked this time."""
+        self.asked, self.messages = [], []
+        model = ScriptedModel(self._reply)
+        return carry_out(found, Asker(model, SETTINGS, file, clock=FakeClock()))
+
+    def _reply(self, _: int, messages: Sequence[Message], __: ModelSettings) -> str:
+        name, data = _NAMES[messages[0]["content"]], json.loads(messages[1]["content"])
+        self.asked.append((name, data))
+        self.messages.append(messages)
+        return json.dumps(self._rule(name, data))
