@@ -7,6 +7,7 @@ import os
 import re
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -66,6 +67,7 @@ class OpenAIModel:
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
             max_retries=0,  # requests are repeated where all of them are known
         )
+        weakref.finalize(self, self._client.close).atexit = False
 
     def ask(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from karat.errors import KaratError
 from karat.judges.model import language_model
+from karat.judges.openai_model import OpenAIModel, _Protocol
 from karat.judges.requests import (
     AskAgainError,
     CallError,
@@ -32,11 +34,13 @@ FULL = {"remaining": "0", "limit": "60", "reset": "1m0s"}
 SCHEMA = {"type": "object", "properties": {"label": {"type": "integer"}}}
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JUDGE_ACCESS", KEY)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(scope="module", autouse=True)
+def key() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUDGE_ACCESS", KEY)
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+            patch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +49,33 @@ def server() -> Iterator[LLMServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def models(server: LLMServer) -> Callable[[float], OpenAIModel]:
+    """Models by their time limit: to make one takes a while."""
+
+    @functools.cache
+    def model(timeout: float) -> OpenAIModel:
+        made = language_model("tester", base_url=server.url, api_key_env="JUDGE_ACCESS", timeout=timeout)
+        assert isinstance(made, OpenAIModel)
+        return made
+
+    return model
+
+
 Serve = Callable[..., LanguageModel]
 
 
 @pytest.fixture
-def serve(server: LLMServer) -> Serve:
+def serve(server: LLMServer, models: Callable[[float], OpenAIModel]) -> Serve:
     """A model on a server that sends these responses first, and then good replies."""
 
     def serving(*first: Any, timeout: float = 5.0) -> LanguageModel:
         server.sent.clear()
         server.first[:] = first
-        return language_model("tester", base_url=server.url, api_key_env="JUDGE_ACCESS", timeout=timeout)
+        model = models(timeout)
+        model.notes.clear()
+        model._protocol = _Protocol()
+        return model
 
     return serving
 
