@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from karat import KaratError, Scores, demo, evaluate_results, evaluate_verdicts
+from karat.labels.records import text_digest
 from tests.end_to_end.in_process import good, mistake, run_here
 
 RECORDS: list[dict[str, Any]] = [
@@ -75,6 +76,66 @@ def test_labels_of_a_text_that_has_changed_do_not_count() -> None:
     scores = evaluated(changed, [*items, *LABELS])
     assert scores.combined("SupportRecall") is None
     assert "1 label not used: the text has changed since." in map(str, scores.findings)
+
+
+CLAIMS = [
+    {"query": "q1", "system": "rag", "id": "answer", "type": "answer", "digest": text_digest(RECORDS[0]["answer"])},
+    {**ROW, "query": "q1", "item": "c1", "type": "claim", "against": "context"},
+    {**ROW, "query": "q1", "item": "n1", "type": "nugget", "against": "answer"},
+]
+CHANGED = [{**RECORDS[0], "answer": "It is soft [1]. Very. It is rare [1]."}]
+
+
+def test_claims_and_sentences_of_an_answer_that_has_changed_do_not_count() -> None:
+    measures = ["Faithfulness", "SupportRecall", "NuggetRecall"]
+    sentences = [
+        {"query": "q1", "system": "rag", "id": name, "type": "sentence", "text": text, "cites": cites}
+        for name, text, cites in (("s1", "It is soft [1].", ["d1"]), ("s2", "Very.", []))
+    ]
+    of_q2 = [{**label, "query": "q2"} for label in CLAIMS[1:]]
+    labels = [*CLAIMS, *sentences, *LABELS, *of_q2, {**LABELS[0], "query": "q2", "against": ["d2"]}]
+    assert evaluated(RECORDS, labels, measures).means == dict(zip(measures, (1.0, 0.75, 1.0), strict=True))
+    scores = evaluated([*CHANGED, RECORDS[1]], labels, measures)
+    assert scores.means == dict.fromkeys(measures, 1.0)
+    # One of three sentences cites nothing.
+    assert [scores.bounds(name).per_query["q1"] for name in measures] == [(0, 1), (0, 2 / 3), (0, 1)]
+    notes = list(map(str, scores.findings))
+    assert "3 labels not used: about answers that have changed since (q1)." in notes
+    assert "1 label not used: the text has changed since." in notes
+
+
+def test_if_all_labels_are_about_earlier_answers_the_error_says_so() -> None:
+    with pytest.raises(KaratError, match=r"there are none\. 1 label not used: about answers that have changed"):
+        evaluated(CHANGED, CLAIMS[:2], "Faithfulness")
+
+
+def test_sentences_that_are_not_in_an_answer_are_noticed_without_its_digest() -> None:
+    row = {**ROW, "query": "q1", "type": "sentence", "against": ["d1"], "cites": ["d1"]}
+    same = [{**row, "item": "a", "text": "It is SOFT"}, {**row, "item": "b", "text": "Very [1]!"}]
+    assert not evaluated(RECORDS[:1], same).findings
+    scores = evaluated(RECORDS[:1], [*same, {**row, "item": "c", "text": "It is rare."}])
+    assert "labelled sentences of 1 query not in the answer: q1." in map(str, scores.findings)
+
+
+def test_labels_of_other_passages_than_those_of_the_results_do_not_count() -> None:
+    passage = {"query": "q1", "system": "rag", "type": "passage", "rank": 1}
+    for other, value in (({"id": "d1"}, 1.0), ({"id": "x", "text": "Gold is soft."}, 1.0), ({"id": "x"}, None)):
+        scores = evaluated(RECORDS[:1], [*CLAIMS, {**passage, **other}], "Faithfulness")
+        assert scores.means == {"Faithfulness": value}
+
+
+def test_labels_of_people_are_stale_after_an_answer_has_changed(folder: Path) -> None:
+    template = ("verdicts", "template", "rag.jsonl", "--task", "faithfulness", "-o", "todo.csv")
+    good(folder, *template)
+    sheet = (folder / "todo.csv").read_text("utf-8-sig").replace("nothing_to_judge,,,", "nothing_to_judge,full,,")
+    (folder / "todo.csv").write_text(sheet, "utf-8")
+    assert "3 labels added" in good(folder, "verdicts", "import", "todo.csv", "-o", "people.jsonl")
+    words = ("evaluate", "rag.jsonl", "--verdicts", "people.jsonl", "-m", "Faithfulness(unit=sentences)")
+    assert "Faithfulness(unit=sentences)   1.0000" in good(folder, *words)
+    write(folder / "rag.jsonl", [*CHANGED, RECORDS[1]])
+    table = good(folder, *words)
+    assert "Faithfulness(unit=sentences)   1.0000   0.5000 to 1.0000         1" in table
+    assert "note: 2 labels not used: about answers that have changed since (q1)." in table
 
 
 def test_what_answers_cite_is_measured_without_labels(folder: Path) -> None:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat import demo
+from karat import demo, evaluate_verdicts
 from karat.errors import KaratError
 from karat.labels.filled_sheets import FilledSheet, SheetError, read_filled_sheet
 from karat.labels.items import items_of
 from karat.labels.reading import read_verdict_records
 from karat.labels.recipes import RECIPES, asked
-from karat.labels.records import Item
+from karat.labels.records import Item, text_digest
 from karat.labels.results import read_responses
 from karat.labels.sheets import COLUMNS, record_digest, sheet_of, write_sheet
 from karat.labels.tasks import Task
@@ -112,7 +112,9 @@ def test_what_is_filled_in_comes_back_with_all_items(sheet: Path) -> None:
         "record": "verdict", "query": "007", "system": "rag", "task": "support", "item": "s2", "against": ["d1"],
         "label": "none", "by": "human:ann", "why": "- not stated", "digest": found.verdicts[1]["digest"],
     }  # fmt: skip
-    items = {key: item._replace(where="", digest=None) for key, item in found.items.items()}
+    answers = {key: item.digest for key, item in found.items.items() if item.type == "answer"}
+    assert answers == {(each["query"], "rag", "answer"): text_digest(each["answer"]) for each in RESULTS}
+    items = {key: item._replace(where="", digest=None) for key, item in found.items.items() if key not in answers}
     expected = [item for each in read_responses(RESULTS, system="rag").responses for item in items_of(each)]
     assert items == {
         (item.query, item.system, item.id): item._replace(text=None) if item.type == "passage" else item
@@ -359,7 +361,29 @@ def test_items_whose_text_has_changed_are_noted(sheet: Path, tmp_path: Path) -> 
     other = [{**RESULTS[0], "answer": "It is hard [1]."}]
     write_sheet(sheet_of("support", read_responses(other, system="rag").responses), sheet)
     added = add_to_verdict_file(read_filled_sheet(sheet), verdicts)
-    assert added.notes == ("1 item has another text now; earlier labels are not about it",)
+    assert added.notes == ("2 items have another text now; earlier labels are not about them",)
+
+
+def test_claims_and_sentences_of_an_earlier_answer_are_removed_when_labels_of_the_new_one_are_added(
+    tmp_path: Path,
+) -> None:
+    todo, verdicts = tmp_path / "todo.csv", tmp_path / "verdicts.jsonl"
+    results = [{"query": "q", "answer": "It is soft. Very.", "retrieved": ["Gold is soft."]}]
+    claim = Item("q", "c1", "claim", "rag", "answer", "Gold is soft.")
+    for recipe, answer, label in (
+        ("faithfulness", "It is soft. Very.", "full"), ("correctness", "It is soft. Very.", "correct"),
+        ("correctness", "It is hard.", "correct"),
+    ):  # fmt: skip
+        responses = read_responses([{**results[0], "answer": answer}], system="rag").responses
+        write_sheet(sheet_of(recipe, responses, [claim]), todo)
+        added = add_to_verdict_file(read_filled_sheet(filled(todo, label)), verdicts)
+        assert added.labels == 1  # also if the same label was given to another answer
+    scores = evaluate_verdicts(verdicts)
+    assert scores.means == {"Correctness": 1.0}
+    assert "1 label not used: about items that were removed" in str(scores)
+    responses = read_responses([{**results[0], "answer": "It is hard."}], system="rag").responses
+    with pytest.raises(KaratError, match=r"the claims of query 'q' are not those of its answer, which has changed"):
+        sheet_of("faithfulness", responses, [claim, Item("q", "answer", "answer", "rag", text="It is soft. Very.")])
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,9 @@ class _SheetReader:
             {"query": query, "system": system, "id": name, "type": "passage", "rank": rank, "digest": digest}
             for name, rank, digest in record.get("passages", ())
         ]
+        if "answer" in record:  # its digest says if claims and sentences are those of the answer as it is now
+            answer = {"id": "answer", "type": "answer", "digest": record["answer"]}
+            records.append({"query": query, "system": system, **answer})
         if record["item"]["id"] not in IMPLIED:
             records.append({"query": query, **record["item"]})
         for each in records:

@@ -53,7 +53,8 @@ def labelled_measures(selected: Selected) -> list[str]:
         what = "all labels are about documents, and none about answers"
         raise KaratError(what, where=selected.records.name, hint=hint)
     if not found:
-        raise KaratError("no measure can be computed from these labels", hint="`karat measures` lists all measures.")
+        hint = f"{_unused(selected)}`karat measures` lists all measures."
+        raise KaratError("no measure can be computed from these labels", hint=hint)
     return found
 
 
@@ -63,7 +64,13 @@ def check_labels(selected: Selected, measures: Selection, where: str) -> None:
         if not labelled_samples(measure, selected):
             relation = _missing(measure, selected.samples[0])[0]
             what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
-            raise KaratError(f"{what}, and there are none", where=where, hint=_how_to_label(relation))
+            hint = f"{_unused(selected)}{_how_to_label(relation)}"
+            raise KaratError(f"{what}, and there are none", where=where, hint=hint)
+
+
+def _unused(selected: Selected) -> str:
+    """Why labels that are there are not used, as sentences."""
+    return "".join(f"{note}. " for note in selected.notes if " not used: " in note)
 
 
 def labelled_samples(measure: Measure, selected: Selected) -> tuple[Verdicts, ...]:

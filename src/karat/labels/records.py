@@ -59,11 +59,11 @@ class Item(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """The item as a record, with the digest of its text."""
-        digest = None if self.text is None else text_digest(self.text)
+        digest = self.digest if self.text is None else text_digest(self.text)
         fields = {
             "record": "item", "query": self.query, "system": self.system, "id": self.id, "type": self.type,
             "of": self.of, "text": self.text, "rank": self.rank, "cites": list(self.cites) or None,
-            "importance": self.importance, "digest": digest or self.digest, "removed": self.removed or None,
+            "importance": self.importance, "digest": digest, "removed": self.removed or None,
         }  # fmt: skip
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -75,6 +75,15 @@ class Item(NamedTuple):
     def is_changed(self) -> bool:
         """Whether the text is not the one that the digest was computed from."""
         return self.has_other_text_than(self.digest)
+
+    @property
+    def labelled_digest(self) -> str | None:
+        """The digest of the text that was labelled, as far as it is known."""
+        return self.digest or (None if self.text is None else text_digest(self.text))
+
+    def is_about_other_text(self, text: str) -> bool:
+        """Whether another text was labelled than this one, as far as it is known."""
+        return self.labelled_digest not in (None, text_digest(text))
 
     def has_other_text_than(self, digest: str | None) -> bool:
         """Whether the text is not the one that a digest was computed from, if both are known."""

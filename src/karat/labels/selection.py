@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, enumeration, plural, safe_line, shown
 from karat.judged import Ints
 from karat.labels.arrays import VerdictArrays
-from karat.labels.items import items_of
+from karat.labels.changes import add_items_of_responses
+from karat.labels.label_columns import ItemKey, LabelColumns
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
-from karat.labels.records import IMPLIED, Item, text_digest
+from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
 from karat.verdicts import Verdicts
 
@@ -102,13 +103,12 @@ def select(
     authors = choose_authors(records, by, mine)
     mine = mine[labels.by.take(mine).where(authors.__contains__)]
     items = _items(records, system)
-    if removed := {(query, name) for query, of, name in records.removed if of in (None, system)} - items.keys():
-        is_gone = labels.are_about(mine, removed, {key for key in removed if key[1] not in IMPLIED})
-        if is_gone.any():
-            notes.append(f"{plural(int(is_gone.sum()), 'label')} not used: about items that were removed")
-        mine = mine[~is_gone]
-    stale = _add_given(items, (item for each in responses or () for item in (*items_of(each), _answer(each))))
-    stale |= {key for key, item in items.items() if item.is_changed}
+    removed = {(query, name) for query, of, name in records.removed if of in (None, system)} - items.keys()
+    mine = _without(labels, mine, removed, "items that were removed", notes)
+    changes = add_items_of_responses(items, responses or ())
+    notes += changes.notes
+    mine = _without(labels, mine, changes.gone, f"answers that have changed since ({changes.queries})", notes)
+    stale = changes.stale | {key for key, item in items.items() if item.is_changed}
     named = (each.query for each in responses) if responses is not None else (query for query, _ in items)
     labelled = labels.query.take(mine).counts()
     queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
@@ -145,8 +145,12 @@ def load_verdicts(source: Any, system: str | None, by: str | None) -> Verdicts:
     return selected.samples[0]
 
 
-def _answer(response: Response) -> Item:
-    return Item(response.query, "answer", "answer", response.system, text=response.answer)
+def _without(labels: LabelColumns, rows: Ints, items: Set[ItemKey], what: str, notes: list[str]) -> Ints:
+    """The labels that are not about these items, or against them; a note says how many others there are."""
+    is_gone = labels.are_about(rows, items, {key for key in items if key[1] not in IMPLIED})
+    if is_gone.any():
+        notes.append(f"{plural(int(is_gone.sum()), 'label')} not used: about {what}")
+    return rows[~is_gone]
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -165,23 +169,3 @@ def _items(records: VerdictRecords, system: str | None) -> dict[tuple[str, str],
             raise KaratError(what, where=item.where, hint="Give one of them another id.")
         items[query, name] = item
     return items
-
-
-def _add_given(items: dict[tuple[str, str], Item], given: Iterable[Item]) -> set[tuple[str, str]]:
-    """Add items of results that the records lack; return those whose text is not the one that was labelled."""
-    labelled_sets = {(item.query, item.set) for item in items.values()}
-    stale = set()
-    for item in given:
-        key = item.query, item.id
-        known = items.get(key)
-        if known is None:
-            # Items that were labelled are all there are; a set without any is that of the results.
-            if (item.query, item.set) not in labelled_sets or item.type == "answer":
-                items[key] = item
-        elif item.text is not None:
-            digest = known.digest or (known.text and text_digest(known.text))
-            if digest and digest != text_digest(item.text):
-                stale.add(key)
-            elif known.text is None:
-                items[key] = known._replace(text=item.text)
-    return stale

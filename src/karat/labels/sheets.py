@@ -70,6 +70,8 @@ def sheet_of(
         if item.type in ("claim", "nugget"):
             by_query.setdefault(item.query, []).append(item)
     _check_systems(responses, items)
+    if recipe in ("faithfulness", "claims"):
+        _check_answers(responses, items)
     rows = [row for response in responses for row in _rows(recipe, response, by_query.get(response.query, ()))]
     needs_label = sum(row.asked is not None for row in rows)
     if not rows:
@@ -117,6 +119,17 @@ def _check_systems(responses: Sequence[Response], items: Sequence[Item]) -> None
         names = [str(each) for each in systems]
         what = f"the claims are about the answers of {first_few(names)}, not of {shown(responses[0].system)}"
         raise KaratError(what, hint=f"Name the system of the results: --system {names[0]} (in Python system=...).")
+
+
+def _check_answers(responses: Sequence[Response], items: Sequence[Item]) -> None:
+    """Raise an error if claims are those of an answer that has changed since."""
+    claimed = {(each.query, each.system) for each in items if each.set == "claims"}
+    answers = {(each.query, each.system): each for each in items if each.set == "answer"}
+    for response in responses:
+        owner = response.query, response.system
+        if owner in claimed and owner in answers and answers[owner].is_about_other_text(response.answer):
+            what = f"the claims of query {shown(response.query)} are not those of its answer, which has changed since"
+            raise KaratError(what, hint="List the claims of the answer as it is now, in a file without earlier ones.")
 
 
 def shown_digest(cell: str) -> str:
@@ -187,6 +200,7 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
     if task.name not in BUILT_IN:
         of_row["rubric"] = {"question": task.question, "scale": dict(task.scale)}
     if is_first:
+        of_row["answer"] = text_digest(response.answer)
         of_row["passages"] = [
             [each.id, each.rank, None if each.text is None else text_digest(each.text)] for each in response.passages
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Set
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,17 +54,25 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
         content += b"" if content.endswith(b"\n") else b"\n"
     else:
         content = FILE_LINE
-    lines = [record_line(task.record()) for name, task in sheet.tasks.items() if known.tasks.get(name) != task]
+    changed = {key for key, item in sheet.items.items() if _is_changed(item, known.items.get(key))}
+    left_over = [
+        item for key, item in known.items.items() if _is_of_changed_answer(item, changed) and key not in sheet.items
+    ]
+    lines = [record_line(item.removal()) for item in left_over]
+    lines += [record_line(task.record()) for name, task in sheet.tasks.items() if known.tasks.get(name) != task]
     lines += [
         record_line(item.record()) for key, item in sheet.items.items() if not _is_known(item, known.items.get(key))
     ]
-    changed = [key for key, item in sheet.items.items() if _is_changed(item, known.items.get(key))]
     if changed:
         has, them = ("has", "it") if len(changed) == 1 else ("have", "them")
         notes.append(f"{plural(len(changed), 'item')} {has} another text now; earlier labels are not about {them}")
     earlier = _labels(known)
     verdicts = [(each, earlier.get(_key(each))) for each in sheet.verdicts]
-    new = [each for each, before in verdicts if before != _value(each)]
+    # What was labelled before is labelled again if anything of the same query has another text now.
+    new_texts = {key[:2] for key in changed}
+    new = [
+        each for each, before in verdicts if before != _value(each) or (each["query"], each.get("system")) in new_texts
+    ]
     if same := len(verdicts) - len(new):
         notes.append(f"{plural(same, 'label')} {'was' if same == 1 else 'were'} in the file already")
     if replaced := sum(before is not None and before != _value(each) for each, before in verdicts):
@@ -81,6 +90,11 @@ def _is_known(item: Item, known: Item | None) -> bool:
 
 def _is_changed(item: Item, known: Item | None) -> bool:
     return known is not None and item.record().get("digest") != known.record().get("digest")
+
+
+def _is_of_changed_answer(item: Item, changed: Set[tuple[str, str | None, str]]) -> bool:
+    """Whether an item is a claim or a sentence of an answer that has another text now."""
+    return item.set in ("claims", "sentences") and (item.query, item.system, "answer") in changed
 
 
 def _labels(known: VerdictRecords) -> dict[tuple[_Key, str], tuple[object, ...]]:

@@ -1,0 +1,106 @@
+"""What has changed since it was labelled: answers and passages of results that are not those of the verdict file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from karat.errors import first_few, plural
+from karat.labels.citations import without_citations
+from karat.labels.items import items_of
+from karat.labels.records import Item, text_digest
+from karat.labels.responses import Response
+
+Items = dict[tuple[str, str], Item]
+"""the items of one system, by query and id"""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How results differ from what was labelled, by the query and the id of items."""
+
+    stale: set[tuple[str, str]]
+    """items with another text, and passages that were not given to the system"""
+    gone: set[tuple[str, str]]
+    """claims and sentences of answers that have changed"""
+    notes: list[str]
+
+    @property
+    def queries(self) -> str:
+        """The queries whose answers have changed, as examples."""
+        return first_few(list(dict.fromkeys(query for query, _ in sorted(self.gone))))
+
+
+def add_items_of_responses(items: Items, responses: Sequence[Response]) -> Changes:
+    """Add items of results that the records lack, and find out which others are not those of the results.
+
+    If the digest of an answer says that it has changed, its claims are no longer known, and its sentences are those of
+    the results.
+    """
+    labelled = ((each, items.get((each.query, "answer"))) for each in responses)
+    changed = {each.query for each, known in labelled if known and known.is_about_other_text(each.answer)}
+    gone = {key for key, item in items.items() if item.query in changed and item.set in ("claims", "sentences")}
+    for key in gone:
+        del items[key]
+    listed = [item for item in items.values() if item.type in ("sentence", "passage")]
+    stale = _add_given(items, (item for each in responses for item in (*items_of(each), _answer(each))))
+    stale |= _passages_not_given([item for item in listed if item.type == "passage"], responses)
+    notes = []
+    if others := _sentences_of_other_answers(
+        [item for item in listed if (item.query, item.id) not in stale], responses
+    ):
+        notes.append(f"labelled sentences of {plural(len(others), 'query')} not in the answer: {first_few(others)}")
+    return Changes(stale, gone, notes)
+
+
+def _answer(response: Response) -> Item:
+    return Item(response.query, "answer", "answer", response.system, text=response.answer)
+
+
+def _add_given(items: Items, given: Iterable[Item]) -> set[tuple[str, str]]:
+    """Add items of results that the records lack; return those whose text is not the one that was labelled."""
+    labelled_sets = {(item.query, item.set) for item in items.values()}
+    stale = set()
+    for item in given:
+        key = item.query, item.id
+        known = items.get(key)
+        if known is None:
+            # Items that were labelled are all there are; a set without any is that of the results.
+            if (item.query, item.set) not in labelled_sets or item.type == "answer":
+                items[key] = item
+        elif item.text is not None:
+            if known.is_about_other_text(item.text):
+                stale.add(key)
+            elif known.text is None:
+                items[key] = known._replace(text=item.text)
+    return stale
+
+
+def _passages_not_given(listed: Iterable[Item], responses: Iterable[Response]) -> set[tuple[str, str]]:
+    """The passages of the records that are not among those of the results, neither by their id nor by their text."""
+    given: dict[str, set[str]] = {}
+    for each in responses:
+        texts = (text_digest(passage.text) for passage in each.passages if passage.text is not None)
+        given[each.query] = {*(passage.id for passage in each.passages), *texts}
+    return {
+        (item.query, item.id)
+        for item in listed
+        if item.query in given and not {item.id, item.labelled_digest} & given[item.query]
+    }
+
+
+def _sentences_of_other_answers(listed: Iterable[Item], responses: Iterable[Response]) -> list[str]:
+    """The queries with a sentence that is not in the answer, apart from its citations and punctuation."""
+    answers = {each.query: each.answer for each in responses}
+    return list(dict.fromkeys(item.query for item in listed if _is_sentence_of_another(item, answers)))
+
+
+def _is_sentence_of_another(item: Item, answers: Mapping[str, str]) -> bool:
+    if item.type != "sentence" or item.text is None or item.query not in answers:
+        return False
+    answer = _letters(answers[item.query])
+    return _letters(item.text) not in answer and _letters(without_citations(item.text, item.cites)) not in answer
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
