@@ -67,3 +67,9 @@ def test_the_summary_counts_grades_of_documents_and_notices_another_text() -> No
 def test_what_cannot_be_a_document_is_an_error(rows: list[Record], message: str) -> None:
     with pytest.raises(KaratError, match=message):
         read_verdict_records(rows)
+
+
+def test_a_document_may_have_the_id_of_a_passage_that_was_removed() -> None:
+    passage: Record = {**_PASSAGE, "system": None}
+    records = read_verdict_records([passage, {**passage, "removed": True}, _document("d"), _grade("d", 2)])
+    assert label_status(records) == ["counts"]

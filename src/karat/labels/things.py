@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from statistics import median_low, multimode
 from typing import Literal, NamedTuple
 
+import numpy as np
+
+from karat.judged import Ints
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
@@ -24,11 +27,15 @@ class Thing(NamedTuple):
     against: Against
 
 
-def things_of(records: VerdictRecords) -> Iterator[Thing]:
-    """What each label is about; only labels of support are compared with something that is not always the same."""
+def things_of(records: VerdictRecords, rows: Ints | None = None) -> Iterator[Thing]:
+    """What each label, or each of some rows, is about.
+
+    Only labels of support are compared with something that is not always the same.
+    """
     labels = records.labels
+    columns = (labels.query, labels.system, labels.task, labels.item, labels.against)
     for query, system, task, item, against in zip(
-        labels.query, labels.system, labels.task, labels.item, labels.against, strict=True
+        *(columns if rows is None else (column.take(rows) for column in columns)), strict=True
     ):
         yield Thing(query, system, task, item, against if task == "support" else None)
 
@@ -70,6 +77,8 @@ def label_status(records: VerdictRecords) -> list[Status]:
 
 def _is_removed(records: VerdictRecords, row: int) -> bool:
     query, name = records.labels.query[row], records.labels.item[row]
+    if records.is_about_document(row):  # which may have the id of a passage that was removed
+        return False
     return (query, records.labels.system[row], name) in records.removed or (query, None, name) in records.removed
 
 
@@ -106,10 +115,9 @@ def chosen_labels(
     labels, people = records.labels, all(map(is_person, authors))
     given: dict[Thing, list[str]] = {}
     failed, stale = set(), set()
-    for row, thing in enumerate(things_of(records)):
-        if labels.by[row] not in authors or status[row] == "replaced":
-            continue
-        if records.is_about_document(row) != of_documents:
+    rows = np.flatnonzero(labels.by.where(authors.__contains__) & (records.about_documents() == of_documents))
+    for row, thing in zip(rows.tolist(), things_of(records, rows), strict=True):
+        if status[row] == "replaced":
             continue
         if status[row] == "stale":
             stale.add(thing)
@@ -119,7 +127,9 @@ def chosen_labels(
             failed.add(thing)
     chosen: dict[Thing, str] = {}
     for thing, votes in given.items():
-        if not people:
+        if len(votes) == 1:
+            chosen[thing] = votes[0]
+        elif not people:
             chosen[thing] = median_low((records.tasks[thing.task].scale[label], label) for label in votes)[1]
         elif len(modes := multimode(votes)) == 1:
             chosen[thing] = modes[0]
