@@ -58,8 +58,11 @@ class TaskAgreement:
         return f"{self.task} of documents" if self.of_documents else self.task
 
     def to_dict(self) -> dict[str, Any]:
-        kinds = {"kappa": self.kappa, "weighted_kappa": self.weighted_kappa or Kappa(None, None)}
-        ends = {name: each.interval or (None, None) for name, each in kinds.items()}
+        """The numbers; those of kappa are None if it is undefined, or has no interval."""
+        kinds: dict[str, float | None] = {}
+        for name, each in (("kappa", self.kappa), ("weighted_kappa", self.weighted_kappa or Kappa(None, None))):
+            low, high = each.interval or (None, None)
+            kinds |= {name: each.value, f"{name}_low": low, f"{name}_high": high}
         return {
             "by": self.by,
             "task": self.task,
@@ -67,9 +70,7 @@ class TaskAgreement:
             "pairs": self.pairs,
             "queries": self.queries,
             "equal": self.equal,
-            **{name: each.value for name, each in kinds.items()},
-            **{f"{name}_low": low for name, (low, _) in ends.items()},
-            **{f"{name}_high": high for name, (_, high) in ends.items()},
+            **kinds,
             "failed": self.failed,
             "tied": self.tied,
         }
