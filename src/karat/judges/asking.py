@@ -174,12 +174,11 @@ class _Asking:
         call.reply = record.get("reply")
         call.tokens_in, call.tokens_out = record.get("tokens_in") or 0, record.get("tokens_out") or 0
         state: RequestState = "failed"
-        records: tuple[Record, ...] = ()
-        error = record.get("error")
-        if record.get("state") == "done":
-            records, error = read_reply(call.request, ModelReply(call.reply or ""))
-            state = "failed" if error else "done"
-        outcome = replace(call.outcome(state, self._asker.model.name, records, error), was_known=True)
+        if call.reply is not None:
+            call.records, call.problem = read_reply(call.request, ModelReply(call.reply))
+            state = "failed" if call.problem or record.get("state") == "failed" else "done"
+        error = record.get("error") or call.problem
+        outcome = replace(call.outcome(state, self._asker.model.name, error), was_known=True)
         self._asker.journal.reuse(record, outcome.records)
         self._count(known=1, **{state: 1})
         return outcome
@@ -188,26 +187,24 @@ class _Asking:
         """Read a reply, and ask again if it is incomplete or not understood."""
         call, reply, error = result
         if reply is not None:
-            records = call.read(reply)
+            call.read(reply)
             self._count(tokens_in=reply.tokens_in or 0, tokens_out=reply.tokens_out or 0)
             if call.problem is None:
-                self._end(call, "done", records)
+                self._end(call, "done")
             elif call.is_asked_again(reply):
                 self._sender.add_first(call)
             else:
-                self._end(call, "failed", error=call.problem)
+                self._end(call, "failed", call.problem)
         elif error is not None:
-            self._end(call, "failed", error=error)
+            self._end(call, "failed", error)
         elif call.reply is not None:
-            self._end(call, "failed", error=call.problem)
+            self._end(call, "failed", call.problem)
         else:
             self._end(call, "not_asked")
 
-    def _end(
-        self, call: OpenCall, state: RequestState, records: Sequence[Record] = (), error: str | None = None
-    ) -> None:
+    def _end(self, call: OpenCall, state: RequestState, error: str | None = None) -> None:
         """A call has ended: write what became of it, and go on with its plan."""
-        outcome = call.outcome(state, self._asker.model.name, records, error)
+        outcome = call.outcome(state, self._asker.model.name, error)
         if state != "not_asked":
             self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
         self._count(**{state: 1})
@@ -224,9 +221,11 @@ class _Asking:
         """Write the replies that have arrived, because they are paid for; everything ends now, for whatever reason."""
         with suppress(Exception):  # the first error is the one that counts
             for call, reply, _ in self._sender.arrived():
-                records = call.read(reply) if reply is not None else ()
+                if reply is None:
+                    continue
+                call.read(reply)
                 if call.problem is None:
-                    outcome = call.outcome("done", self._asker.model.name, records)
+                    outcome = call.outcome("done", self._asker.model.name)
                     self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
 
     def _count(self, **more: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from karat.judges.replies import UnreadableReplyError, decode_reply
@@ -57,6 +56,8 @@ class OpenCall:
     was_cut: bool = False
     was_unreadable: bool = False
     reply: str | None = None
+    records: tuple[Record, ...] = ()
+    """what the reply says, as far as it is valid"""
     problem: str | None = None
     """of the reply"""
     tokens_in: int = 0
@@ -69,13 +70,12 @@ class OpenCall:
         """The texts of the messages."""
         return [message["content"] for message in self.messages]
 
-    def read(self, reply: ModelReply) -> tuple[Record, ...]:
-        """The records of a reply; `problem` says what is wrong with it."""
+    def read(self, reply: ModelReply) -> None:
+        """Read a reply: `records` are what it says, and `problem` what is wrong with it."""
         self.reply = reply.text.encode(errors="replace").decode()  # a lone surrogate can neither be sent nor written
         self.tokens_in += reply.tokens_in or 0
         self.tokens_out += reply.tokens_out or 0
-        records, self.problem = read_reply(self.request, reply)
-        return records
+        self.records, self.problem = read_reply(self.request, reply)
 
     def is_asked_again(self, reply: ModelReply) -> bool:
         """Change what is asked after a reply with a problem: allow more tokens, or say what is wrong; each once."""
@@ -94,12 +94,9 @@ class OpenCall:
         self.messages += more
         return True
 
-    def outcome(
-        self, state: RequestState, by: str, records: Sequence[Record] = (), error: str | None = None
-    ) -> RequestOutcome:
-        """What became of it, with the records that say who labelled."""
-        if state == "failed":
-            records = self.request.failed
+    def outcome(self, state: RequestState, by: str, error: str | None = None) -> RequestOutcome:
+        """What became of it, with the records, signed; if it failed, what is valid in its reply counts."""
+        records = self.records or self.request.failed if state == "failed" else self.records
         sample = {"sample": self.request.sample} if self.request.sample else {}
         signed = tuple(
             {**record, "by": by, **sample, "call": self.key} if record["record"] == "verdict" else record

@@ -236,6 +236,38 @@ def test_a_sentence_that_states_nothing_is_left_out(judge: ToyJudge) -> None:
     assert values(judge, "SupportRecall") == {"SupportRecall": 1.0}
 
 
+def test_of_a_reply_with_a_wrong_label_the_others_count(tmp_path: Path) -> None:
+    def reply(name: str, data: Mapping[str, Any]) -> Any:
+        found = toy_reply(name, data)
+        if name == "support":
+            found["labels"][1]["label"] = "5"
+        return found
+
+    judge = ToyJudge(tmp_path / "verdicts.jsonl", reply)
+    usage = judge.judge([RESULT], "faithfulness")
+    assert (usage.calls, usage.failed) == (3, 1)
+    again = json.loads(judge.messages[-1][-1]["content"])
+    assert again["error"] == "The label '5' of item 2 is not one of none, partial, full."
+    scores = evaluate_verdicts(str(judge.path), "Faithfulness")
+    bounds = scores.label_bounds["Faithfulness"]
+    assert (scores.per_query["q1"]["Faithfulness"], bounds.low[0], bounds.high[0]) == (None, 0.5, 1.0)
+    content = judge.path.read_bytes()
+    assert judge.judge([RESULT], "faithfulness").calls == 0
+    assert judge.path.read_bytes() == content
+
+
+def test_an_extraction_that_failed_leaves_its_values_unknown(tmp_path: Path) -> None:
+    judge = ToyJudge(tmp_path / "verdicts.jsonl", lambda name, data: _fails_for(name, data, "Lead."))
+    judge.judge([RESULT, {**RESULT, "query": "q2", "answer": "Lead."}], "faithfulness")
+    scores = evaluate_verdicts(str(judge.path), "Faithfulness")
+    bounds = scores.label_bounds["Faithfulness"]
+    assert (scores.per_query["q2"]["Faithfulness"], bounds.low[1], bounds.high[1]) == (None, 0.0, 1.0)
+
+
+def _fails_for(name: str, data: Mapping[str, Any], answer: str) -> Any:
+    return "?" if data.get("answer") == answer else toy_reply(name, data)
+
+
 def test_nuggets_come_from_passages_if_there_are_no_gold_answers(judge: ToyJudge) -> None:
     result = {name: value for name, value in RESULT.items() if name != "gold_answers"}
     other = {**result, "retrieved": [{"id": "d1", "content": "Gold melts."}, RESULT["retrieved"][0]]}
