@@ -25,12 +25,13 @@ def language_model(
     model: object,
     *,
     base_url: str | None = None,
-    api_key_env: str = "OPENAI_API_KEY",
+    api_key_env: str | None = "OPENAI_API_KEY",
     timeout: float = 60.0,
 ) -> LanguageModel:
     """A language model.
 
-    - the name of a model on a server that speaks the OpenAI chat protocol: OpenAI's own, or the one at `base_url`
+    - the name of a model on a server that speaks the OpenAI chat protocol: OpenAI's own, or the one at `base_url`,
+      with the key in the environment variable `api_key_env`, or without a key if it is None
     - a Haystack chat generator
     - a function that is called with a list of messages (`{"role": "user", "content": "..."}`) and returns a text
 
@@ -59,6 +60,9 @@ class _FunctionModel:
     def __init__(self, name: str, function: Callable[[list[Message]], object]) -> None:
         self.name = name
         self._function = function
+
+    def close(self) -> None:
+        """A function stays as it is."""
 
     def ask(
         self,

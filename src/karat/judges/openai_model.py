@@ -48,7 +48,7 @@ class OpenAIModel:
 
     is_server = True
 
-    def __init__(self, name: str, *, base_url: str | None, api_key_env: str, timeout: float) -> None:
+    def __init__(self, name: str, *, base_url: str | None, api_key_env: str | None, timeout: float) -> None:
         try:
             import openai
         except ImportError:
@@ -68,6 +68,10 @@ class OpenAIModel:
             max_retries=0,  # requests are repeated where all of them are known
         )
         weakref.finalize(self, self._client.close).atexit = False
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
 
     def ask(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
@@ -131,12 +135,13 @@ class OpenAIModel:
         return text.replace(key, REPLACED) if key != _NO_KEY and is_secret(key) else text
 
 
-def _key(variable: str, *, is_needed: bool) -> str:
+def _key(variable: str | None, *, is_needed: bool) -> str:
     """The key in an environment variable."""
-    key = os.environ.get(variable, "").strip()
+    key = os.environ.get(variable, "").strip() if variable else ""
     if not key and is_needed:
         hint = "Set it to the key of the server, or pass base_url for a server without keys."
-        raise KaratError(f"the environment variable {variable} is not set", hint=hint)
+        what = f"the environment variable {variable} is not set" if variable else "this server needs a key"
+        raise KaratError(what, hint=hint)
     if not re.fullmatch(r"[!-~]*", key):
         raise KaratError(f"the environment variable {variable} has characters that a key cannot have")
     return key or _NO_KEY

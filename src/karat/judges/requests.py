@@ -102,6 +102,9 @@ class LanguageModel(Protocol):
     ) -> ModelReply:
         """Ask once, and raise ServerBusyError or CallError if there is no reply."""
 
+    def close(self) -> None:
+        """Close the connections to the server."""
+
 
 class ServerBusyError(Exception):
     """The server asks to wait: status 429, 503 or 529, with the seconds of Retry-After if it says so."""

@@ -48,6 +48,8 @@ class ScriptedModel:
         self._now = 0
         self._lock = threading.Lock()
 
+    def close(self) -> None: ...
+
     def ask(
         self,
         messages: Sequence[Message],
