@@ -65,7 +65,8 @@ MAY_IMPORT = {
     "gating": "arguments comparison errors files matching measures options output registry scores sources stats",
     "testing": "errors files gating options scores",
     "pooled": "arguments errors evaluation matching measures scores sources",
-    "components": "answers arguments documents errors evaluation judged matching measures scores sources",
+    "components": "answers arguments documents errors evaluation judged judges labels matching measures output scores"
+    " sources",
     "integrations": "components",
     "demo": "",
     "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating labels matching"

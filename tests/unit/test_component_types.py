@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Optional, Protocol, TypeVar, Union
 import numpy as np
 import pytest
 
-from karat import Document
-from karat.components.types import compatible, find_mismatch, type_text
+from karat import Document, KaratError
+from karat.components.types import compatible, find_mismatch, type_from_text, type_text
 
 T = TypeVar("T")
 
@@ -146,3 +146,24 @@ def test_a_type_is_shown_as_users_write_it(wanted: Any, text: str) -> None:
 )
 def test_the_first_part_of_the_wrong_type_is_found_with_its_place(value: Any, wanted: Any, mismatch: Any) -> None:
     assert find_mismatch(value, wanted) == mismatch
+
+
+@pytest.mark.parametrize(
+    "wanted", [list[str], list[list[str]], dict[str, Any], str | None, list[int | float], list[dict[str, list[bool]]]]
+)
+def test_a_type_that_is_written_is_read_again(wanted: Any) -> None:
+    assert type_from_text(type_text(wanted)) == wanted
+
+
+def test_the_old_spelling_of_types_is_read() -> None:
+    assert type_from_text("typing.List[typing.Union[str, int]]") == list[str | int]
+    assert type_from_text("typing.Optional[typing.Dict[str, typing.Any]]") == dict[str, Any] | None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "list[", "os.system", "__import__('os')", "list[Document]", "list[1]", "int[str]", "a" * 10**5, 7, None],
+)
+def test_nothing_but_built_in_types_is_read(text: object) -> None:
+    with pytest.raises(KaratError, match="is not a type that can be loaded"):
+        type_from_text(text)

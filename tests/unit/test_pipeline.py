@@ -367,8 +367,8 @@ def test_a_saved_pipeline_of_haystack_evaluators_is_loaded_with_karat_evaluators
 
 
 def test_a_component_of_haystack_that_karat_lacks_is_an_error_that_says_so() -> None:
-    data = {"components": {"llm": {"type": "haystack.components.evaluators.faithfulness.FaithfulnessEvaluator"}}}
-    with rejected("component llm: karat has no 'haystack.*FaithfulnessEvaluator'. Run this pipeline in Haystack"):
+    data = {"components": {"llm": {"type": "haystack.components.generators.chat.openai.OpenAIChatGenerator"}}}
+    with rejected("component llm: karat has no 'haystack.*OpenAIChatGenerator'. Run this pipeline in Haystack"):
         Pipeline.from_dict(data)
 
 

@@ -34,7 +34,30 @@ def from_haystack(description: Mapping[str, Any]) -> Mapping[str, Any]:
     if name.endswith(".DocumentMAPEvaluator") and isinstance(parameters, Mapping):
         # Haystack's evaluator has no such parameter, and uses the standard convention since 3.1.
         parameters = {"convention": "standard", **parameters}
+    if isinstance(parameters, Mapping):
+        parameters = _with_model_by_name(parameters)
     return {**description, "type": ours, "init_parameters": parameters}
+
+
+def _with_model_by_name(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of an evaluator with the name of the model, if Haystack's default chat generator has only that.
+
+    Other chat generators, and settings that karat does not have, stay as they are: Haystack has to load them.
+    """
+    match parameters.get("chat_generator"):
+        case {
+            "type": "haystack.components.generators.chat.openai.OpenAIChatGenerator",
+            "init_parameters": {"model": str(model), "api_key": {"env_vars": [str(key)]}, **settings},
+        }:
+            timeout, options = settings.get("timeout"), settings.get("generation_kwargs") or {}
+            read = ("api_base_url", "timeout", "generation_kwargs", "max_retries")
+            unknown = any(value for name, value in settings.items() if name not in read)
+            if unknown or not isinstance(options, Mapping) or not options.keys() <= {"response_format", "seed"}:
+                return parameters
+            given = {name: value for name, value in parameters.items() if name != "chat_generator"}
+            given |= {"model": model, "base_url": settings.get("api_base_url"), "api_key_env": key}
+            return given if timeout is None else {**given, "timeout": timeout}
+    return parameters
 
 
 def _components() -> Mapping[str, type]:
@@ -49,22 +72,26 @@ def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> 
     """Reject a saved component that reads environment variables other than those that are allowed.
 
     A class can list variables that are always allowed for it: `env_vars = ("HF_TOKEN",)`. A file must not name others,
-    because a component may send what it reads to a server.
+    because a component may send what it reads to a server; and not even these if it names the server.
     """
     if isinstance(allowed, str):
         raise KaratError(f"allowed_env_vars={shown(allowed)} is a string", hint=f"Pass a list: [{shown(allowed)}].")
-    permitted = {*check_names("allowed_env_vars", allowed, "['NAME']"), *getattr(cls, "env_vars", ())}
-    refused = [name for name in dict.fromkeys(_env_vars(description)) if name not in permitted]
+    servers = [*_values(description, "base_url", "api_base_url")]
+    own = () if servers else getattr(cls, "env_vars", ())
+    permitted = {*check_names("allowed_env_vars", allowed, "['NAME']"), *own}
+    named = dict.fromkeys(_values(description, "env_vars", "api_key_env"))
+    refused = [name for name in named if name not in permitted]
     if refused:
         names = enumeration([shown(name) for name in refused], "and")
+        sent = f" and sends it to {shown(servers[0])}" if servers else ""
         raise KaratError(
-            f"the saved component reads {names} from the environment, which was not allowed",
+            f"the saved component reads {names} from the environment{sent}, which was not allowed",
             hint=f"If you trust it, pass allowed_env_vars=[{', '.join(map(shown, refused))}].",
         )
 
 
-def _env_vars(description: object) -> Iterator[str]:
-    """The environment variables named anywhere in a description, as Haystack saves a Secret."""
+def _values(description: object, *names: str) -> Iterator[str]:
+    """The values that have one of these names anywhere in a description; Haystack saves a Secret as `env_vars`."""
     waiting: list[Any] = [description]
     seen: set[int] = set()
     while waiting:
@@ -72,8 +99,8 @@ def _env_vars(description: object) -> Iterator[str]:
         if id(value) in seen or not isinstance(value, Mapping | list | tuple):
             continue
         seen.add(id(value))
-        if isinstance(value, Mapping) and (names := value.get("env_vars")):
-            yield from map(str, names if isinstance(names, list | tuple | set | frozenset) else [names])
+        for found in filter(None, map(value.get, names) if isinstance(value, Mapping) else ()):
+            yield from map(str, found if isinstance(found, list | tuple | set | frozenset) else [found])
         waiting.extend(value.values() if isinstance(value, Mapping) else value)
 
 
@@ -124,8 +151,13 @@ class SerializableComponent:
         It can name only environment variables that the component reads by default, or that are allowed here.
         """
         check_env_vars(cls, data, allowed_env_vars)
-        made: Self = default_from_dict(cls, data)
+        made: Self = default_from_dict(cls, cls._loaded(data))
         return made
+
+    @classmethod
+    def _loaded(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `to_dict` returned, with parameters as the constructor takes them."""
+        return data
 
     def __repr__(self) -> str:
         parameters = _parameters_to_dict(self)["init_parameters"].items()

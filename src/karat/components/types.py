@@ -6,13 +6,15 @@ express, such as the keys of a mapping or the values of a `Literal`, is left to 
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from numbers import Integral, Real
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Optional, Union, get_args, get_origin
 
 from karat.documents.document import Document
+from karat.errors import KaratError, shown
 
 
 def compatible(sent: Any, wanted: Any) -> bool:
@@ -66,6 +68,38 @@ def type_text(kind: Any) -> str:
     return f"{name}[{', '.join(map(type_text, arguments))}]" if arguments else name
 
 
+def type_from_text(text: object) -> Any:
+    """The type that `type_text` or Haystack wrote; only built-in types and `Any`, so that nothing else is looked up.
+
+    >>> type_from_text("list[list[str]]"), type_from_text("typing.List[str]")
+    (list[list[str]], list[str])
+    """
+    try:
+        return _type_of(ast.parse(text, mode="eval").body)  # type: ignore[call-overload]  # a TypeError is expected
+    except (SyntaxError, TypeError, ValueError, KeyError, RecursionError, MemoryError):
+        hint = "Use str, int, float, bool, list, dict and Any, as in list[str]."
+        raise KaratError(f"{shown(text)} is not a type that can be loaded", hint=hint) from None
+
+
+def _type_of(tree: ast.expr) -> Any:
+    match tree:
+        case ast.Constant(value=None):
+            return None
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="typing"), attr=name):
+            return _BUILT_IN[name]
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _type_of(left) | _type_of(right)
+        case ast.Subscript(value=of, slice=ast.Tuple(elts=several)):
+            return _type_of(of)[*map(_type_of, several)]
+        case ast.Subscript(value=of, slice=one):
+            return _type_of(of)[_type_of(one)]
+    raise ValueError(tree)
+
+
+_BUILT_IN: dict[str, Any] = {
+    "str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "Any": Any,
+    "List": list, "Dict": dict, "Optional": Optional, "Union": Union,
+}  # fmt: skip
 _UNIONS = (Union, types.UnionType)
 # Users pass lists, even if any sequence is accepted; and every framework has a class named Document.
 _NAMES: dict[Any, str] = {Sequence: "list", Document: "karat.Document", types.NoneType: "None", ...: "..."}

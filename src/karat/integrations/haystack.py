@@ -8,12 +8,14 @@ components from modules that it trusts.
 
 import contextlib
 import inspect
+from collections.abc import Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
 from karat.components import evaluators
 from karat.components.component import declared_outputs
 from karat.components.evaluators.document_map import Convention
+from karat.components.serialization import SerializableComponent
 
 try:
     from haystack import Document, component, default_from_dict
@@ -33,11 +35,14 @@ __all__ = [
     "AnswerExactMatchEvaluator",
     "AnswerF1Evaluator",
     "AnswerMeasureEvaluator",
+    "ContextRelevanceEvaluator",
     "DocumentMAPEvaluator",
     "DocumentMRREvaluator",
     "DocumentMeasureEvaluator",
     "DocumentNDCGEvaluator",
     "DocumentRecallEvaluator",
+    "FaithfulnessEvaluator",
+    "LLMEvaluator",
     "RecallMode",
     "SASEvaluator",
 ]
@@ -66,21 +71,37 @@ def _haystack_component(cls: type[Evaluator]) -> type[Evaluator]:
         each.replace(annotation=_INPUT_TYPES.get(each.name, each.annotation))
         for each in signature.parameters.values()
     ]
+    signature = signature.replace(parameters=parameters, return_annotation=dict[str, Any])
+    outputs = component.output_types(**declared_outputs(evaluator_run))
 
-    @component.output_types(**declared_outputs(evaluator_run))
+    @outputs
     @wraps(evaluator_run)
     def run(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         outputs: dict[str, Any] = evaluator_run(self, *args, **kwargs)
         return outputs
 
     subclass.run = run
-    subclass.run.__signature__ = signature.replace(parameters=parameters, return_annotation=dict[str, Any])
-    subclass.from_dict = classmethod(default_from_dict)
+    subclass.run.__signature__ = signature
+    if evaluator_run_async := getattr(cls, "run_async", None):
+
+        @outputs
+        @wraps(evaluator_run_async)
+        async def run_async(self: Any, **inputs: Any) -> dict[str, Any]:
+            outputs: dict[str, Any] = await evaluator_run_async(self, **inputs)
+            return outputs
+
+        subclass.run_async = run_async
+        subclass.run_async.__signature__ = signature
+    subclass.from_dict = classmethod(_from_dict)
     subclass.__doc__ = subclass.__base__.__doc__
     # Without this, inspect.signature would show the `(*args, **kwargs)` of Haystack's metaclass.
     subclass.__signature__ = inspect.signature(subclass)
     made: type[Evaluator] = component(subclass)
     return made
+
+
+def _from_dict(cls: type[SerializableComponent], data: dict[str, Any]) -> Any:
+    return default_from_dict(cls, dict(cls._loaded(data)))
 
 
 @_haystack_component
@@ -135,6 +156,37 @@ class DocumentRecallEvaluator(evaluators.DocumentRecallEvaluator):
     @mode.setter
     def mode(self, mode: object) -> None:
         self._mode = RecallMode.from_str(str(mode))
+
+
+def _declare_inputs(evaluator: object, types: Mapping[str, Any]) -> None:
+    component.set_input_types(evaluator, **types)
+
+
+def _generator_from_dict(description: dict[str, Any]) -> Any:
+    from haystack.utils import deserialize_chatgenerator_inplace
+
+    parameters = {"chat_generator": description}
+    deserialize_chatgenerator_inplace(parameters)
+    return parameters["chat_generator"]
+
+
+def _haystack_component_with_model(cls: type[Evaluator]) -> type[Evaluator]:
+    """The same for evaluators that ask a language model: Haystack knows their inputs, and loads chat generators."""
+    subclass: Any = cls
+    subclass._declare_inputs, subclass._generator_from_dict = _declare_inputs, staticmethod(_generator_from_dict)
+    return _haystack_component(cls)
+
+
+@_haystack_component_with_model
+class ContextRelevanceEvaluator(evaluators.ContextRelevanceEvaluator): ...
+
+
+@_haystack_component_with_model
+class FaithfulnessEvaluator(evaluators.FaithfulnessEvaluator): ...
+
+
+@_haystack_component_with_model
+class LLMEvaluator(evaluators.LLMEvaluator): ...
 
 
 @_haystack_component

@@ -1,0 +1,54 @@
+"""A question that a language model is asked about, and what is written about it to a verdict file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from karat.judges.requests import Record
+from karat.labels.records import Item, ItemType, text_digest
+
+_AGAINST = {"support": "context", "relevance": "question"}
+
+
+class Question(NamedTuple):
+    """The inputs of a question, its id and system in the verdict file, and the items that the file has about it."""
+
+    query: str
+    system: str | None
+    inputs: Mapping[str, Any]
+    known: Sequence[Item] = ()
+
+    def item(self, name: str, kind: ItemType, text: str, **fields: Any) -> Item:
+        """Something of this question that can be judged."""
+        return Item(self.query, name, kind, self.system, text=text, **fields)
+
+    @property
+    def passages(self) -> list[Item]:
+        """The contexts, as passages `p1`, `p2`, and so on."""
+        return [self.item(f"p{at}", "passage", text, rank=at) for at, text in enumerate(self.inputs["contexts"], 1)]
+
+    def verdict(self, task: str, item: Item | str, **fields: Any) -> Record:
+        """A label of an item, or a state."""
+        name, digest = (item, None) if isinstance(item, str) else (item.id, item.text and text_digest(item.text))
+        record = {
+            "record": "verdict", "query": self.query, "system": self.system, "task": task, "item": name,
+            "against": _AGAINST[task], **fields, "digest": digest,
+        }  # fmt: skip
+        return {name: value for name, value in record.items() if value is not None}
+
+    def removals(self, items: Iterable[Item], *kinds: ItemType) -> Iterator[Record]:
+        """Records that remove what the file has of these kinds beside the items: it is from an earlier answer."""
+        names = {each.id for each in items}
+        return (
+            each.removal() for each in self.known if each.type in kinds and each.of != "gold" and each.id not in names
+        )
+
+    def are_known(self, items: Iterable[Item]) -> bool:
+        """Whether the file has these items with the same texts, and no others of their kinds."""
+        texts = {each.id: text_digest(each.text or "") for each in items}
+        kinds = {each.type for each in items}
+        known = {
+            each.id: each.record().get("digest") for each in self.known if each.type in kinds and each.of != "gold"
+        }
+        return texts == known
