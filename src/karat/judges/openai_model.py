@@ -21,6 +21,7 @@ from karat.judges.requests import (
     ModelReply,
     ModelSettings,
     ServerBusyError,
+    UnreachableError,
     with_schema,
 )
 from karat.judges.responses import failure, read_response, refused_parameters
@@ -111,9 +112,11 @@ class OpenAIModel:
             return failure(error.status_code, error.response.headers, body, self._key_name)
         cause = error.__cause__ or error
         is_connection = isinstance(error, openai.APIConnectionError) or type(error).__module__.startswith("httpx")
+        text = without_secrets(self._without_key(str(cause) or type(cause).__name__))
+        if is_connection and "Connect" in type(cause).__name__:
+            return UnreachableError(text)
         if is_connection and "Timeout" in type(cause).__name__:
             return LateReplyError(self._timeout)
-        text = without_secrets(self._without_key(str(cause) or type(cause).__name__))
         if is_connection:
             return CallError(f"the connection failed: {text}", again=True, may_cost=True)
         return CallError(f"{type(error).__name__}: {text}", again=False)

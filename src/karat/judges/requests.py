@@ -138,6 +138,13 @@ class LateReplyError(CallError):
         super().__init__(f"no reply within {limit:g} seconds", again=True, may_cost=True)
 
 
+class UnreachableError(CallError):
+    """There is no connection to the server."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"no connection to the server: {what}", again=True)
+
+
 class AskAgainError(Exception):
     """The server refused a parameter, which is left out from now on: the same request can be sent again at once."""
 

@@ -18,10 +18,19 @@ from karat.errors import KaratError
 from karat.judges.budget import CallBudget, Charge, count_tokens, most_tokens
 from karat.judges.calls import OpenCall
 from karat.judges.pace import MOST_REPEATS, Clock, Pace
-from karat.judges.requests import AskAgainError, CallError, LanguageModel, LateReplyError, ModelReply, ServerBusyError
+from karat.judges.requests import (
+    AskAgainError,
+    CallError,
+    LanguageModel,
+    LateReplyError,
+    ModelReply,
+    ServerBusyError,
+    UnreachableError,
+)
 from karat.judges.secrets import without_secrets
 
 _LONGEST_WAIT = 600.0  # seconds that a server may ask to wait
+_MOST_ATTEMPTS = 3  # to reach a server that was never reached
 _MOST_UNANSWERED = 20  # requests in a row, all of them repeated
 _GRACE = 1.0  # seconds in which a model can notice the time limit itself
 _KEPT = "What was judged so far is kept: run the same again to go on from there."
@@ -79,6 +88,7 @@ class Sender:
         self._arrivals: SimpleQueue[_Arrival] = SimpleQueue()
         self._numbers = count()
         self._unanswered = 0
+        self._was_reached = False
         self._notes = notes
 
     def add(self, call: OpenCall) -> None:
@@ -178,6 +188,7 @@ class Sender:
 
     def _result(self, sent: _Sent, result: ModelReply | BaseException | None, now: float) -> Result | None:
         """The result of a call, unless it is sent again."""
+        self._was_reached |= not isinstance(result, UnreachableError)
         if isinstance(result, ModelReply):
             reply = self._counted(result, sent.call.texts)
             self._budget.settle(sent.reserved, self._budget.charge(reply.tokens_in or 0, reply.tokens_out or 0))
@@ -205,6 +216,8 @@ class Sender:
     def _repeat(self, call: OpenCall, now: float, error: Exception, wait: float = 0.0) -> Result | None:
         """Send a call again later, unless it was repeated often enough."""
         call.repeats += 1
+        if call.repeats >= _MOST_ATTEMPTS and not self._was_reached:
+            raise KaratError(str(error), hint="Check that it is running, and its address.")
         if call.repeats <= MOST_REPEATS:
             due = now + max(wait, self._pace.repeat_after(call.repeats))
             heapq.heappush(self._later, (due, next(self._numbers), call))

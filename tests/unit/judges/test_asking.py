@@ -23,6 +23,7 @@ from karat.judges.requests import (
     Record,
     RequestOutcome,
     ServerBusyError,
+    UnreachableError,
 )
 from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, plan, plans, request
 
@@ -156,6 +157,20 @@ def test_a_server_that_is_gone_stops_everything_after_some_requests() -> None:
     with pytest.raises(KaratError, match="the last 20 requests got no reply: the connection failed"):
         carry_out(plans(1000, []), asker)
     assert 19 <= len(journal.written) <= 20
+
+
+def test_a_server_that_was_never_reached_stops_everything_soon() -> None:
+    asker, _, journal = asker_for([UnreachableError("connection refused")])
+    before = asker._clock.now()
+    with pytest.raises(KaratError, match=r"^no connection to the server: connection refused\. Check that"):
+        carry_out(plans(1000, []), asker)
+    assert asker._clock.now() - before < 5
+    assert not journal.written
+
+
+def test_a_server_that_was_reached_may_be_away_for_a_while() -> None:
+    asker, _, _ = asker_for([GOOD] + [UnreachableError("connection refused")] * 6 + [GOOD], concurrency=1)
+    assert carry_out(plans(2, []), asker).done == 2
 
 
 def test_a_server_that_asks_to_wait_for_an_hour_is_not_waited_for() -> None:

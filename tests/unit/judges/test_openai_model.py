@@ -25,6 +25,7 @@ from karat.judges.requests import (
     ModelReply,
     ModelSettings,
     ServerBusyError,
+    UnreachableError,
 )
 from tests.llm_server import LLMServer, Response, Sent, completion, error, reply
 
@@ -306,7 +307,8 @@ def test_a_server_that_sends_nothing_is_given_up_on(serve: Serve) -> None:
 
 def test_a_server_that_is_not_there_is_named_as_such() -> None:
     problem = failure(language_model("tester", base_url="http://127.0.0.1:9/v1", timeout=5))
-    assert str(problem).startswith("the connection failed: ")
+    assert isinstance(problem, UnreachableError)
+    assert str(problem).startswith("no connection to the server: ")
 
 
 @pytest.mark.parametrize(
