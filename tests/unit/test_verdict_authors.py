@@ -8,7 +8,9 @@ import pytest
 
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
+from karat.labels.reading import read_verdict_records
 from karat.labels.records import text_digest
+from karat.labels.things import label_status
 from tests.random_verdicts import Record
 
 
@@ -187,6 +189,53 @@ def test_a_label_against_a_passage_that_has_changed_is_not_used(against: Any, va
     passages = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at, "text": "Gold is soft."} for at in (1, 2)]
     passages[0]["digest"] = text_digest("Gold is hard.")
     assert _value([*passages, _claim("c1", "full", against=against)]) == value
+
+
+SOFT, HARD, GONE = {"text": "Gold is soft."}, {"text": "Gold is hard."}, {"removed": True}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "against", "value"),
+    [
+        ([SOFT], [], ["p1"], 1.0),
+        ([SOFT], [SOFT], ["p1"], 1.0),
+        ([SOFT], [HARD], ["p1"], None),
+        ([SOFT], [HARD], "context", None),
+        ([SOFT], [HARD], ["p2"], 1.0),
+        ([SOFT, HARD], [], ["p1"], 1.0),
+        ([SOFT], [HARD, SOFT], ["p1"], 1.0),
+        ([SOFT], [GONE, HARD], ["p1"], None),
+        ([SOFT], [GONE, SOFT], ["p1"], 1.0),
+        ([], [SOFT], ["p1"], 1.0),
+        ([], [SOFT, HARD], ["p1"], None),
+    ],
+    ids=str,
+)
+def test_a_label_is_about_the_texts_that_the_file_had_before_it(
+    before: list[Record], after: list[Record], against: Any, value: float | None
+) -> None:
+    passage = {"record": "item", "query": "q", "id": "p1", "type": "passage", "rank": 1}
+    other = {**passage, "id": "p2", "rank": 2, **SOFT}
+    records = [other, *({**passage, **text} for text in before), _claim("c1", "full", against=against)]
+    records += [{**passage, **text} for text in after]
+    assert _value(records) == value
+    stale = ["1 label not used: the text has changed since"] if value is None else []
+    assert _notes(records) == stale
+    assert label_status(read_verdict_records(records)) == ["stale" if stale else "counts"]
+    assert _value([*records, _claim("c1", "none", against="context")]) == 0.0
+
+
+def test_a_label_of_an_answer_or_a_claim_is_about_its_text_at_the_time() -> None:
+    answer = {"query": "q", "id": "answer", "type": "answer"}
+    claim = {"query": "q", "id": "c1", "type": "claim"}
+    nugget = _claim("n1", "full", type="nugget", against="answer")
+    for item, label, measure in ((answer, nugget, "NuggetRecall"), (claim, _claim("c1", "full"), "Faithfulness")):
+        records = [{**item, **SOFT}, label, {**item, **HARD}]
+        assert evaluate_verdicts(records, measure).means == {measure: None}
+        assert evaluate_verdicts([*records, label], measure).means == {measure: 1.0}
+    # The digest of the label says that it is about the later text of its item.
+    digest = text_digest(str(HARD["text"]))
+    assert _value([{**claim, **SOFT}, _claim("c1", "full", digest=digest), {**claim, **HARD}]) == 1.0
 
 
 @pytest.mark.parametrize(

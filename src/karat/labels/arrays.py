@@ -10,6 +10,7 @@ import numpy as np
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judged import Bools, Floats, Ints, distinct
 from karat.labels.categorical import pair_codes
+from karat.labels.changes import labels_of_earlier_texts
 from karat.labels.item_arrays import ItemArrays
 from karat.labels.label_columns import Against, ItemKey
 from karat.labels.reading import VerdictRecords
@@ -202,6 +203,7 @@ class VerdictArrays:
             numbers[at] = np.nan if given is None else tasks[name].value(given)
         values = numbers[pair]
         outdated = labels.are_about(self.rows, self.stale, self.stale) | self._has_other_digest(item)
+        outdated |= np.isin(self.rows, labels_of_earlier_texts(self.records))
         self.outdated = int(outdated.sum())
         values[outdated] = np.nan
         return values

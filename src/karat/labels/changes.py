@@ -1,13 +1,17 @@
-"""What has changed since it was labelled: answers and passages of results that are not those of the verdict file."""
+"""What has changed since it was labelled: in the verdict file itself, or in the results that are evaluated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from karat.errors import first_few, plural
+from karat.judged import Ints
 from karat.labels.citations import without_citations
 from karat.labels.items import items_of
+from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 
@@ -29,6 +33,44 @@ class Changes:
     def queries(self) -> str:
         """The queries whose answers have changed, as examples."""
         return first_few(list(dict.fromkeys(query for query, _ in sorted(self.gone))))
+
+
+def labels_of_earlier_texts(records: VerdictRecords) -> Ints:
+    """The labels that were given before a text that they are about, or against, was changed in the files.
+
+    The digest of a label counts more than its place: it says which text of its item the label is about.
+    """
+    labels, histories = records.labels, _histories(records)
+    queries = {query for query, _, _ in histories}
+    found = []
+    for row in np.flatnonzero(labels.query.where(queries.__contains__)).tolist() if queries else ():
+        query, against = labels.query[row], labels.against[row]
+        names = [*(against if isinstance(against, tuple) else (against,))]
+        names += [labels.item[row]] if labels.digest[row] is None else []
+        keys = [(query, system, name) for system in (labels.system[row], None) for name in names]
+        if any(_is_earlier(texts, row) for key in keys for texts in histories.get(key, ())):
+            found.append(row)
+    return np.array(found, np.int64)
+
+
+_Texts = Sequence[tuple[int, str]]
+"""the texts of an item, one after the other: how many labels were given before each, and its digest"""
+
+
+def _histories(records: VerdictRecords) -> dict[tuple[str, str | None, str | None], list[_Texts]]:
+    """The texts of items that have changed, by query, system and id; those of passages also belong to the context."""
+    found: dict[tuple[str, str | None, str | None], list[_Texts]] = {}
+    for (query, system, name), texts in records.text_history.items():
+        found[query, system, name] = [texts]
+        item = records.items.get((query, system, name))
+        if item is not None and item.type == "passage":
+            found.setdefault((query, system, "context"), []).append(texts)
+    return found
+
+
+def _is_earlier(texts: _Texts, row: int) -> bool:
+    """Whether an item had another text than now when a label was given."""
+    return [digest for labels, digest in texts if labels <= row][-1] != texts[-1][1]
 
 
 def add_items_of_responses(items: Items, responses: Sequence[Response]) -> Changes:

@@ -47,6 +47,8 @@ class VerdictRecords:
     """by query, system and id"""
     removed: set[tuple[str, str | None, str]] = field(default_factory=set)
     """items that there were, by query, system and id"""
+    text_history: dict[tuple[str, str | None, str], list[tuple[int, str]]] = field(default_factory=dict)
+    """of items whose text has changed in the files: each text by its digest, after the number of labels before it"""
     documents: dict[tuple[str, str], Item] = field(default_factory=dict)
     """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
     labels: LabelColumns = field(default_factory=lambda: LabelColumnsBuilder().columns())
@@ -198,9 +200,9 @@ def _add(
         if kind == "verdict":
             verdicts.append(at)
             if row.get("type") is not None:
-                _add_item(records, read_item(row, where, "item"), declared=False)
+                _add_item(records, read_item(row, where, "item"), len(labels) + len(verdicts), declared=False)
         elif kind == "item":
-            _add_item(records, read_item(row, where))
+            _add_item(records, read_item(row, where), len(labels) + len(verdicts))
         elif kind == "task":
             _add_task(records, read_task(row, where), where)
         elif kind == "call":
@@ -211,7 +213,8 @@ def _add(
     labels.add(rows, lines, records.tasks, lambda at: _place(source, lines[at]))
 
 
-def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> None:
+def _add_item(records: VerdictRecords, item: Item, labels: int, *, declared: bool = True) -> None:
+    """Add an item, or replace it. `labels` is the number of labels before it, which are about an earlier text."""
     key = item.query, item.system, item.id
     known = records.items.get(key) or (None if item.system else records.documents.get((item.query, item.id)))
     if known is not None and (known.type == "document") != (item.type == "document"):
@@ -223,6 +226,11 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
             what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.where}"
             raise KaratError(f"{what}, but a {item.type} here", where=item.where)
         return
+    before, now = None if known is None else known.labelled_digest, item.labelled_digest
+    if before is not None and before != now:
+        records.text_history.setdefault(key, [(0, before)])
+    if key in records.text_history and now is not None:
+        records.text_history[key].append((labels, now))
     if item.type == "document":
         records.documents[item.query, item.id] = item
     elif item.removed:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from karat.judged import Ints
+from karat.labels.changes import labels_of_earlier_texts
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
@@ -67,6 +68,8 @@ def label_status(records: VerdictRecords) -> list[Status]:
         else:
             status[other], latest[key] = "replaced", row
     changed = {item for item in (*records.items.values(), *records.documents.values()) if item.is_changed}
+    for row in labels_of_earlier_texts(records).tolist():
+        status[row] = "stale" if status[row] == "counts" else status[row]
     for row, digest in enumerate(labels.digest):
         if status[row] == "counts" and records.removed and _is_removed(records, row):
             status[row] = "stale"
