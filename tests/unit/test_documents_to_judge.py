@@ -77,6 +77,13 @@ def test_a_table_in_memory_or_on_disk_gives_the_same_documents(tmp_path: object)
     assert in_memory == on_disk == (({"q1": ("d0", "d2", "d4"), "q2": ("d0", "d2", "d1", "d4")}), {})
 
 
+def test_what_a_label_grades_is_neither_unjudged_nor_judged_by_people() -> None:
+    row = {"query": "q", "type": "document", "task": "relevance", "by": "model"}
+    labels = [{**row, "item": "x", "label": 1}, {**row, "item": "y", "label": None, "state": "failed"}]
+    systems = evaluate_runs({"q": {"a": 1}}, {"run": {"q": ["x", "y", "a"]}}, "RR", verdicts=labels)
+    assert documents_to_judge(systems, 3, overlap=1) == ({"q": ("y",)}, {"q": ("a",)})
+
+
 def test_what_cannot_be_judged_by_id_is_an_error() -> None:
     systems = evaluate_runs({"q": {"a": 1}}, {"bm25": {"q": ["a"]}}, "RR", match="prefix")
     with pytest.raises(

@@ -183,6 +183,12 @@ def test_a_label_that_all_have_in_common_leaves_kappa_undefined_in_words() -> No
     assert found.to_dict()["tasks"][0]["kappa"] is None
 
 
+def test_ground_truth_with_two_grades_is_named_as_a_reason_of_disagreement() -> None:
+    note = "the ground truth has no grade above 1, so a 2 or 3 by model is never equal"
+    assert karat.label_agreement(GRADES, {"q1": {"a": 1, "b": 0}}).notes == (note,)
+    assert karat.label_agreement(GRADES, {"q2": {"a": 1}}).notes == ()
+
+
 def test_two_labels_have_no_weighted_kappa() -> None:
     row = {"query": "q", "system": "rag", "task": "abstention", "item": "answer"}
     people, model = ({**row, "label": label, "by": by} for label, by in (("refused", "human"), ("answered", "model")))

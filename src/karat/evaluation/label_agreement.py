@@ -75,6 +75,8 @@ def label_agreement(
         if not found:
             notes.append(f"{model} labelled nothing that people did")
         tasks += found
+        if judgments is not None:
+            notes += _note_on_two_grades(judgments, found)
         if judgments is not None and by_name and of_documents:
             overlap = _overlap(judgments, model, judged.labels({model}, of_documents=True))
             notes += overlap.notes
@@ -144,6 +146,14 @@ def _grades(truth: Truth, things: set[Thing]) -> dict[Thing, str]:
                 hint = "Agreement needs the same scale: map the grades to 0, 1, 2 and 3."
                 raise KaratError(f"{what}, and labels of relevance are 0 to 3", where="the ground truth", hint=hint)
     return found
+
+
+def _note_on_two_grades(truth: Truth, tasks: Sequence[TaskAgreement]) -> list[str]:
+    """A note if ground truth only says whether a document is relevant, and the model also says how much."""
+    if truth.grades.max(initial=0) > 1:
+        return []
+    graded = [each.by for each in tasks if each.of_documents and any(sum(row[2:]) for row in each.confusion)]
+    return [f"the ground truth has no grade above 1, so a 2 or 3 by {by} is never equal" for by in graded]
 
 
 def _overlap(truth: Truth, model: str, labels: ChosenLabels) -> _Overlap:
