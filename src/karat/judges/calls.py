@@ -72,10 +72,11 @@ class OpenCall:
 
     def read(self, reply: ModelReply) -> None:
         """Read a reply: `records` are what it says, and `problem` what is wrong with it."""
-        self.reply = reply.text.encode(errors="replace").decode()  # a lone surrogate can neither be sent nor written
+        text = reply.text.encode(errors="replace").decode()  # a lone surrogate can neither be sent nor written
+        self.reply = text
         self.tokens_in += reply.tokens_in or 0
         self.tokens_out += reply.tokens_out or 0
-        self.records, self.problem = read_reply(self.request, reply)
+        self.records, self.problem = read_reply(self.request, reply._replace(text=text))
 
     def is_asked_again(self, reply: ModelReply) -> bool:
         """Change what is asked after a reply with a problem: allow more tokens, or say what is wrong; each once."""

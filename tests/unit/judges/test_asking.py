@@ -96,6 +96,12 @@ def test_an_unreadable_reply_is_asked_for_again_once_with_the_error() -> None:
     assert json.loads(error["content"])["error"] == "The reply is not JSON."
 
 
+def test_a_reply_with_a_lone_surrogate_is_kept_without_it() -> None:
+    asker, model, _ = asker_for(["no \ud800", '{"label": 1, "why": "\ud800"}'])
+    assert asker.ask(request()).reply == '{"label": 1, "why": "?"}'
+    assert model.asked[1][0][2]["content"] == "no ?"
+
+
 def test_what_is_never_understood_is_failed_and_the_raw_reply_is_kept() -> None:
     asker, model, journal = asker_for(["nonsense", '{"label": 5}', GOOD])
     outcome = asker.ask(request())
