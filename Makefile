@@ -46,6 +46,7 @@ lint: .venv/linted
 	@$(BIN)/python scripts/draw_answers.py --check
 	@$(BIN)/python scripts/draw_grounded.py --check
 	@$(BIN)/python scripts/draw_differences.py --check
+	@$(BIN)/python scripts/list_prompts.py --check
 
 # Pictures come last: draw_answers.py reads the numbers that paste_outputs.py writes.
 docs: .venv/tested-report
@@ -55,6 +56,7 @@ docs: .venv/tested-report
 	@$(BIN)/python scripts/draw_grounded.py
 	@$(BIN)/python scripts/draw_differences.py
 	@$(BIN)/python scripts/draw_plots.py
+	@$(BIN)/python scripts/list_prompts.py
 
 fuzz: .venv/tested-report
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(REPEAT),--repeat $(REPEAT))
