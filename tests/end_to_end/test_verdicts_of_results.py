@@ -215,6 +215,16 @@ def test_explain_shows_labels_by_whom_and_why_and_what_is_unlabelled() -> None:
     assert (unlabelled.item, unlabelled.text, unlabelled.label_text) == ("s1", "It melts [1].", "unlabelled")
 
 
+def test_explain_shows_stale_labels_as_stale_unless_there_is_a_later_one() -> None:
+    row = {**ROW, "query": "q1", "type": "claim", "against": ["d1"], "label": "none"}
+    passage = {"query": "q1", "system": "rag", "id": "d1", "type": "passage", "rank": 1}
+    labels = [{**passage, "text": "Gold is hard."}, {**row, "item": "c1"}, {**row, "item": "c2"}]
+    labels += [{**passage, "text": "Gold is soft."}, {**row, "item": "c2", "label": "full"}]
+    scores = evaluated(RECORDS[:1], labels, "Faithfulness")
+    explained = scores.explain("q1")
+    assert [(each.item, each.label_text) for each in explained.labels or ()] == [("c1", "stale"), ("c2", "full")]
+
+
 def test_a_claim_that_was_not_compared_with_all_passages_says_with_which() -> None:
     passages = [{"id": name, "content": name} for name in ("d1", "d2", "d3")]
     labels = [{**LABELS[1], "item": "c1", "type": "claim", "of": "answer"}]

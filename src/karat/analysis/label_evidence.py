@@ -35,16 +35,17 @@ class LabelEvidence:
         found: dict[str, dict[object, LabelRow]] = {name: {} for name in ("answer", "gold", *items)}
         for at in self._rows_of_query.get(query, ()):
             name, task, label, against = labels.item[at], labels.task[at], labels.label[at], labels.against[at]
+            label, state = (None, "stale") if at in self._stale else (label, labels.state[at])
             item = items.get(name)
             if not any(_is_read(relation, task, name if item is None else item.set, against) for relation in relations):
                 continue
             text = ", ".join(against) if isinstance(against, tuple) else against or ""
             row = LabelRow(
                 name, "answer" if item is None else item.type, None if item is None else item.text, task, text, label,
-                labels.state[at], labels.by[at], labels.why[at], labels.sample[at],
+                state, labels.by[at], labels.why[at], labels.sample[at],
             )  # fmt: skip
-            key = (task, text, row.by, row.sample)
-            if label is not None or key not in found[name]:  # a failure does not replace a label
+            key = (task, text if task == "support" else "", row.by, row.sample)
+            if label is not None or key not in found[name]:  # neither a failure nor a stale label replaces a label
                 found[name][key] = row
         passages = [name for name, item in items.items() if item.type == "passage"]
         unlabelled = {
@@ -54,6 +55,10 @@ class LabelEvidence:
         }
         rows = [row for name in found for row in (*found[name].values(), *unlabelled.get(name, ()))]
         return rows if relations else [_cited(item) for item in items.values() if item.type == "sentence"]
+
+    @cached_property
+    def _stale(self) -> set[int]:
+        return {*self.selected.stale.tolist()}
 
     @cached_property
     def _items(self) -> Mapping[str, Mapping[str, Item]]:

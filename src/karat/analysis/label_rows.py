@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class LabelRow:
     """A label of an item: what the item was compared with, by whom it was labelled, and why; or an unlabelled item.
 
-    `against` is empty for the answer as a whole. `label` is None if it is unknown: `state` is then `failed`, or
-    `unlabelled` if there is no label at all.
+    `against` is empty for the answer as a whole. `label` is None if it is unknown: `state` is then `failed`, `stale` if
+    a text has changed since it was labelled, or `unlabelled` if there is no label at all.
     """
 
     item: str

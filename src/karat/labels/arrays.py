@@ -65,7 +65,9 @@ class VerdictArrays:
         self.rows = self.rows[~labels.are_about(self.rows, left_out, passages)]
         # Nuggets or passages that could not be listed are unknown.
         self.rows = self.rows[~labels.are_failed_lists(self.rows)]
-        self.unused = self.outdated = self.replaced = 0
+        self.unused = self.replaced = 0
+        self.outdated: Ints = np.zeros(0, np.int64)
+        """the rows of labels whose texts have changed since"""
         self.gold_refusals: dict[int, float] = {}
 
     def add_response(self, response: Response) -> None:
@@ -204,7 +206,7 @@ class VerdictArrays:
         values = numbers[pair]
         outdated = labels.are_about(self.rows, self.stale, self.stale) | self._has_other_digest(item)
         outdated |= np.isin(self.rows, labels_of_earlier_texts(self.records))
-        self.outdated = int(outdated.sum())
+        self.outdated = self.rows[outdated]
         values[outdated] = np.nan
         return values
 
@@ -272,8 +274,8 @@ class VerdictArrays:
         found = []
         if self.replaced:
             found.append(f"{plural(self.replaced, 'label')} replaced by a later one of the same author")
-        if self.outdated:
-            found.append(f"{plural(self.outdated, 'label')} not used: the text has changed since")
+        if len(self.outdated):
+            found.append(f"{plural(len(self.outdated), 'label')} not used: the text has changed since")
         if self.unused:
             found.append(
                 f"{plural(self.unused, 'label')} not used: about passages that the sentence does not cite together"

@@ -31,7 +31,9 @@ class Selected:
     items: tuple[Item | None, ...]
     """the item at each position of the Verdicts; None for an answer without a record of its own"""
     rows: Ints
-    """the rows of the records that count"""
+    """the rows of the records that are about the evaluated queries, by the chosen authors"""
+    stale: Ints
+    """those of them whose texts have changed since, so that they do not count"""
     authors: tuple[str, ...]
     notes: tuple[str, ...]
     records: VerdictRecords
@@ -125,6 +127,7 @@ def select(
         samples,
         tuple(building.items.item),
         building.rows,
+        building.outdated,
         authors,
         (*notes, *building.notes()),
         records,
