@@ -36,7 +36,7 @@ def read_prices(price_in: object, price_out: object) -> Prices | None:
         price = as_number(given)
         if price is None or not 0 <= price < math.inf:
             hint = "Pass both price_in and price_out: what a million tokens cost."
-            raise KaratError(f"{name} is {shown(given)}", hint=hint)
+            raise KaratError(f"{name}={shown(given)} is not a number of 0 or more", hint=hint)
         prices.append(price)
     return Prices(*prices)
 
@@ -128,7 +128,7 @@ def _limit(name: str, value: object) -> float | None:
         return None
     limit = as_count(value, 0)
     if limit is None:
-        raise KaratError(f"{name} is {shown(value)}", hint="Pass a whole number of at least 0.")
+        raise KaratError(f"{name}={shown(value)} is not a whole number of 0 or more")
     return limit
 
 
@@ -137,7 +137,7 @@ def _cost_limit(value: object) -> float | None:
         return None
     limit = as_number(value)
     if limit is None or not limit >= 0:
-        raise KaratError(f"max_cost is {shown(value)}", hint="Pass a number of at least 0.")
+        raise KaratError(f"max_cost={shown(value)} is not a number of 0 or more")
     return limit
 
 

@@ -39,7 +39,7 @@ def language_model(
     """
     limit = as_number(timeout)
     if limit is None or not limit > 0:
-        raise KaratError(f"timeout is {shown(timeout)}", hint="Pass a number of seconds above 0.")
+        raise KaratError(f"timeout={shown(timeout)} is not a positive number of seconds")
     if isinstance(model, str) and model.strip():
         from karat.judges.openai_model import OpenAIModel
 
@@ -48,7 +48,7 @@ def language_model(
         return _FunctionModel(_generator_name(model), _GeneratorCall(model))
     if callable(model) and not isinstance(model, type):
         return _FunctionModel(_function_name(model), model)
-    raise KaratError(f"the model is {shown(model)}", hint=_HINT)
+    raise KaratError(f"model={shown(model)} is not a language model", hint=_HINT)
 
 
 class _FunctionModel:

@@ -55,7 +55,9 @@ class OpenAIModel:
         except ImportError:
             raise KaratError("a model by its name needs the openai package", hint='pip install "karat[llm]"') from None
         if base_url is not None and not re.match(r"https?://[^/]", str(base_url)):
-            raise KaratError(f"base_url is {shown(base_url)}", hint="It begins with http:// or https://.")
+            raise KaratError(
+                f"base_url={shown(base_url)} is not an address", hint="It begins with http:// or https://."
+            )
         self.name = name
         self.notes: list[str] = []
         self._key_name = api_key_env
@@ -177,19 +179,19 @@ def _arguments(
 def _without(refused: str, protocol: _Protocol) -> tuple[_Protocol, str] | None:
     """The protocol without what is refused, and a note about it."""
     if _FORMAT.search(refused) and protocol.format == "schema":
-        return replace(protocol, format="object"), "The server refuses JSON schemas: it was asked for JSON instead."
+        return replace(protocol, format="object"), "the server refuses JSON schemas: it was asked for JSON instead"
     if _FORMAT.search(refused) and protocol.format == "object":
-        note = "The server refuses response_format: it was asked for JSON in words only."
+        note = "the server refuses response_format: it was asked for JSON in words only"
         return replace(protocol, format="none"), note
     if _TOO_MUCH.search(refused):
         return None
     if protocol.limit and re.search(rf"\b{protocol.limit}\b", refused):
         if protocol.limit == "max_tokens":
-            note = "The server refuses max_tokens: it was sent max_completion_tokens instead."
+            note = "the server refuses max_tokens: it was sent max_completion_tokens instead"
             return replace(protocol, limit="max_completion_tokens"), note
-        return replace(protocol, limit=None), "The server refuses a limit of tokens: replies can have any length."
+        return replace(protocol, limit=None), "the server refuses a limit of tokens: replies can have any length"
     for name in protocol.options:
         if re.search(rf"\b{name}\b", refused):
             options = tuple(each for each in protocol.options if each != name)
-            return replace(protocol, options=options), f"The server refuses {name}: it was left out."
+            return replace(protocol, options=options), f"the server refuses {name}: it was left out"
     return None

@@ -34,7 +34,7 @@ _MOST_ATTEMPTS = 3  # to reach a server that was never reached
 _MOST_UNANSWERED = 20  # requests in a row, all of them repeated
 _GRACE = 1.0  # seconds in which a model can notice the time limit itself
 _KEPT = "What was judged so far is kept: run the same again to go on from there."
-_NOT_COUNTED = "The model does not say how many tokens it used: they were counted roughly."
+_NOT_COUNTED = "the model does not say how many tokens it used: they were counted roughly"
 
 
 class Result(NamedTuple):
@@ -170,9 +170,7 @@ class Sender:
             return False
         if not self.is_spent:
             self.is_spent = True
-            self._notes[f"Not everything was asked: another request may exceed {self._budget.exceeded_by(most)}."] = (
-                None
-            )
+            self._notes[f"not everything was asked: another request may exceed {self._budget.exceeded_by(most)}"] = None
         self._not_sent.append(Result(call))
         return True
 

@@ -249,7 +249,7 @@ def test_nothing_is_asked_when_the_budget_is_spent_and_nothing_is_written() -> N
     usage = carry_out(plans(20, outcomes), asker)
     assert (len(model.asked), len(journal.written), usage.not_asked) == (5, 5, 15)
     assert [outcome.state for outcome in outcomes].count("not_asked") == 15
-    assert asker.notes == ["Not everything was asked: another request may exceed max_calls."]
+    assert asker.notes == ["not everything was asked: another request may exceed max_calls"]
     again = carry_out(plans(20, []), asker)
     assert (again.known, again.not_asked) == (5, 15)
 
@@ -273,7 +273,7 @@ def test_tokens_are_counted_here_if_the_model_does_not_say_how_many() -> None:
     asker, _, _ = asker_for([ModelReply(GOOD)])
     outcome = asker.ask(request())
     assert (outcome.tokens_in, outcome.tokens_out) == (5, 5)
-    assert asker.notes == ["The model does not say how many tokens it used: they were counted roughly."]
+    assert asker.notes == ["the model does not say how many tokens it used: they were counted roughly"]
 
 
 def test_a_model_that_hangs_is_given_up_on() -> None:

@@ -86,11 +86,11 @@ def test_reservations_of_many_threads_are_never_more_than_the_limit() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"max_calls": -1}, "max_calls is -1. Pass a whole number of at least 0."),
-        ({"max_calls": 1.5}, "max_calls is 1.5. Pass a whole number of at least 0."),
-        ({"max_tokens": True}, "max_tokens_total is True. Pass a whole number of at least 0."),
-        ({"max_cost": "5", "prices": Prices(1, 1)}, "max_cost is '5'. Pass a number of at least 0."),
-        ({"max_cost": float("nan"), "prices": Prices(1, 1)}, "max_cost is nan. Pass a number of at least 0."),
+        ({"max_calls": -1}, "max_calls=-1 is not a whole number of 0 or more"),
+        ({"max_calls": 1.5}, "max_calls=1.5 is not a whole number of 0 or more"),
+        ({"max_tokens": True}, "max_tokens_total=True is not a whole number of 0 or more"),
+        ({"max_cost": "5", "prices": Prices(1, 1)}, "max_cost='5' is not a number of 0 or more"),
+        ({"max_cost": float("nan"), "prices": Prices(1, 1)}, "max_cost=nan is not a number of 0 or more"),
         ({"max_cost": 5}, "max_cost needs prices. Pass price_in and price_out: what a million tokens cost."),
     ],
 )

@@ -130,8 +130,8 @@ def test_a_server_without_schemas_is_asked_for_json_and_then_in_words(serve: Ser
     assert words["messages"][0]["content"].endswith(json.dumps(SCHEMA))
     assert words["messages"][1:] == MESSAGES[1:]
     assert model.notes == [
-        "The server refuses JSON schemas: it was asked for JSON instead.",
-        "The server refuses response_format: it was asked for JSON in words only.",
+        "the server refuses JSON schemas: it was asked for JSON instead",
+        "the server refuses response_format: it was asked for JSON in words only",
     ]
 
 
@@ -148,10 +148,10 @@ def test_refused_parameters_are_left_out_from_then_on(serve: Serve, server: LLMS
     assert server.sent[1].body["max_completion_tokens"] == 2048
     assert set(server.sent[-1].body) == {"model", "messages", "response_format"}
     assert model.notes == [
-        "The server refuses max_tokens: it was sent max_completion_tokens instead.",
-        "The server refuses temperature: it was left out.",
-        "The server refuses seed: it was left out.",
-        "The server refuses a limit of tokens: replies can have any length.",
+        "the server refuses max_tokens: it was sent max_completion_tokens instead",
+        "the server refuses temperature: it was left out",
+        "the server refuses seed: it was left out",
+        "the server refuses a limit of tokens: replies can have any length",
     ]
 
 
@@ -366,7 +366,7 @@ def test_a_wrong_key_names_the_variable(serve: Serve) -> None:
 
 @pytest.mark.parametrize("base_url", ["localhost:8000/v1", "", "ftp://server", "http://"])
 def test_an_address_without_a_protocol_is_refused(base_url: str) -> None:
-    with pytest.raises(KaratError, match=r"^base_url is .*\. It begins with http:// or https://\.$"):
+    with pytest.raises(KaratError, match=r"^base_url=.* is not an address\. It begins with http:// or https://\.$"):
         language_model("tester", base_url=base_url)
 
 
