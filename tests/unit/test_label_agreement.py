@@ -156,6 +156,16 @@ def test_measures_of_answers_are_computed_over_queries_that_both_labelled() -> N
         karat.label_agreement(labels, measures="Correctness")
 
 
+def test_why_answers_have_no_values_is_a_note() -> None:
+    passage = {"record": "item", "query": "q1", "system": "rag", "type": "passage", "rank": 1}
+    labels = [_claim("q1", "c1", "full", by) for by in ("human", "model")]
+    found = karat.label_agreement([{**passage, "id": "p1"}, {**passage, "id": "p2"}, *labels])
+    assert found.values == ()
+    assert found.notes == (
+        "no values of measures for rag: the passages 'p1' and 'p2' of query 'q1' have the same rank",
+    )
+
+
 def test_each_model_has_a_block_and_one_without_common_labels_a_note() -> None:
     labels = [*GRADES, _grade("q1", "a", 3, "other"), _grade("q8", "a", 3, "third")]
     found = karat.label_agreement(labels, TRUTH)

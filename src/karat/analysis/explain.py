@@ -12,16 +12,14 @@ from karat.analysis.rankings import Hit, read_ranking
 from karat.analysis.texts import WIDTH, ShownTexts, id_and_text, label
 from karat.answers import Answers
 from karat.documents.ids import identifier
-from karat.errors import KaratError, did_you_mean, for_log, require, shown
+from karat.errors import KaratError, did_you_mean, require, shown
 from karat.measures import meanings
-from karat.output.tables import BEST, Cell, Table, long_cell, note_line
+from karat.output.tables import BEST, Cell, Table, TabularParts, long_cell, note_line
 from karat.output.widths import shorten
 from karat.registry.names import format_value
 from karat.scores.directions import registered_direction
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from karat.scores import Scores
 
 _ANSWER_WIDTH = 50
@@ -62,7 +60,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(TabularParts):
     """Why one query has its scores; print it, or read `rows` and `answer`."""
 
     query: str
@@ -164,17 +162,6 @@ class Explanation:
         retrieved = f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}"
         notes = (*self._text_notes(), self._scores_note(), retrieved)
         return Table(("rank", "retrieved", "gold", "grade", "reason"), tuple(rows), notes, labels=5)
-
-    def __str__(self) -> str:
-        return for_log("\n".join(table.text() for table in self.tables()).rstrip("\n"))
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-
-        return Group(*(table.rich() for table in self.tables()))
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self.tables())
 
 
 def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any = None) -> Explanation:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from karat.errors import enumeration, for_log, plural
+from karat.errors import enumeration, plural
 from karat.labels.tasks import Task
 from karat.labels.things import ChosenLabels, Thing
-from karat.output.tables import Cell, Table, note_line
+from karat.output.tables import Cell, Table, TabularParts, note_line
 from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text
 from karat.stats import Kappa, kappas, kendall_tau
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 _LEAST_SYSTEMS = 3
 """with fewer systems, their order says little"""
@@ -98,7 +95,7 @@ class ValueAgreement:
 
 
 @dataclass(frozen=True)
-class LabelAgreement:
+class LabelAgreement(TabularParts):
     """How far models agree with people; print it, or read `tasks` and `values`."""
 
     tasks: tuple[TaskAgreement, ...]
@@ -148,17 +145,6 @@ class LabelAgreement:
         notes = tuple(note_line(f"{note}.") for note in self.notes)
         last = tables[-1]
         return [*tables[:-1], Table(last.header, last.rows, (*last.notes, *notes), last.labels)]
-
-    def __str__(self) -> str:
-        return for_log("\n".join(table.text() for table in self.tables()).rstrip("\n"))
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-
-        return Group(*(table.rich() for table in self.tables()))
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self.tables())
 
 
 def agreement_by_task(

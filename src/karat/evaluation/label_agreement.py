@@ -83,8 +83,9 @@ def label_agreement(
             if overlap.people:
                 options: Any = {"run_columns": run_columns, "run_format": run_format}
                 values += _values_of_runs(model, overlap, by_name, of_documents, options)
-        if any(not each.of_documents for each in found):
-            values += _values_of_answers(model, records, selected)
+        of_answers, why_none = _values_of_answers(model, records, judged.systems(model), selected)
+        values += of_answers
+        notes += why_none
     if not tasks:
         raise KaratError("people and models have labelled nothing in common", where=records.name, hint=_HINT)
     return LabelAgreement(tuple(tasks), tuple(values), tuple(notes))
@@ -120,17 +121,24 @@ class _Judges:
         for of_documents in (True, False):
             people, by_model = (self.labels(each, of_documents) for each in (self._people, {model}))
             if of_documents and self._truth is not None:
-                graded = _grades(self._truth, {*by_model.labels, *by_model.failed})
+                graded = _grades(self._truth, [*by_model.labels, *sorted(by_model.failed)])
                 people = people._replace(labels={**people.labels, **graded}, tied=people.tied - graded.keys())
             found += agreement_by_task(model, people, by_model, self._records.tasks, of_documents=of_documents)
         return found
+
+    def systems(self, model: str) -> list[str | None]:
+        """The systems about whose answers people and a model labelled the same things; None is one without a name."""
+        people, by_model = (self.labels(each, of_documents=False).labels for each in (self._people, {model}))
+        common = {thing.system for thing in by_model if thing in people}
+        named = [each for each in self._records.systems if None in common or each in common]
+        return [*named] or [None for _ in common]
 
     def labels(self, authors: set[str], of_documents: bool) -> ChosenLabels:
         """One label for each thing by these authors, who are people or one model."""
         return chosen_labels(self._records, authors, self._status, of_documents=of_documents)
 
 
-def _grades(truth: Truth, things: set[Thing]) -> dict[Thing, str]:
+def _grades(truth: Truth, things: Sequence[Thing]) -> dict[Thing, str]:
     """The grades of documents in the ground truth, as labels."""
     by_query: dict[str, dict[str, int]] = {}
     found = {}
@@ -189,30 +197,35 @@ def _values_of_runs(
             yield from _value(model, measure, system, people[system], by_model[system])
 
 
-def _values_of_answers(model: str, records: VerdictRecords, measures: Selection | None) -> list[ValueAgreement]:
-    """The means of measures of verdicts for each system, by people and by a model."""
+def _values_of_answers(
+    model: str, records: VerdictRecords, systems: Sequence[str | None], measures: Selection | None
+) -> tuple[list[ValueAgreement], list[str]]:
+    """The means of measures of verdicts for each system, by people and by a model; and why there are none."""
     asked = None if measures is None else [*of_subject(measures, "verdicts")]
     pairs: dict[str | None, tuple[Scores, Scores]] = {}
-    errors = []
-    systems: list[str | None] = [*records.systems] or [None]
+    errors: dict[str | None, KaratError] = {}
     for system in systems if asked is None or asked else ():
         try:
             people, by_model = (
                 evaluate_verdicts(records, asked, system=system, by=by, unknown="skip") for by in ("human", model)
             )
             pairs[system] = people, by_model
-        except KaratError as error:  # this system lacks labels by one of them
-            errors.append(error)
+        except KaratError as error:
+            errors[system] = error
     if asked and errors and not pairs:
-        raise errors[0]
+        raise next(iter(errors.values()))
     names = dict.fromkeys(name for people, by_model in pairs.values() for name in people.measures if name in by_model)
-    return [
+    values = [
         value
         for name in names
         for system, (people, by_model) in pairs.items()
         if name in people and name in by_model
         for value in _value(model, name, system or "", people, by_model)
     ]
+    notes = [
+        f"no values of measures{f' for {system}' if system else ''}: {each.what}" for system, each in errors.items()
+    ]
+    return values, notes
 
 
 def _value(model: str, measure: str, system: str, people: Scores, by_model: Scores) -> Iterator[ValueAgreement]:

@@ -258,6 +258,25 @@ class Tabular(ABC):
         return self.table().html()
 
 
+class TabularParts(ABC):
+    """An object that is printed, and shown on a terminal and in a notebook, as several tables."""
+
+    @abstractmethod
+    def tables(self) -> list[Table]:
+        """The object as tables."""
+
+    def __str__(self) -> str:
+        return for_log("\n".join(table.text() for table in self.tables()).rstrip("\n"))
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+
+        return Group(*(table.rich() for table in self.tables()))
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in self.tables())
+
+
 def note_line(text: str) -> str:
     """A line below a table: a note, unless the text says that it is a warning.
 
