@@ -9,7 +9,7 @@ import pytest
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.labels.reading import read_verdict_records
-from karat.labels.records import text_digest
+from karat.labels.records import joint_digest, text_digest
 from karat.labels.things import label_status
 from tests.random_verdicts import Record
 
@@ -157,6 +157,26 @@ def test_another_passage_may_take_the_rank_of_a_removed_one() -> None:
     assert _value([*passages[:1], labels[0], removed, passages[1], labels[1]]) == 0.0
     with pytest.raises(KaratError, match="have the same rank"):
         _value([*passages, *labels])
+
+
+@pytest.mark.parametrize(
+    ("against", "digests", "value"),
+    [
+        (["p1"], ["a"], 1.0), (["p1"], ["b"], None), ("context", ["a", "b"], 1.0), ("context", ["a"], None),
+        ("context", ["b", "a"], None), ("answer", ["c"], 1.0), ("answer", ["a"], None), ("gold", ["a"], 1.0),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_label_against_other_texts_than_those_of_today_is_not_used(
+    against: Any, digests: list[str], value: float | None
+) -> None:
+    items = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at, "digest": "xab"[at]} for at in (1, 2)]
+    items += [{"query": "q", "id": "answer", "type": "answer", "digest": "c"}]
+    label = _claim("c1", "full", against=against, against_digest=joint_digest(digests))
+    records = read_verdict_records([*items, label])
+    assert label_status(records) == ["counts" if value else "stale"]
+    if against not in ("answer", "gold"):
+        assert _value([*items, label]) == value
 
 
 def test_an_item_of_one_system_is_removed_for_this_one_only() -> None:

@@ -54,6 +54,7 @@ def nuggets_request(
     texts = list(gold) or [each.text or "" for each in passages]
     found = {"gold_answers": texts} if gold else {"passages": [{"id": at, "text": t} for at, t in enumerate(texts, 1)]}
     kind = {"type": "string", "enum": list(_IMPORTANCE)}
+    of = Item(query, "question", "answer")
 
     def items(nuggets: Iterable[tuple[str, str]]) -> tuple[Record, ...]:
         named = zip(_new_ids("n", taken), nuggets, strict=False)
@@ -61,7 +62,7 @@ def nuggets_request(
 
     def read(reply: Any) -> ReadReply:
         nuggets, problem = _read_nuggets(reply)
-        nothing = () if nuggets or problem else (nothing_in(Item(query, "question", "answer")),)
+        nothing = () if nuggets or problem else (nothing_in(of),)
         return ReadReply((*items(nuggets.items()), *nothing), problem)
 
     expected = [sentence for text in texts for sentence in split_sentences(text)][:_EXPECTED_NUGGETS]
@@ -70,6 +71,7 @@ def nuggets_request(
         prompt.messages({"question": question, **found}),
         object_schema(nuggets={"type": "array", "items": object_schema(text={"type": "string"}, importance=kind)}),
         read,
+        failed=(LabelSubject(_SUPPORT, of).failed,),
         expected=items((text, "vital") for text in expected),
     )
 

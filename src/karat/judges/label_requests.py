@@ -7,10 +7,11 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from karat.judges.prompts import Prompt, object_schema
+from karat.judges.question_items import gold_text
 from karat.judges.replies import LabelReply, read_label, read_labels
 from karat.judges.requests import ModelRequest, ReadReply, Record
 from karat.labels.recipes import Against, Asked
-from karat.labels.records import Item, text_digest
+from karat.labels.records import Item, joint_digest, text_digest
 from karat.labels.responses import Response
 from karat.labels.tasks import NOTHING_TO_JUDGE, Task
 
@@ -27,6 +28,7 @@ class LabelSubject(NamedTuple):
     item: Item
     system: str | None = None
     against: Against = None
+    against_digest: str | None = None
 
     def verdict(self, **fields: Any) -> Record:
         """The record of a verdict, with a label or a state."""
@@ -35,6 +37,7 @@ class LabelSubject(NamedTuple):
         about = {
             "record": "verdict", "query": self.item.query, "system": self.system, "task": self.task.name,
             "item": self.item.id, "against": against, **fields, "digest": digest,
+            "against_digest": self.against_digest,
         }  # fmt: skip
         return {name: value for name, value in about.items() if value is not None}
 
@@ -56,11 +59,16 @@ class LabelSubject(NamedTuple):
         return (*self.task.scale, *([NOTHING_TO_JUDGE] if may_be_empty else []))
 
 
+def subject_of(asked: Asked, task: Task, response: Response) -> LabelSubject:
+    """What a label is about, for a response."""
+    digest = _against_digest(response, asked.against) if task.name == "support" else None
+    return LabelSubject(task, asked.item, response.system, asked.against, digest)
+
+
 def label_requests(
-    asked: Sequence[Asked], task: Task, response: Response, prompt: Prompt, samples: int
+    subjects: Sequence[LabelSubject], task: Task, response: Response, prompt: Prompt, samples: int
 ) -> Iterator[ModelRequest]:
     """The requests for labels about a response."""
-    subjects = [LabelSubject(task, each.item, response.system, each.against) for each in asked]
     if task.name == "support":
         by_against: dict[Against, list[LabelSubject]] = {}
         for subject in subjects:
@@ -88,6 +96,15 @@ def evidence(response: Response, against: Against) -> dict[str, Any]:
     # A passage that is compared alone is always the first, so that systems that found it at other ranks share a call.
     ids = [1] if len(passages) == 1 else [each.rank for each in passages]
     return {"passages": [{"id": name, "text": each.text} for name, each in zip(ids, passages, strict=True)]}
+
+
+def _against_digest(response: Response, against: Against) -> str:
+    """The digest of what items are compared with, by which a label notices that it has changed since."""
+    if against == "answer":
+        return text_digest(response.answer)
+    if against == "gold":
+        return text_digest(gold_text(response.gold_answers or ()))
+    return joint_digest([text_digest(each.text or "") for each in response.compared_passages(against)])
 
 
 def relevance_request(

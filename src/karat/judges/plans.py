@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judges.extraction import (
@@ -20,11 +19,11 @@ from karat.judges.extraction import (
     nugget_passages,
     nuggets_request,
 )
-from karat.judges.label_requests import LabelSubject, evidence, label_requests, relevance_request
+from karat.judges.label_requests import LabelSubject, label_requests, relevance_request, subject_of
 from karat.judges.prompts import Prompt
 from karat.judges.question_items import READ_PASSAGES, KnownItems, QuestionItems, gold_answers
 from karat.judges.requests import ModelRequest, Plan, Record
-from karat.labels.recipes import RECIPES, Asked, asked, task_of
+from karat.labels.recipes import RECIPES, Against, asked, task_of
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
@@ -201,28 +200,25 @@ class _Planner:
                 requests.append(nuggets_request(first.question, gold, passages, first.query, items.ids(), prompt))
         return requests
 
-    def _parted(self, response: Response, items: Sequence[Item]) -> tuple[list[Record], list[Asked]]:
+    def _parted(self, response: Response, items: Sequence[Item]) -> tuple[list[Record], list[LabelSubject]]:
         """The labels that a recipe asks for: those that are certain, and those that the model is asked for."""
         certain: list[Record] = []
         open_ones = []
         for each in asked(self.recipe, response, items):
-            subject = LabelSubject(self.task, each.item, response.system, each.against)
+            if each.against == "gold" and response.gold_answers is None:
+                continue
+            subject = subject_of(each, self.task, response)
             if self.task.name == "relevance" and not has_text(each.item.text or ""):
                 certain.append(subject.verdict(state=NOTHING_TO_JUDGE))
-            elif each.against == "gold" and response.gold_answers is None:
-                continue
-            elif self.task.name == "support" and not _has_evidence(response, each):
+            elif self.task.name == "support" and not _has_evidence(response, each.against):
                 certain.append(subject.verdict(label="none", why="There is no text to compare it with."))
             else:
-                open_ones.append(each)
+                open_ones.append(subject)
         return certain, open_ones
 
 
-def _has_evidence(response: Response, each: Asked) -> bool:
+def _has_evidence(response: Response, against: Against) -> bool:
     """Whether there is any text that an item can be compared with."""
-    [texts] = evidence(response, each.against).values()
-    return any(has_text(text["text"] if isinstance(text, dict) else text) for text in _listed(texts))
-
-
-def _listed(texts: Any) -> list[Any]:
-    return texts if isinstance(texts, list) else [texts]
+    if against in ("answer", "gold"):
+        return any(map(has_text, [response.answer] if against == "answer" else response.gold_answers or ()))
+    return any(has_text(each.text or "") for each in response.compared_passages(against))

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from karat.judges.requests import Record, RequestOutcome
 from karat.labels.items import items_of
-from karat.labels.records import IMPLIED, Item, read_item, text_digest
+from karat.labels.records import IMPLIED, Item, read_item
 from karat.labels.responses import Response
 
 READ_PASSAGES = ("faithfulness", "context", "support", "citations", "coverage", "claims")
@@ -30,6 +30,11 @@ def gold_answers(responses: Iterable[Response]) -> tuple[str, ...] | None:
     return next((each.gold_answers for each in responses if each.gold_answers is not None), None)
 
 
+def gold_text(answers: Iterable[str]) -> str:
+    """The gold answers of a question as one text."""
+    return "\n".join(answers)
+
+
 class QuestionItems:
     """The items of a question and of the answers to it.
 
@@ -42,7 +47,7 @@ class QuestionItems:
         self.records: list[Record] = []
         """what has to be written: items that are new or have changed, and the removal of others"""
         query, gold = responses[0].query, gold_answers(responses)
-        self.gold = None if gold is None else Item(query, "gold", "answer", text="\n".join(gold))
+        self.gold = None if gold is None else Item(query, "gold", "answer", text=gold_text(gold))
         self.answers = {
             each.system: Item(query, "answer", "answer", each.system, text=each.answer) for each in responses
         }
@@ -130,7 +135,4 @@ def _without(items: Iterable[Item], current: Iterable[Item]) -> list[Item]:
 
 def _is_other(known: Item | None, item: Item) -> bool:
     """Whether an item is known with another text."""
-    if known is None or item.text is None:
-        return False
-    digest = known.digest if known.text is None else text_digest(known.text)
-    return digest is not None and digest != text_digest(item.text)
+    return known is not None and known.is_about_other_text(item.text or "")

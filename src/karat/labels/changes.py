@@ -9,10 +9,12 @@ import numpy as np
 
 from karat.errors import first_few, plural
 from karat.judged import Ints
+from karat.labels.categorical import pair_codes
 from karat.labels.citations import without_citations
 from karat.labels.items import items_of
+from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
-from karat.labels.records import Item, text_digest
+from karat.labels.records import Item, joint_digest, text_digest
 from karat.labels.responses import Response
 
 Items = dict[tuple[str, str], Item]
@@ -38,15 +40,17 @@ class Changes:
 def labels_of_earlier_texts(records: VerdictRecords) -> Ints:
     """The labels that were given before a text that they are about, or against, was changed in the files.
 
-    The digest of a label counts more than its place: it says which text of its item the label is about.
+    The digests of a label count more than its place: they say which text of its item the label is about, and what it is
+    against.
     """
     labels, histories = records.labels, _histories(records)
     queries = {query for query, _, _ in histories}
-    found = []
+    found = _labels_against_other_texts(records).tolist()
     for row in np.flatnonzero(labels.query.where(queries.__contains__)).tolist() if queries else ():
         query, against = labels.query[row], labels.against[row]
-        names = [*(against if isinstance(against, tuple) else (against,))]
-        names += [labels.item[row]] if labels.digest[row] is None else []
+        names: list[str | None] = [labels.item[row]] if labels.digest[row] is None else []
+        if labels.against_digest[row] is None:
+            names += against if isinstance(against, tuple) else (against,)
         keys = [(query, system, name) for system in (labels.system[row], None) for name in names]
         if any(_is_earlier(texts, row) for key in keys for texts in histories.get(key, ())):
             found.append(row)
@@ -71,6 +75,47 @@ def _histories(records: VerdictRecords) -> dict[tuple[str, str | None, str | Non
 def _is_earlier(texts: _Texts, row: int) -> bool:
     """Whether an item had another text than now when a label was given."""
     return [digest for labels, digest in texts if labels <= row][-1] != texts[-1][1]
+
+
+def _labels_against_other_texts(records: VerdictRecords) -> Ints:
+    """The labels that name the digest of other texts than those that they are against now."""
+    labels = records.labels
+    rows: Ints = np.flatnonzero(labels.against_digest.where(lambda each: each is not None))
+    texts: dict[str | None, _ComparedTexts] = {}
+    about = pair_codes(labels.query, labels.against)[rows] * len(labels.system.categories) + labels.system.codes[rows]
+    about = about * len(labels.against_digest.categories) + labels.against_digest.codes[rows]
+    _, first, place = np.unique(about, return_index=True, return_inverse=True)
+    have_changed = []
+    for row in rows[first].tolist():
+        system = labels.system[row]
+        if system not in texts:
+            texts[system] = _ComparedTexts(item for key, item in records.items.items() if key[1] in (None, system))
+        digest = texts[system].digest(labels.query[row], labels.against[row])
+        have_changed.append(digest not in (None, labels.against_digest[row]))
+    found: Ints = rows[np.array(have_changed, bool)[place]]
+    return found
+
+
+class _ComparedTexts:
+    """The texts that labels of a system are against, as they are now."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._items: dict[str, dict[str, Item]] = {}
+        for item in sorted(items, key=lambda item: item.rank or 0):
+            if item.type in ("answer", "passage"):
+                self._items.setdefault(item.query, {})[item.id] = item
+
+    def digest(self, query: str, against: Against) -> str | None:
+        """The digest of what a label is against, if it is known; several passages are in the order of their ranks."""
+        items = self._items.get(query, {})
+        chosen = [
+            item for name, item in items.items() if name in (against if isinstance(against, tuple) else (against,))
+        ]
+        if against == "context":
+            chosen = [item for item in items.values() if item.type == "passage"]
+        digests = [item.labelled_digest for item in chosen]
+        known = [each for each in digests if each is not None]
+        return joint_digest(known) if len(known) == len(digests) > 0 else None
 
 
 def add_items_of_responses(items: Items, responses: Sequence[Response]) -> Changes:

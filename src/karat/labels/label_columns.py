@@ -47,6 +47,7 @@ class LabelColumns:
     sample: array[int]
     why: list[str | None]
     digest: Categorical[str | None]
+    against_digest: Categorical[str | None]
     call: Categorical[str | None]
     line: array[int]
 
@@ -90,6 +91,7 @@ class LabelColumnsBuilder:
         self._sample = array("q")
         self._why: list[str | None] = []
         self._digest = CategoricalBuilder[str | None]()
+        self._against_digest = CategoricalBuilder[str | None]()
         self._call = CategoricalBuilder[str | None]()
         self._line = array("q")
 
@@ -111,6 +113,7 @@ class LabelColumnsBuilder:
         self._sample.extend(_samples(column("sample"), place))
         self._why += _texts("why", column("why"), place)
         self._digest.add(column("digest"), place, partial(_texts, "digest"))
+        self._against_digest.add(column("against_digest"), place, partial(_texts, "against_digest"))
         self._call.add(column("call"), place, partial(_texts, "call"))
         self._line.fromlist(lines)
 
@@ -129,6 +132,7 @@ class LabelColumnsBuilder:
             self._sample,
             self._why,
             self._digest.column(),
+            self._against_digest.column(),
             self._call.column(),
             self._line,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from karat.arguments import as_count
@@ -112,6 +112,11 @@ def check_version(record: Mapping[str, Any], where: str) -> None:
     if record.get("version") != VERSION or record["version"] is True:
         what = f"this is version {shown(record.get('version'))} of the verdict file"
         raise KaratError(what, where=where, hint=f"This version of karat reads version {VERSION}.")
+
+
+def joint_digest(digests: Sequence[str]) -> str:
+    """The digest of several texts together, from their digests in order; that of one text is its own."""
+    return digests[0] if len(digests) == 1 else text_digest("\n".join(digests))
 
 
 def kind_of(record: Mapping[str, Any], where: str) -> str:

@@ -16,7 +16,7 @@ from karat.judges.journal import MemoryJournal, VerdictFile
 from karat.judges.plans import plans, relevance_plans
 from karat.judges.prompts import load_prompts
 from karat.labels.reading import read_verdict_records
-from karat.labels.records import text_digest
+from karat.labels.records import joint_digest, text_digest
 from karat.labels.results import read_responses
 from karat.labels.tasks import Task
 from karat.sources.texts import read_texts
@@ -98,6 +98,7 @@ def test_a_label_is_written_with_its_reason_author_call_and_the_digest_of_its_te
     assert first == {
         "record": "verdict", "query": "q1", "system": "rag", "task": "support", "item": "c1", "against": "context",
         "label": "full", "why": "full!", "digest": text_digest("Gold is soft"), "by": "tester", "call": call["key"],
+        "against_digest": joint_digest([text_digest(each["content"]) for each in RESULT["retrieved"]]),
     }  # fmt: skip
 
 
@@ -150,6 +151,41 @@ def test_other_passages_replace_the_earlier_ones(judge: ToyJudge) -> None:
     judge.judge([RESULT], "context")
     assert judge.asked == []
     assert values(judge, "ContextPrecision") == {"ContextPrecision": 1.0}
+
+
+OTHERS = [RESULT["retrieved"][1], {"id": "d3", "content": "Gold is blue."}]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changed", "with_recipe"),
+    [
+        ("nuggets", {"answer": "Gold melts."}, "correctness"),
+        ("claims", {"answer": "Gold melts."}, "correctness"),
+        ("faithfulness", {"retrieved": OTHERS}, "context"),
+        ("claims", {"gold_answers": ["gold melts"]}, "claims"),
+    ],
+)
+def test_labels_against_a_text_that_has_changed_do_not_count_until_it_changes_back(
+    judge: ToyJudge, recipe: str, changed: dict[str, Any], with_recipe: str
+) -> None:
+    other = {**RESULT, "query": "q2"}
+    judge.judge([RESULT, other], recipe)
+    judge.judge([{**RESULT, **changed}, other], with_recipe)
+    measure = next(iter(VALUES[recipe]))
+    if recipe != with_recipe:
+        assert values(judge, measure) == {measure: None}
+        assert values(judge, measure, query="q2") == {measure: VALUES[recipe][measure]}
+    judge.judge([RESULT, other], recipe)
+    assert judge.asked == []
+    assert values(judge, measure) == {measure: VALUES[recipe][measure]}
+
+
+def test_nuggets_that_could_not_be_extracted_are_unknown(tmp_path: Path) -> None:
+    judge = ToyJudge(tmp_path / "verdicts.jsonl", lambda name, data: _fails_for(name, data, ["lead"]))
+    judge.judge([RESULT, {**RESULT, "query": "q2", "gold_answers": ["lead"]}], "nuggets")
+    scores = evaluate_verdicts(str(judge.path), "NuggetRecall")
+    bounds = scores.label_bounds["NuggetRecall"]
+    assert (scores.per_query["q2"]["NuggetRecall"], bounds.low[1], bounds.high[1]) == (None, 0.0, 1.0)
 
 
 def test_changed_gold_answers_have_other_claims(judge: ToyJudge) -> None:
@@ -264,8 +300,8 @@ def test_an_extraction_that_failed_leaves_its_values_unknown(tmp_path: Path) -> 
     assert (scores.per_query["q2"]["Faithfulness"], bounds.low[1], bounds.high[1]) == (None, 0.0, 1.0)
 
 
-def _fails_for(name: str, data: Mapping[str, Any], answer: str) -> Any:
-    return "?" if data.get("answer") == answer else toy_reply(name, data)
+def _fails_for(name: str, data: Mapping[str, Any], answer: str | list[str]) -> Any:
+    return "?" if answer in (data.get("answer"), data.get("gold_answers")) else toy_reply(name, data)
 
 
 def test_nuggets_come_from_passages_if_there_are_no_gold_answers(judge: ToyJudge) -> None:
