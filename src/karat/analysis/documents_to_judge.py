@@ -96,14 +96,11 @@ def _drawn(truth: Truth, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
     is_judged = truth.grades >= 0
     if truth.labels is not None:
         is_judged &= ~truth.labels.rows
-    judged = (
-        {
-            query: tuple(sorted(truth.docs[gold] for gold in truth.golds(at) if is_judged[gold]))
-            for at, query in enumerate(truth.queries)
-        }
-        if overlap
-        else {}
-    )
-    queries = sorted(query for query, documents in judged.items() if documents)
+    counts = np.diff(np.concatenate(([0], np.cumsum(is_judged)))[truth.offsets]).tolist()
+    queries = sorted(query for query, count in zip(truth.queries, counts, strict=True) if count)
     order = np.random.default_rng(seed).permutation(len(queries))[:overlap].tolist()
-    return {query: judged[query] for query in sorted(queries[at] for at in order)}
+    drawn = {}
+    for query in sorted(queries[at] for at in order):
+        rows = truth.index(truth.positions[query])
+        drawn[query] = tuple(sorted(doc for doc, row in rows.items() if is_judged[row]))
+    return drawn

@@ -35,7 +35,7 @@ def read_shared_truth(
     from karat.sources.spans import materialized
 
     what = "labels grade documents, and measures of spans read spans"
-    require(verdicts is None and by is None, what, "Leave verdicts= out, or evaluate the spans by themselves.")
+    require(verdicts is None and by is None, what, "Leave verdicts= (--verdicts) out, or evaluate spans by themselves.")
     return materialized(truth)
 
 
