@@ -34,7 +34,7 @@ def main() -> None:
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     if LOCAL_WHEELS.exists():
         pip.append(f"--find-links={LOCAL_WHEELS}")
-    subprocess.run([*pip, "--editable", f"{REPOSITORY}[chunks,static,report]"], check=True)
+    subprocess.run([*pip, "--editable", f"{REPOSITORY}[chunks,llm,static,report]"], check=True)
     for peer, requirement in PEERS.items():
         done = subprocess.run([*pip, *requirement], stderr=subprocess.PIPE, text=True)
         if "No matching distribution" in done.stderr or "ResolutionImpossible" in done.stderr:

@@ -26,6 +26,7 @@ import growth
 import report
 import start
 from answer_tasks import CONTAINING, FOR_SAS, REWRITTEN
+from judge_tasks import AT_ONCE, SECONDS, judged
 from markdown import table, verdict
 from matching_tasks import CHANGED, CHUNKS, CUT, GOLDS, SAMPLE
 from significance_tasks import MORE_PERMUTED, MOST, PERMUTED, SAME, chance
@@ -112,6 +113,7 @@ ROWS = (
         "python",
         below=10,
     ),
+    Row("judge", "FaithfulnessEvaluator, the model takes 200 ms for each reply", "judge", "haystack-ai", below=6),
     Row("rouge", "ROUGE-L of answers", "rouge", "rouge-score", faster=5),
     Row("sas", "SAS of answers, both with wordllama", "sas", "wordllama"),
     Row(
@@ -303,6 +305,12 @@ def workload(size: Size) -> str:
         f"Verdicts: {questions(size):,} questions × {CLAIMS} claims × {PASSAGES} passages. Each claim is also labelled"
         " against the gold answer, and a claim of the gold answer against each passage and the answer."
     )
+    ideal = judged(size) * SECONDS / AT_ONCE
+    judges = (
+        f"Judges: FaithfulnessEvaluator on {judged(size):,} answers, with a server that takes {SECONDS:g} s for each"
+        f" reply. karat starts with {AT_ONCE} requests at a time, which would take {ideal:g} s, and sends more as long"
+        " as the server keeps up. Haystack's evaluator sends one at a time."
+    )
     significance = (
         f"Significance: the scores of two systems for {size.queries:,} queries, {SAME}% of them equal, with means that"
         " give p = 0.05. karat's test runs in one thread, without the confidence intervals of karat.compare; ranx uses"
@@ -312,7 +320,7 @@ def workload(size: Size) -> str:
         f" {chance(PERMUTED, 'ranx'):.2g} for ranx, {chance(MORE_PERMUTED, 'ranx'):.2g} with 1,000,000 permutations,"
         f" and {chance(PERMUTED, 'scipy'):.2g} for scipy."
     )
-    return "\n\n".join([files, evaluators, matching, answers, significance])
+    return "\n\n".join([files, evaluators, matching, answers, judges, significance])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
 answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in compression_tasks.py, on JSON in
-json_tasks.py, on Parquet in table_tasks.py, and on labels in verdict_tasks.py.
+json_tasks.py, on Parquet in table_tasks.py, on labels in verdict_tasks.py, and on judges in judge_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
@@ -23,6 +23,7 @@ import answer_tasks
 import component_tasks
 import compression_tasks
 import json_tasks
+import judge_tasks
 import matching_tasks
 import significance_tasks
 import table_tasks
@@ -30,7 +31,9 @@ import verdict_tasks
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
-ONE_PER_MODULE = {kind: module for module in (compression_tasks, table_tasks, verdict_tasks) for kind in module.TASKS}
+ONE_PER_MODULE = {
+    kind: module for module in (compression_tasks, judge_tasks, table_tasks, verdict_tasks) for kind in module.TASKS
+}
 Means = dict[str, float]
 Evaluate = Callable[[Any, Any], Means]
 
