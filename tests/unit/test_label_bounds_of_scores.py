@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from karat import KaratError, Scores, SystemScores, evaluate_verdicts
+from karat.analysis.slices import slices
 from karat.gating import Rule, gate
 
 ROW = {"type": "claim", "task": "support", "against": "context"}
@@ -45,6 +46,28 @@ def test_tables_of_several_systems_have_a_line_per_measure() -> None:
     topic = "possible Faithfulness, whatever the missing labels are"
     assert f"note: {topic}: a 0.5000 to 0.7500 (1 query), b 0.5000 to 1.0000 (1 query)." in lines
     assert sum("note" in line for line in lines) == 2
+
+
+def test_groups_of_queries_show_what_their_means_could_be() -> None:
+    rated = [
+        {"query": query, "item": "answer", "task": "correctness", "label": "correct"} for query in ("q1", "q2", "q3")
+    ]
+    scores = evaluate_verdicts([*LABELS, *rated], ["Faithfulness", "Correctness"])
+    groups = slices(scores, {"q1": "a", "q2": "b", "q3": "b"}, level=None)
+    assert str(groups).splitlines() == [
+        "group   queries   Faithfulness           possible   unknown   Correctness",
+        "─────────────────────────────────────────────────────────────────────────",
+        "a             1         0.5000                                     1.0000",
+        "b             2              –   0.5000 to 1.0000         1        1.0000",
+        "all           3         0.5000   0.5000 to 0.7500         1        1.0000",
+        "3 queries in 2 groups; unknown: queries that lack labels, left out; possible: the mean with them, whatever the"
+        " labels",
+        "note: queries with nothing to judge (left out): 1 for Faithfulness.",
+    ]
+    first, second = (group["scores"]["Faithfulness"] for group in groups.to_dict()["groups"])
+    assert first == {"mean": 0.5, "low": None, "high": None, "lowest": 0.5, "highest": 0.5, "unknown": 0}
+    assert (second["lowest"], second["highest"], second["unknown"]) == (0.5, 1.0, 1)
+    assert "lowest" not in groups.to_dict()["all"]["scores"]["Correctness"]
 
 
 def test_bounds_are_those_of_each_query_and_of_the_mean() -> None:

@@ -41,7 +41,7 @@ class Grouping:
     def check(self, systems: Mapping[str, Scores]) -> None:
         """Raise an error if queries are to be grouped by length and their texts are not known."""
         if self.by == "length" and not self.queries:
-            from karat.analysis.slices import query_values
+            from karat.analysis.query_groups import query_values
             from karat.analysis.texts import questions_of
 
             questions = questions_of(systems.values())

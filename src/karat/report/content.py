@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from karat.analysis.slices import Slices, query_values
+from karat.analysis.query_groups import query_values
+from karat.analysis.slices import Slices
 from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings

@@ -32,7 +32,7 @@ class Reportable:
         with each other, or with those of the first one if there are more than ten; to choose, write the report of a
         comparison.
         """
-        from karat.analysis.slices import named_groups
+        from karat.analysis.query_groups import named_groups
         from karat.report import check_report, write_report
         from karat.report.subject import subject_of
 

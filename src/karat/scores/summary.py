@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from karat.scores.combining import combination
 from karat.scores.finding import Finding, finding_about_queries
 from karat.scores.names import all_measures
 
+POSSIBLE = ("possible", "unknown")
+"""columns of what a mean could be, and how many queries lack labels"""
 DIGITS = 4
 """the number of decimals in a table"""
 _MAX_DIGITS = 15
@@ -56,12 +58,16 @@ def _of_one_system(
         return Table(header, tuple(rows), _footer(runs, level))
     with_possible = tuple((*row, *map(Cell, possible.get(row[0].text, ("", "")))) for row in rows)
     queries, *others = _footer(runs, level, with_possible=False)
-    notes = [
-        f"{queries}; unknown: queries that lack labels, left out; possible: the mean with them, whatever the labels"
-    ]
-    if any(text.startswith(_WITHIN) for text, _ in possible.values()):
-        notes.append(f"{_WITHIN.strip()}: the range may be narrower, but not wider")
-    return Table((*header, "possible", "unknown"), with_possible, (*notes, *others))
+    footer = (*with_legend(queries, possible.values()), *others)
+    return Table((*header, *POSSIBLE), with_possible, footer)
+
+
+def with_legend(line: str, possible: Iterable[tuple[str, str]]) -> list[str]:
+    """The first line below a table, with what the columns `possible` and `unknown` mean."""
+    lines = [f"{line}; unknown: queries that lack labels, left out; possible: the mean with them, whatever the labels"]
+    if any(text.startswith(_WITHIN) for text, _ in possible):
+        lines.append(f"{_WITHIN.strip()}: the range may be narrower, but not wider")
+    return lines
 
 
 def by_query(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
