@@ -80,6 +80,15 @@ def test_a_failure_that_was_asked_again_is_not_shown() -> None:
     assert found["failed"] == [[0]]
 
 
+def test_items_that_were_extracted_in_another_try_are_not_failed() -> None:
+    call = {"record": "call", "key": "k", "model": "judge", "prompt": "claims/1"}
+    failed = label("answer", "context", None, by="judge", call="k")
+    records = [failed, {**call, "state": "failed", "error": "busy"}, CLAIM, {**call, "state": "done", "reply": "{}"}]
+    labelled = label("c1", "context", "full", by="judge")
+    assert content_of(*records[:2], CLAIM, labelled)["verdicts"]["failed"] == [[1]]
+    assert content_of(*records, labelled)["verdicts"]["failed"] == [[0]]
+
+
 def test_queries_are_filtered_by_failed_labels_and_the_table_counts_them(open_page: OpenPage) -> None:
     content = examples.judged_content()
     failed = {

@@ -54,8 +54,9 @@ class Failures:
 
 
 def _failed_rows(selected: Selected) -> dict[str, list[int]]:
-    """The failed labels of each query, without those that were given in another try."""
+    """The failed labels of each query, without those that were given in another try, and those of a later good call."""
     labels = selected.records.labels
+    has_failed = {call.key: call.state == "failed" for call in selected.records.calls}
     rows = selected.rows[labels.state.take(selected.rows).where(lambda state: state == "failed")]
     lists = np.flatnonzero(labels.are_failed_lists(np.arange(len(labels))))
     systems = {None, *(item.system for item in selected.known_items)}
@@ -67,7 +68,7 @@ def _failed_rows(selected: Selected) -> dict[str, list[int]]:
     given = {_thing(labels, row) for row in tried.tolist() if labels.label[row] is not None}
     found: dict[str, list[int]] = {}
     for thing, row in failed.items():
-        if thing not in given:
+        if thing not in given and has_failed.get(labels.call[row] or "", True):
             found.setdefault(labels.query[row], []).append(row)
     return found
 
