@@ -32,6 +32,7 @@ _LONGEST_REPLY = 10_000_000  # bytes
 _REFUSALS = (400, 404, 422)
 _FORMAT = re.compile(r"response_format|schema|json_object|structured.outputs?|guided|requested parameters", re.I)
 _TOO_MUCH = re.compile(r"context.length|context window|too long|too large|at most|maximum|less than or equal", re.I)
+_ENDED = re.compile(r"could not finish|output limit was reached", re.I)  # before the first word of the reply
 _NO_KEY = "not-needed"  # what a server without keys is sent
 
 
@@ -87,6 +88,8 @@ class OpenAIModel:
         except (ServerBusyError, CallError) as error:
             problem = error
         except Exception as error:
+            if getattr(error, "status_code", None) == 400 and _ENDED.search(str(error)):
+                return ModelReply("", is_cut=True)
             problem = self._problem(error, protocol)
         raise problem  # here, where the exception of the client is not part of it: it knows the key
 

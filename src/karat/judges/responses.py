@@ -24,22 +24,22 @@ _FATAL = {
     404: "the server does not know the model, or the address is wrong",
     405: "the server does not know the address",
 }
-_UNPAID = re.compile(
-    r"insufficient_quota|billing|exceeded your current quota|credit balance|insufficient balance", re.I
-)
+# Messages about rate limits mention quotas and billing, too.
+_UNPAID = re.compile(r"insufficient_quota|billing_\w+|(?:insufficient|credit) (?:balance|credits)", re.I)
 _NO_MODEL = re.compile(r"model_not_found|model .{0,100}(?:does not exist|not found)", re.I)
 _MISTAKES = (TypeError, AttributeError, NameError, LookupError, AssertionError, NotImplementedError, ImportError)
+_AGAIN_IN = re.compile(r"(?:try again|retry) in ([\d.dhms]+)", re.I)
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+_LONGEST_PAUSE = 60.0  # seconds; by then, a request shows whether the server still refuses
 _UNITS = (86_400, 3600, 60, 1, 0.001)
 
 
 def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
     """The reply in a response with status 200."""
-    start = shown(without_secrets(body[:1000]))
     try:
         decoded = json.loads(body)
     except (ValueError, RecursionError):
-        raise CallError(f"the server replied with something other than JSON: {start}", again=True) from None
+        raise _no_reply("the server replied with something other than JSON", body) from None
     if isinstance(decoded, dict) and decoded.get("error") and not decoded.get("choices"):
         status = as_count(_error(decoded).get("code"), 400, 599)  # as some gateways do
         raise failure(status or 500, headers, decoded)
@@ -48,7 +48,7 @@ def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
         message = choice["message"]
         text = _text(message.get("content"))
     except (LookupError, TypeError, AttributeError):
-        raise CallError(f"the server replied without a message: {start}", again=True) from None
+        raise _no_reply("the server replied without a message", body) from None
     if not text and isinstance(message.get("refusal"), str):
         text = message["refusal"]
     usage = decoded.get("usage")
@@ -74,6 +74,8 @@ def failure(
     if status in (400, 422) and (_NO_MODEL.search(f"{code} {message}") or _error(body).get("param") == "model"):
         return CallError(f"{_FATAL[404]} ({what})", again=False, fatal=True)
     wait = retry_after(headers)
+    if wait is None and (said := _AGAIN_IN.search(message)):
+        wait = _duration(said[1].rstrip("."))
     if status in _BUSY or (wait is not None and status >= 500):
         return ServerBusyError(what, wait if wait is not None else _limits(headers, 0)[1])
     return CallError(what, again=status >= 500 or status in _AGAIN)
@@ -136,7 +138,7 @@ def _limits(headers: Mapping[str, str], tokens: int) -> tuple[int | None, float 
         if remaining < needed and reset is not None:
             # Limits fill up steadily, and `reset` is when they are full again.
             missing = (limit - remaining) if limit is not None and limit > needed else needed - remaining
-            waits.append(reset * (needed - remaining) / missing)
+            waits.append(min(reset * (needed - remaining) / missing, _LONGEST_PAUSE))
     return left, max(waits, default=None)
 
 
@@ -164,6 +166,10 @@ def _text(content: object) -> str:
         texts = [part.get("text") if isinstance(part, dict) else part for part in content]
         return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
+
+
+def _no_reply(what: str, body: str) -> CallError:
+    return CallError(f"{what}: {shown(without_secrets(body[:1000]))}", again=True)
 
 
 def _error(body: object) -> Mapping[str, Any]:

@@ -179,9 +179,10 @@ def test_other_mistakes_leave_everything_as_it_is(serve: Serve, message: str) ->
         (completion({"role": "assistant", "content": None, "refusal": "I cannot."}), ModelReply("I cannot.", 100, 10)),
         (completion({"role": "assistant", "content": None}), ModelReply("", 100, 10)),
         (completion({"content": [{"type": "text", "text": "a"}, {"type": "x"}, "b"]}), ModelReply("ab", 100, 10)),
+        (error(400, "Could not finish the message because max_tokens was reached."), ModelReply("", is_cut=True)),
         (reply("ä\u2028🙂", tokens=(True, -1)), ModelReply("ä\u2028🙂")),
     ],
-    ids=["no usage", "cut off", "refusal", "null", "parts", "strange usage"],
+    ids=["no usage", "cut off", "refusal", "null", "parts", "no room for a reply", "strange usage"],
 )
 def test_replies_of_all_forms_are_read(serve: Serve, response: Response, expected: ModelReply) -> None:
     assert ask(serve(response)) == expected
@@ -223,9 +224,10 @@ def test_what_is_no_reply_may_succeed_another_time(serve: Serve, response: Respo
         (error(402, "Pay first."), "the server wants to be paid first (status 402: Pay first.)"),
         (error(404, "no such model", code="model_not_found"), "the server does not know the model, or the address"),
         (error(400, "The model `x` does not exist"), "the server does not know the model, or the address is wrong"),
-        (error(429, "You exceeded your current quota", code="insufficient_quota"), "the quota is used up (status 429"),
+        (error(429, "You exceeded your quota", code="insufficient_quota"), "the quota is used up (status 429"),
+        (error(429, "Your credit balance is too low"), "the quota is used up (status 429"),
     ],
-    ids=["key", "country", "payment", "model", "model by message", "quota"],
+    ids=["key", "country", "payment", "model", "model by message", "quota", "balance"],
 )
 def test_what_no_request_can_succeed_with_is_fatal(serve: Serve, response: Response, message: str) -> None:
     problem = failure(serve(response))
@@ -262,6 +264,22 @@ def test_a_busy_server_is_waited_for_as_it_asks(
     assert (str(caught.value), caught.value.wait) == (f"status {status}: Slow down.", wait)
 
 
+@pytest.mark.parametrize(
+    ("message", "wait"),
+    [
+        ("Rate limit reached: Limit 3 per min. Please try again in 20s. Visit /account/billing to raise it.", 20.0),
+        ("You exceeded your current quota. Please retry in 23.5s.", 23.5),
+        ("Please try again in 1m2s", 62.0),
+        ("Please try again in 6ms.", 0.006),
+        ("Please try again in a while.", None),
+    ],
+)
+def test_a_rate_limit_may_say_in_words_how_long_to_wait(serve: Serve, message: str, wait: float | None) -> None:
+    with pytest.raises(ServerBusyError) as caught:
+        ask(serve(error(429, message)))
+    assert caught.value.wait == wait
+
+
 def test_a_date_in_retry_after_is_by_the_clock_of_the_server(serve: Serve) -> None:
     with pytest.raises(ServerBusyError) as caught:
         ask(
@@ -281,7 +299,8 @@ def test_a_date_in_retry_after_is_by_the_clock_of_the_server(serve: Serve) -> No
         ((5, 1000), ("1s", "1s"), 5, None),
         ((0, 1000), ("6m0s", "1s"), 0, 6.0),
         ((5, 0), ("1s", "1m0s"), 5, 6.6),
-        ((0, 0), ("20ms", "1h2m3.5s"), 0, pytest.approx(409.585)),
+        ((0, 1000), ("20ms", "1s"), 0, pytest.approx(0.02 / 60)),
+        ((5, 0), ("1s", "1h2m3.5s"), 5, 60.0),
         ((0, 1000), ("soon", ""), 0, None),
     ],
 )
