@@ -51,6 +51,7 @@ def test_every_command_for_runs_takes_labels(folder: Path) -> None:
     assert "grades_by" in page
     assert "verdicts.jsonl" in page
     assert "with a grade from labels by model" in page
+    assert "same id, graded by model" in page
 
 
 def test_saved_scores_with_labels_are_only_compared_with_such_scores(folder: Path) -> None:

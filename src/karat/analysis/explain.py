@@ -223,11 +223,6 @@ def _explain_documents(
     at_rank: dict[int, list[Hit]] = {}
     for hit in ranking.hits:
         at_rank.setdefault(hit.rank, []).append(hit)
-    labels = evidence.truth.labels
-
-    def graded_by(gold: int) -> str:
-        return "" if labels is None or not labels.rows[gold] else f", graded by {labels.by}"
-
     found: set[int] = set()
     rows: list[ExplanationRow] = []
     for rank, document in ranking.documents.items():
@@ -237,8 +232,7 @@ def _explain_documents(
             rows.append(ExplanationRow(rank, name, text=text))
         for hit in at_rank.get(rank, ()):
             grade = float(evidence.judged.gold_grade[hit.gold])
-            reason = f"{hit.reason}{graded_by(hit.gold)}"
-            rows.append(ExplanationRow(rank, name, names[hit.gold], grade, reason, hit.gold in found, text))
+            rows.append(ExplanationRow(rank, name, names[hit.gold], grade, hit.reason, hit.gold in found, text))
             found.add(hit.gold)
     grades = evidence.judged.gold_grade
     rows += [
@@ -247,7 +241,7 @@ def _explain_documents(
             "",
             names[gold],
             float(grades[gold]),
-            f"not retrieved{graded_by(gold)}",
+            f"not retrieved{evidence.truth.graded_by(gold)}",
             text=id_and_text(by_gold[gold])[1],
         )
         for gold in golds

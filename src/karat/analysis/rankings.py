@@ -23,7 +23,7 @@ from karat.threads import in_threads
 
 
 class Hit(NamedTuple):
-    """A rank, the gold that the document there matched, and the reason why it matched."""
+    """A rank, the gold that the document there matched, and why; also by whom, if its grade is from a label."""
 
     rank: int
     gold: int
@@ -156,7 +156,10 @@ class _BatchReader:
             if key is not None:
                 retrieved = key.of_retrieved(retrieved, self.evidence.where(query))
             pairs = zip(ranks, golds, retrieved, strict=True)
-            yield tuple(Hit(rank, gold, match.reason(document, truth.docs[gold])) for rank, gold, document in pairs)
+            yield tuple(
+                Hit(rank, gold, f"{match.reason(document, truth.docs[gold])}{truth.graded_by(gold)}")
+                for rank, gold, document in pairs
+            )
 
     def _in_scored(
         self, batch: ScoredMappings | ScoredRows, ranks: Ints, offsets: Ints

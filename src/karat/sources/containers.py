@@ -52,6 +52,10 @@ class Truth:
     notes: tuple[str, ...] = ()
     labels: GradesFromLabels | None = None
 
+    def graded_by(self, gold: int) -> str:
+        """`, graded by NAME` if the grade of a judged document is from a label, for the reason why it matched."""
+        return "" if self.labels is None or not self.labels.rows[gold] else f", graded by {self.labels.by}"
+
     def original_documents(self, golds: range) -> Sequence[DocumentLike]:
         """Judged documents as they were given, by their row numbers."""
         return (self.docs if self.documents is None else self.documents)[golds.start : golds.stop]
