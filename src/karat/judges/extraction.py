@@ -37,14 +37,16 @@ def answer_claims_request(response: Response, answer: Item, taken: Collection[st
     """The request for the claims of an answer; `taken` are ids that claims cannot have."""
     data = {"question": response.question, "answer": response.answer}
     expected = [sentence.text for sentence in response.sentences]
-    return _claims_request(data, answer, "c", taken, expected, prompt)
+    return _claims_request(data, answer, "claim", taken, expected, prompt)
 
 
 def gold_claims_request(
     question: str, answers: Sequence[str], gold: Item, taken: Collection[str], prompt: Prompt
 ) -> ModelRequest:
     """The request for the claims of the gold answers of a question, which belong to all systems."""
-    return _claims_request({"question": question, "gold_answers": list(answers)}, gold, "g", taken, answers, prompt)
+    return _claims_request(
+        {"question": question, "gold_answers": list(answers)}, gold, "goldclaim", taken, answers, prompt
+    )
 
 
 def nuggets_request(
@@ -57,7 +59,7 @@ def nuggets_request(
     of = Item(query, "question", "answer")
 
     def items(nuggets: Iterable[tuple[str, str]]) -> tuple[Record, ...]:
-        named = zip(_new_ids("n", taken), nuggets, strict=False)
+        named = zip(_new_ids("nugget", taken), nuggets, strict=False)
         return tuple(Item(query, name, "nugget", text=text, importance=kind).record() for name, (text, kind) in named)
 
     def read(reply: Any) -> ReadReply:
@@ -108,7 +110,7 @@ def _claims_request(
 
 
 def _new_ids(prefix: str, taken: Collection[str]) -> Iterator[str]:
-    """Ids such as c1, c2, ..., without those that other items have."""
+    """Ids such as claim1, claim2, ..., without those that other items have."""
     return (name for number in count(1) if (name := f"{prefix}{number}") not in taken)
 
 

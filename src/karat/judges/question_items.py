@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Protocol
 
 from karat.judges.requests import Record, RequestOutcome
@@ -68,7 +68,8 @@ class QuestionItems:
         sentences = [each for each in items_of(response) if each.type == "sentence"]
         passages = [each for each in items_of(response) if each.type == "passage"]
         labelled = [each for each in known.values() if each.type == "sentence"]
-        if labelled and not is_changed and all(each.text and each.text in response.answer for each in labelled):
+        ids = {each.id for each in passages}
+        if labelled and not is_changed and all(_is_in(each, response.answer, ids) for each in labelled):
             sentences = labelled
         gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
         if is_changed or recipe in _READ_SENTENCES:
@@ -114,7 +115,8 @@ class QuestionItems:
     def of(self, response: Response) -> list[Item]:
         """All items of a response, and those of its question."""
         extracted = [each for each in self._known(response) if each.type in ("claim", "nugget")]
-        return [*self._read[response.system], *extracted]
+        # In the file, claims of the gold answer may stand before or after those of the answer.
+        return [*self._read[response.system], *sorted(extracted, key=lambda each: (each.type, each.of == "gold"))]
 
     def ids(self, response: Response | None = None) -> set[str]:
         """The ids that new items of a response cannot have; without a response, new items for all systems."""
@@ -126,6 +128,11 @@ class QuestionItems:
         yield from self._items[None].values()
         if response.system is not None:
             yield from self._items[response.system].values()
+
+
+def _is_in(sentence: Item, answer: str, passages: Set[str]) -> bool:
+    """Whether a sentence is one of an answer, and its id is not that of a passage."""
+    return bool(sentence.text) and str(sentence.text) in answer and sentence.id not in passages
 
 
 def _without(items: Iterable[Item], current: Iterable[Item]) -> list[Item]:

