@@ -1,5 +1,6 @@
 # make demo        evaluate three systems and the answers of two RAG systems on the demo data, and write a report: karat-demo.html
 # make test        run every test, including comparisons with other libraries
+# make test-judges stop, starve and lie to judges that run as processes, with a server on this machine
 # make test-report run the tests of the report in a real browser (Debian's chromium) if there is one
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
 # make test-wheel  build the wheel, install it in a new environment, and run the demo from there
@@ -17,7 +18,7 @@ SEED ?= 1
 # The tests start karat hundreds of times. Without bytecode, each start would compile karat, and each run all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-report test-sas test-wheel lint docs fuzz bench clean
+.PHONY: demo test test-judges test-report test-sas test-wheel lint docs fuzz bench clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -26,6 +27,9 @@ demo: .venv/installed
 test: .venv/tested
 	@$(BIN)/python tests/parity/install_peers.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-judges: .venv/tested
+	@$(BIN)/python -m pytest -n auto tests/judges
 
 test-report: .venv/tested-report
 	@$(BIN)/python -m pytest -rs tests/report

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         evaluate_verdicts,
     )
     from karat.evaluation.label_agreement import label_agreement
+    from karat.judges.judge import Judging
+    from karat.judges.judging import estimate_judging, judge
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Finding, Scores, SystemScores
     from karat.verdicts import Verdicts
@@ -38,6 +40,7 @@ _HOMES = {
     "Document": "karat.documents.document",
     "EvaluationRunResult": "karat.evaluation",
     "Finding": "karat.scores",
+    "Judging": "karat.judges.judge",
     "KaratError": "karat.errors",
     "Measure": "karat.measures",
     "Pipeline": "karat.components.pipeline",
@@ -50,11 +53,13 @@ _HOMES = {
     "default_from_dict": "karat.components.serialization",
     "default_to_dict": "karat.components.serialization",
     "definitions": "karat.measures",
+    "estimate_judging": "karat.judges.judging",
     "evaluate": "karat.evaluation",
     "evaluate_answers": "karat.evaluation",
     "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
     "evaluate_verdicts": "karat.evaluation",
+    "judge": "karat.judges.judging",
     "label_agreement": "karat.evaluation.label_agreement",
     "parse": "karat.measures",
     "register": "karat.measures",
@@ -66,6 +71,7 @@ __all__ = [
     "Document",
     "EvaluationRunResult",
     "Finding",
+    "Judging",
     "KaratError",
     "Measure",
     "Pipeline",
@@ -79,11 +85,13 @@ __all__ = [
     "default_from_dict",
     "default_to_dict",
     "definitions",
+    "estimate_judging",
     "evaluate",
     "evaluate_answers",
     "evaluate_results",
     "evaluate_runs",
     "evaluate_verdicts",
+    "judge",
     "label_agreement",
     "parse",
     "register",

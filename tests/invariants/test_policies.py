@@ -23,10 +23,10 @@ from karat.cli.parser import Command
 SOURCE = Path(karat.__file__).parent
 
 PUBLIC = [
-    "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "KaratError", "Measure", "Pipeline",
-    "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert", "default_from_dict",
-    "default_to_dict", "definitions", "evaluate", "evaluate_answers", "evaluate_results", "evaluate_runs",
-    "evaluate_verdicts", "label_agreement", "parse", "register",
+    "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "Judging", "KaratError", "Measure",
+    "Pipeline", "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert",
+    "default_from_dict", "default_to_dict", "definitions", "estimate_judging", "evaluate", "evaluate_answers",
+    "evaluate_results", "evaluate_runs", "evaluate_verdicts", "judge", "label_agreement", "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "output": "arguments errors",
     "sources": "arguments documents errors files json_decoding judged spans threads",
     "labels": "arguments documents errors files json_decoding judged measures options output registry sources verdicts",
-    "judges": "arguments errors files json_decoding labels output sources",
+    "judges": "arguments errors files json_decoding labels options output sources",
     "conversion": "arguments errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
@@ -69,8 +69,8 @@ MAY_IMPORT = {
     " sources",
     "integrations": "components",
     "demo": "",
-    "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating labels matching"
-    " measures options output plots registry report scores sources",
+    "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating judges labels"
+    " matching measures options output plots registry report scores sources",
     "__init__": "",
     "__main__": "cli",
 }
@@ -81,7 +81,8 @@ WHEN_CALLED = {
     "sources": "output",
     "scores": "analysis answers comparison plots report",
     "comparison": "analysis plots",
-    "__init__": "comparison components conversion documents errors evaluation measures scores verdicts",
+    "judges": "analysis evaluation registry scores",
+    "__init__": "comparison components conversion documents errors evaluation judges measures scores verdicts",
 }
 
 
@@ -241,8 +242,8 @@ def test_the_package_declares_that_it_is_typed() -> None:
 
 # Parameters of commands that take text that is not the name of a file. The names of systems and measures are not files.
 NOT_FILES = {
-    "--author", "--input-format", "--column", "--split",
-    "--baseline of compare", "--explain", "--field", "--lower-is-better", "--match", "--max", "--max-drop", "--measure",
+    "--api-key-env", "--author", "--base-url", "--input-format", "--column", "--split", "--baseline of compare",
+    "--explain", "--field", "--lower-is-better", "--match", "--max", "--max-drop", "--measure", "--model",
     "--baseline of report", "--by of import", "--min", "--query", "--sort", "--system", "--tag", "--task", "--title",
     "NAME",
 }  # fmt: skip

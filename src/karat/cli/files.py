@@ -45,6 +45,10 @@ class FileToWrite(FileType):
     """A parameter that names a file to write."""
 
 
+class FileToExtend(FileToWrite):
+    """A parameter that names a file to add to, or only to read; whoever opens it finds out whether that is possible."""
+
+
 class ColumnToRead(FileToRead):
     """A parameter that names a file to read and one of its columns, as in `queries.csv:language`."""
 
@@ -128,6 +132,7 @@ def check_files(
     inputs = [*(path for _, path in _named(context, FileToRead)), *(split_system(path)[0] for path in also_read)]
     require(inputs.count("-") <= 1, "standard input can be read only once", "Use - for one of the files.")
     read = {_identity(0 if path == "-" else path): path for path in reversed(inputs)}
+    extended = {name for name, _ in _named(context, FileToExtend)}
     written: dict[object, str] = {}
     for name, path in (*_named(context, FileToWrite), *also_written.items()):
         require(path != "-", f"{name} takes a file, not standard output", "Write to a file.")
@@ -139,7 +144,7 @@ def check_files(
         other = written.setdefault(identity or os.path.realpath(path), name)
         if other != name and (identity is not None or not os.path.exists(path)):
             raise KaratError(f"{other} and {name} name the same file", where=path, hint="Write to two files.")
-        if name not in also_written:
+        if name not in also_written and name not in extended:
             from karat.output.files import check_writable
 
             check_writable(path)

@@ -84,6 +84,13 @@ def evaluation_options(function: Function) -> Function:
     return function
 
 
+def ranking_options(function: Function) -> Function:
+    """The options of an evaluation that change which documents are in the top of a run."""
+    for name in ("ignore_identical_ids", "duplicates", "ties"):
+        function = _evaluation_option(name.replace("_", "-"), EVALUATION_OPTIONS[name])(function)
+    return function
+
+
 def _evaluation_option(name: str, option: Option) -> Callable[[Function], Function]:
     if option.choices:
         return choice_option(name, option.choices, option.default, option.help)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from karat.errors import KaratError
@@ -40,10 +42,21 @@ _RECIPES = {
 }  # fmt: skip
 
 
-def labelled_measures(selected: Selected) -> list[str]:
+def measures_of(task: str) -> list[str]:
+    """The measures that read the labels of a recipe, or of a rubric.
+
+    >>> measures_of("context"), measures_of("tone")
+    (['ContextRelevance', 'ContextPrecision'], ['Correctness(task=tone)'])
+    """
+    candidates = (*_MEASURES, "NuggetCoverage")
+    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in candidates}
+    return [name for name, relation in first.items() if recipe_of(relation) == task] or [f"Correctness(task={task})"]
+
+
+def labelled_measures(selected: Selected, names: Sequence[str] = _MEASURES) -> list[str]:
     """The measures whose labels are there, for at least one query."""
     verdicts = selected.samples[0]
-    found = [name for name in _MEASURES if labelled_samples(parse(name, "verdicts"), selected)]
+    found = [name for name in names if labelled_samples(parse(name, "verdicts"), selected)]
     if "Faithfulness" in found:
         found = [name for name in found if name != "Faithfulness(unit=sentences)"]
     if not found and len(verdicts.cite_sentence):

@@ -18,8 +18,12 @@ _DELAY = 0.5  # seconds before a bar is shown
 _SHOWN = threading.Lock()  # held by the one bar on the terminal
 
 
+ShowProgress = Callable[..., None]
+"""called with the number of units that are done, their total and, if there is more to say, a text"""
+
+
 @contextmanager
-def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
+def progress_bar(unit: str) -> Iterator[ShowProgress | None]:
     """A function to call with the number of units done and their total; None if standard error is not a terminal.
 
     `unit` is a noun in the plural, such as "queries"; "bytes" are shown in MB. Within work that shows a bar, further
@@ -31,18 +35,18 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
     start = time.monotonic()
     bar: Progress | None = None
 
-    def progress(done: float, total: int) -> None:
+    def progress(done: float, total: int, details: str = "") -> None:
         nonlocal bar, start
         if bar is None and done < total and time.monotonic() - start > _DELAY and _SHOWN.acquire(blocking=False):
             try:
-                bar = _bar(unit, done, total)
+                bar = _bar(unit, done, total, details)
             except OSError:
                 start = math.inf  # do not try again
             finally:
                 if bar is None:
                     _SHOWN.release()
         elif bar is not None:
-            bar.update(bar.task_ids[0], completed=done, total=total)
+            bar.update(bar.task_ids[0], completed=done, total=total, details=details)
 
     try:
         yield progress
@@ -61,12 +65,13 @@ def remove_bar() -> None:
         os.write(2, b"\r\x1b[2K\x1b[?25h")
 
 
-def _bar(unit: str, completed: float, total: int) -> Progress:
+def _bar(unit: str, completed: float, total: int, details: str) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     counts = [DownloadColumn()] if unit == "bytes" else [MofNCompleteColumn(), TextColumn(unit)]
-    bar = Progress(BarColumn(), *counts, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    bar.update(bar.add_task(""), completed=completed, total=total)
+    columns = [BarColumn(), *counts, TimeRemainingColumn(), TextColumn("{task.fields[details]}", markup=False)]
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.update(bar.add_task("", details=details), completed=completed, total=total)
     bar.start()
     return bar

@@ -1,0 +1,93 @@
+"""What judging will cost: plans are carried out with replies that are assumed, and nothing is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from karat.judges.budget import Prices, count_tokens
+from karat.judges.calls import read_reply
+from karat.judges.journal import Journal
+from karat.judges.requests import ModelReply, ModelRequest, ModelSettings, Plan, RequestOutcome
+from karat.output.tables import Cell, Table
+
+_TOKENS_PER_RECORD = 12  # besides its text or its reason
+_ASSUMED = (
+    "tokens are counted roughly, with a short sentence as the reason for each label, and the sentences of an answer as"
+    " its claims, where these are not known yet",
+    "requests that have to be repeated are not included",
+)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What judging will take, about: new calls, calls whose replies are known, tokens of the new calls, and cost."""
+
+    calls: int
+    known: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None = None
+    """if prices are given"""
+    notes: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        """The estimate as a table."""
+        numbers = {"new calls": self.calls, "in the file": self.known, "tokens in": self.tokens_in}
+        cells = {name: f"{number:,}" for name, number in {**numbers, "tokens out": self.tokens_out}.items()}
+        if self.cost is not None:
+            cells["cost"] = f"{self.cost:,.2f}"
+        notes = tuple(f"note: {note}" for note in self.notes)
+        return Table(tuple(cells), (tuple(map(Cell, cells.values())),), notes, labels=0)
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+
+def estimate(
+    plans: Iterable[Plan], journal: Journal, settings: ModelSettings, prices: Prices | None, notes: Sequence[str] = ()
+) -> Estimate:
+    """Carry out plans without asking: replies that are not known say what requests expect."""
+    known: set[int] = set()
+    new: set[int] = set()
+    tokens_in = tokens_out = 0
+
+    def outcome(request: ModelRequest) -> RequestOutcome:
+        nonlocal tokens_in, tokens_out
+        key = settings.key(request)
+        call = journal.known(key)
+        if call is not None:
+            known.add(hash(key))
+            read = read_reply(request, ModelReply(call.get("reply") or ""))
+            return RequestOutcome(request, key, "failed" if read.problem else "done", read.records, was_known=True)
+        if hash(key) not in new:
+            new.add(hash(key))
+            schema = json.dumps(request.schema)
+            tokens_in += sum(map(_tokens, (*(message["content"] for message in request.messages), schema)))
+            tokens_out += _reply_tokens(request)
+        return RequestOutcome(request, key, "done", request.expected)
+
+    for plan in plans:
+        outcomes: list[RequestOutcome] | None = None
+        while True:
+            try:
+                requests = next(plan) if outcomes is None else plan.send(outcomes)
+            except StopIteration:
+                break
+            outcomes = [outcome(request) for request in requests]
+    cost = prices.cost(tokens_in, tokens_out) if prices else None
+    return Estimate(len(new), len(known), tokens_in, tokens_out, cost, (*notes, *_ASSUMED))
+
+
+def _reply_tokens(request: ModelRequest) -> int:
+    """The tokens of a reply that says what is expected."""
+    texts = [each.get("text") or each.get("why") for each in request.expected]
+    return sum(_TOKENS_PER_RECORD + count_tokens(text) for text in texts if text)
+
+
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> int:
+    """The tokens of a text; those of prompts and schemas are counted once."""
+    return count_tokens(text)

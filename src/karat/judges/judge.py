@@ -1,0 +1,211 @@
+"""A language model as a judge: what it is asked and how, what it may cost, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from karat.arguments import as_count, as_number, check_switch, check_text
+from karat.errors import KaratError, plural, require, shown
+from karat.judges.asking import Asker, carry_out
+from karat.judges.assignments import RELEVANCE, Assignment
+from karat.judges.budget import CallBudget, Usage, read_prices
+from karat.judges.estimates import Estimate, estimate
+from karat.judges.journal import MemoryJournal, VerdictFile
+from karat.judges.model import language_model
+from karat.judges.prompts import load_prompts
+from karat.judges.requests import LanguageModel, Message, ModelReply, ModelSettings
+from karat.output.progress import progress_bar
+
+if TYPE_CHECKING:
+    from karat.registry.selection import Measures
+    from karat.scores import Scores
+
+_MODEL_HINT = (
+    "Pass the name of a model, a Haystack chat generator, or a function that takes messages and returns a text."
+)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a judge has done: its labels are in the verdict file `path`, `by` this author."""
+
+    path: str
+    task: str
+    by: str
+    systems: tuple[str | None, ...]
+    usage: Usage
+    notes: tuple[str, ...] = ()
+
+    def scores(self, measures: Measures | None = None, *, system: str | None = None) -> Scores:
+        """The scores of a system by all labels of this author; `system` is needed if there are several."""
+        from karat.evaluation import evaluate_verdicts
+
+        if self.task == RELEVANCE:
+            hint = "Evaluate runs with them: evaluate(truth, run, verdicts=...)."
+            raise KaratError("these are labels of documents, not of answers", where=self.path, hint=hint)
+        if system is None and len(self.systems) == 1:
+            system = self.systems[0]
+        return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
+
+    def task_scores(self) -> dict[str | None, Scores]:
+        """The scores of all systems on the measures of the task."""
+        from karat.evaluation.verdicts import score_verdicts
+        from karat.labels.missing import labelled_measures, measures_of
+        from karat.labels.reading import read_verdict_records
+        from karat.labels.selection import select
+        from karat.registry.selection import select_measures
+
+        records = read_verdict_records(self.path)
+        scores = {}
+        for system in self.systems:
+            selected = select(records, system, self.by)
+            names = labelled_measures(selected, measures_of(self.task))
+            measures = select_measures(names, subjects=("verdicts",))
+            scores[system] = score_verdicts(selected, measures, "bounds", system or "")
+        return scores
+
+    def __str__(self) -> str:
+        return usage_text(self.usage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """A language model as a judge: who is asked, how, and what it may cost. `judge` explains the options."""
+
+    model: Any = None
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    concurrency: int = 8
+    timeout: float = 60.0
+    samples: int = 1
+    temperature: float = 0.0
+    seed: int = 42
+    max_tokens: int = 2048
+    prompts: str | os.PathLike[str] | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    max_calls: int | None = None
+    max_tokens_total: int | None = None
+    max_cost: float | None = None
+    replay: bool = False
+    retry_failed: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("concurrency", 1), ("samples", 1), ("seed", 0), ("max_tokens", 1)):
+            if as_count(getattr(self, name), least) is None:
+                raise KaratError(f"{name}={shown(getattr(self, name))} is not a whole number of {least} or more")
+        temperature = as_number(self.temperature)
+        is_valid = temperature is not None and 0 <= temperature <= 2
+        require(is_valid, f"temperature={shown(self.temperature)} is not a number from 0 to 2")
+        for name in ("replay", "retry_failed"):
+            check_switch(name, getattr(self, name))
+        check_text("api_key_env", self.api_key_env)
+        self.base_url is None or check_text("base_url", self.base_url)
+        self._budget()  # which checks the limits and the prices
+        both = self.replay and self.retry_failed
+        require(not both, "a replay asks nothing, so that failed calls cannot be made again", "Leave one of them out.")
+
+    def judge(self, assignment: Assignment, path: str) -> Judging:
+        """Ask for all labels that are not in the file yet."""
+        require(self.replay or self.model is not None, "no model is given", _MODEL_HINT)
+        prompts = load_prompts(self.prompts)
+        with ExitStack() as stack:
+            asked = None if self.replay else self._language_model()
+            if asked is not None:
+                stack.callback(asked.close)
+            journal = stack.enter_context(VerdictFile(path, replay=self.replay, retry_failed=self.retry_failed))
+            model: LanguageModel = asked or _KnownModel(self._replayed_name(journal))
+            plans = assignment.plans(journal, prompts, model.name, self.samples)
+            asker = Asker(
+                model,
+                self._settings(model.name),
+                journal,
+                concurrency=self.concurrency,
+                timeout=self.timeout,
+                budget=self._budget(),
+            )
+            show = stack.enter_context(progress_bar("queries"))
+            report = show and (lambda ended, usage: show(ended, len(plans), usage_text(usage)))
+            usage = carry_out(plans, asker, report)
+            notes = [*journal.notes, *assignment.notes, *plans.notes, *asker.notes, *self._notes()]
+        return Judging(path, assignment.task, model.name, assignment.systems, usage, tuple(dict.fromkeys(notes)))
+
+    def estimate(self, assignment: Assignment, path: str | None) -> Estimate:
+        """How many calls are needed, and what they may cost; nothing is asked."""
+        with ExitStack() as stack:
+            journal: VerdictFile | MemoryJournal = MemoryJournal()
+            name = self._model_name() or ""
+            if path is not None and os.path.exists(path):
+                file = VerdictFile(path, read_only=True, retry_failed=self.retry_failed)
+                journal = stack.enter_context(file)
+                name = name or (file.models[0] if len(file.models) == 1 else "")
+            plans = assignment.plans(journal, load_prompts(self.prompts), name, self.samples)
+            notes = [*journal.notes, *assignment.notes, *plans.notes]
+            return estimate(plans, journal, self._settings(name), self._budget().prices, notes)
+
+    def _language_model(self) -> LanguageModel:
+        return language_model(self.model, base_url=self.base_url, api_key_env=self.api_key_env, timeout=self.timeout)
+
+    def _settings(self, name: str) -> ModelSettings:
+        return ModelSettings(name, float(self.temperature), int(self.seed), int(self.max_tokens))
+
+    def _budget(self) -> CallBudget:
+        return CallBudget(
+            max_calls=self.max_calls,
+            max_tokens=self.max_tokens_total,
+            max_cost=self.max_cost,
+            prices=read_prices(self.price_in, self.price_out),
+        )
+
+    def _model_name(self) -> str | None:
+        """The name of the given model, which need not be reachable."""
+        return self.model if self.model is None or isinstance(self.model, str) else self._language_model().name
+
+    def _replayed_name(self, journal: VerdictFile) -> str:
+        """The model whose replies are read from a file: the given one, or the only one."""
+        name = self._model_name() or (journal.models[0] if len(journal.models) == 1 else None)
+        if name is not None:
+            return name
+        what = f"the file has calls to {plural(len(journal.models), 'model')}"
+        listed = f" The models are {', '.join(journal.models)}." if journal.models else ""
+        raise KaratError(what, where=journal.path, hint=f"Say whose replies are wanted.{listed}")
+
+    def _notes(self) -> list[str]:
+        if self.samples > 1 and not self.temperature:
+            return [f"{self.samples} samples with temperature 0 may all be the same"]
+        return []
+
+
+@dataclass(frozen=True)
+class _KnownModel:
+    """A model whose replies are all known."""
+
+    name: str
+    is_server = False
+    notes: Sequence[str] = ()
+
+    def ask(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
+    ) -> ModelReply:
+        """It is never asked."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """It has no connections."""
+
+
+def usage_text(usage: Usage) -> str:
+    """What was asked, in a line.
+
+    >>> usage_text(Usage(calls=24, known=388, done=409, failed=3, tokens_in=120_000, tokens_out=9_000, cost=0.31))
+    '24 calls (388 more were in the file), 3 failed, 120,000 tokens in, 9,000 out, cost 0.31'
+    """
+    known = f" ({usage.known:,} more {'was' if usage.known == 1 else 'were'} in the file)" if usage.known else ""
+    not_asked = f", {usage.not_asked:,} not asked" if usage.not_asked else ""
+    tokens = f"{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    cost = "" if usage.cost is None else f", cost {usage.cost:,.2f}"
+    return f"{plural(usage.calls, 'call')}{known}, {usage.failed:,} failed{not_asked}, {tokens}{cost}"

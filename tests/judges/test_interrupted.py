@@ -1,0 +1,116 @@
+"""A judge that is killed at any point: nothing that was written is asked again, and the result is the same."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import karat
+from tests.judges.commands import judge_words, key_of, results_file, run, start, toy_rule, written_calls
+from tests.llm_server import LLMServer, Sent
+
+QUERIES = 40
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return results_file(tmp_path_factory.mktemp("results"), QUERIES)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("verdicts") / "verdicts.jsonl"
+    with LLMServer(toy_rule) as server:
+        done = run(*judge_words(results, path, server.url))
+        assert (done.returncode, len(server.sent)) == (0, 2 * QUERIES), done.stderr
+    return path
+
+
+def records_of(path: Path) -> list[str]:
+    """The records of a file in any order, without the calls, which are in the order of the replies."""
+    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return sorted(json.dumps(each, sort_keys=True) for each in records if each["record"] != "call")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
+def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_written(
+    results: Path, uninterrupted: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    stops = (1, 4, 11, 24, 41, 58, 73) if number == signal.SIGKILL else (3, 30)
+    asked: list[str] = []
+    in_flight = 0
+    for stop in (*stops, None):
+        known = written_calls(path)
+        with LLMServer(toy_rule, delay=0.01) as server:
+            with start(*judge_words(results, path, server.url, "--concurrency", 4)) as process:
+                while process.poll() is None and (stop is None or len(known) + len(server.sent) < stop):
+                    time.sleep(0.001)
+                if stop is not None:
+                    process.send_signal(number)
+                out, error = process.communicate(timeout=60)
+            sent = [key_of(each) for each in server.sent]
+            in_flight += server.most_at_once
+        assert not known & {*sent}, "a call was repeated whose reply was in the file"
+        assert stop is not None or process.returncode == 0, error
+        asked += sent
+    assert len(asked) - len({*asked}) <= in_flight
+    assert {*asked} == written_calls(uninterrupted)
+    assert records_of(path) == records_of(uninterrupted)
+    values, expected = (karat.evaluate_verdicts(each) for each in (path, uninterrupted))
+    assert values.to_dict() == expected.to_dict()
+    replayed = run("judge", results, "--task", "faithfulness", "-o", path, "--replay", key=None)
+    assert (replayed.returncode, replayed.stderr) == (0, "")
+    assert replayed.stdout.splitlines()[:4] == out.splitlines()[:4]
+
+
+def test_a_second_process_is_refused(results: Path, tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    may_go_on = threading.Event()
+
+    def rule(sent: Sent) -> Any:
+        assert sent.number < 3 or may_go_on.wait(50)
+        return toy_rule(sent)
+
+    with LLMServer(rule) as server:
+        words = judge_words(results, path, server.url)
+        with start(*words) as first:
+            while not written_calls(path):
+                time.sleep(0.01)
+            second = run(*words)
+            assert (second.returncode, second.stdout) == (2, "")
+            assert f"{path}: process {first.pid} is writing to this file." in second.stderr
+            may_go_on.set()
+            first.communicate(timeout=60)
+        assert first.returncode == 0
+        assert len(server.sent) == 2 * QUERIES
+
+
+def test_a_full_disk_stops_with_an_error_and_the_command_can_be_repeated(
+    results: Path, uninterrupted: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    size = uninterrupted.stat().st_size // 2
+
+    def limit_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    with LLMServer(toy_rule) as server:
+        words = judge_words(results, path, server.url)
+        full = run(*words, preexec_fn=limit_files)
+        assert full.returncode == 2
+        assert f"{path}: cannot be written: File too large. What was written before is complete." in full.stderr
+        assert path.read_bytes().endswith(b"\n")
+        known = written_calls(path)
+        assert len(known) > 5
+        before = len(server.sent)
+        assert run(*words).returncode == 0
+        assert not known & {key_of(each) for each in server.sent[before:]}
+    assert records_of(path) == records_of(uninterrupted)

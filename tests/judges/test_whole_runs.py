@@ -1,0 +1,115 @@
+"""Whole runs of a judge against a server: failures, limits, replays, and a key that nobody sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import karat
+from tests.judges.commands import KEY, MODEL, judge_words, results_file, run, toy_rule
+from tests.llm_server import LLMServer, Sent, error, reply
+
+
+def number_of(sent: Sent) -> int:
+    """The number of the question that a request is about."""
+    return int(sent.data["question"].split()[-1].rstrip("?"))
+
+
+def test_a_thousand_questions_of_which_five_percent_of_the_calls_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claims of 50 answers cannot be extracted, and those of 50 others cannot be judged."""
+    n = 1000
+    unclaimed, unjudged = range(13, n, 20), range(7, n, 20)
+
+    def rule(sent: Sent) -> Any:
+        is_failing = number_of(sent) in (unjudged if "items" in sent.data else unclaimed)
+        return "I would rather not say." if is_failing else toy_rule(sent)
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    results, path = results_file(tmp_path, n), tmp_path / "verdicts.jsonl"
+    with LLMServer(rule) as server:
+        judging = karat.judge(results, task="faithfulness", model=MODEL, base_url=server.url, verdicts=path)
+        assert len(server.sent) == n + (n - 50) + 100  # what cannot be understood is asked once more
+    assert (judging.usage.done, judging.usage.failed) == (n - 50 + n - 100, 100)
+    known = {f"q{at}": 0.5 if at % 3 else 1.0 for at in range(n) if at not in (*unclaimed, *unjudged)}
+    scores = judging.scores("Faithfulness")
+    values = dict(zip(scores.queries, scores.values["Faithfulness"].tolist(), strict=True))
+    assert {query: value for query, value in values.items() if value == value} == known
+    assert scores["Faithfulness"] == pytest.approx(sum(known.values()) / 900)
+    assert scores.bounds("Faithfulness").mean == pytest.approx(
+        (sum(known.values()) / n, (sum(known.values()) + 100) / n)
+    )
+    with LLMServer(toy_rule) as server:
+        again = karat.judge(
+            results, task="faithfulness", model=MODEL, base_url=server.url, verdicts=path, retry_failed=True
+        )
+        assert (len(server.sent), again.usage.failed) == (150, 0)  # 50 answers have claims only now
+    assert again.scores("Faithfulness").bounds("Faithfulness").mean == pytest.approx((0.667, 0.667))
+
+
+def test_a_budget_stops_a_judge_and_the_rest_is_unknown(tmp_path: Path) -> None:
+    results, path = results_file(tmp_path, 20), tmp_path / "verdicts.jsonl"
+    with LLMServer(toy_rule) as server:
+        words = judge_words(results, path, server.url, "--max-calls", 25)
+        done = run(*words)
+        assert (done.returncode, len(server.sent)) == (0, 25)
+        assert "25 calls, 0 failed" in done.stdout
+        assert "not asked" in done.stdout
+        assert " to " in done.stdout.splitlines()[2]
+        done = run(*judge_words(results, path, server.url))
+        assert (done.returncode, len(server.sent)) == (0, 40)
+    assert " to " not in done.stdout
+
+
+def test_a_replay_needs_neither_a_key_nor_openai_nor_a_network(tmp_path: Path) -> None:
+    results, path = results_file(tmp_path, 3), tmp_path / "verdicts.jsonl"
+    with LLMServer(toy_rule) as server:
+        judged = run(*judge_words(results, path, server.url))
+    before = path.read_bytes()
+    code = (
+        "import socket, sys\nsys.modules['openai'] = sys.modules['httpx'] = None\nsocket.socket.connect = None\n"
+        "sys.argv[0] = 'karat'\nfrom karat.cli import main\nmain()"
+    )
+    words = ["judge", results, "--task", "faithfulness", "-o", path, "--replay"]
+    replayed = run(*words, key=None, program=["-c", code])
+    assert (replayed.returncode, replayed.stderr) == (0, "")
+    assert replayed.stdout.splitlines()[:-1] == judged.stdout.splitlines()[:-1]
+    results_file(tmp_path, 4)
+    missed = run(*words, key=None)
+    assert (missed.returncode, missed.stdout) == (2, "")
+    assert "1 of 4 calls is not in the file; the first is claims/1 about query q3, system rag." in missed.stderr
+    assert path.read_bytes() == before
+
+
+def test_the_key_is_in_no_file_output_or_error(tmp_path: Path) -> None:
+    """The server repeats the key in errors, and replies in every way that is not understood."""
+    results = results_file(tmp_path, 4)
+    outputs = []
+
+    def leaking(status: int) -> Any:
+        return lambda sent: error(status, f"the key {sent.headers['authorization']} is {KEY}, which is wrong")
+
+    rules = {
+        "good": toy_rule,
+        "refused": leaking(401),
+        "forbidden": leaking(403),
+        "invalid": leaking(400),
+        "unknown": leaking(404),
+        "prose": lambda _: "I would rather not say.",
+        "empty": lambda _: reply(""),
+    }
+    for name, rule in rules.items():
+        with LLMServer(rule) as server:
+            words = judge_words(results, tmp_path / f"{name}.jsonl", server.url)
+            done = run(*words)
+            assert {each.headers["authorization"] for each in server.sent} == {f"Bearer {KEY}"}
+            outputs += [done.stdout, done.stderr]
+    assert "karat: " in "".join(outputs)
+    written = [each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()]
+    assert len(written) >= 4
+    for secret in (KEY, KEY.removeprefix("sk-"), KEY[-12:]):
+        assert secret not in "".join(outputs)
+        assert not any(secret.encode() in content for content in written)

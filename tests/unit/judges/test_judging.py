@@ -1,0 +1,179 @@
+"""judge() and estimate_judging(): what is asked, what is written, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import karat
+from karat import KaratError
+from karat.judges.prompts import load_prompts
+from karat.judges.requests import Message
+from tests.unit.judges.toy_judge import toy_reply
+
+RESULTS = [
+    {"query": "q1", "question": "How hard?", "retrieved": ["Gold is soft."], "answer": "Gold is soft. Iron is hard."},
+    {"query": "q2", "question": "How soft?", "retrieved": ["Gold is soft.", "No."], "answer": "Gold is soft."},
+]
+RUBRIC = {"name": "tone", "question": "Is it polite?", "scale": {"poor": 0, "fair": 1, "good": 2}}
+_NAMES = {prompt.text: name for name, prompt in load_prompts().items()}
+
+
+class Toy:
+    """A function that replies as the toy judge does, and counts."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, messages: Sequence[Message]) -> str:
+        self.asked += 1
+        [name] = [name for text, name in _NAMES.items() if messages[0]["content"].startswith(text)]
+        return json.dumps(toy_reply(name, json.loads(messages[1]["content"])))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "verdicts.jsonl"
+
+
+def test_answers_are_judged_once(path: Path) -> None:
+    model = Toy()
+    judging = karat.judge(RESULTS, task="faithfulness", model=model, verdicts=path)
+    assert judging.scores().values["Faithfulness"].tolist() == [0.5, 1.0]
+    assert (judging.usage.calls, judging.usage.failed, model.asked) == (4, 0, 4)
+    again = karat.judge(RESULTS, task="faithfulness", model=model, verdicts=path)
+    assert (again.usage.calls, again.usage.known, model.asked) == (0, 2, 4)
+    assert str(again).startswith("0 calls (2 more were in the file), 0 failed")
+
+
+def test_files_are_systems_and_share_calls(path: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in RESULTS))
+    files = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    judging = karat.judge(*files, task="context", model=Toy(), verdicts=path)
+    assert judging.systems == ("one", "two")
+    assert judging.usage.calls == 3
+    assert {name: scores.means for name, scores in judging.task_scores().items()} == {
+        name: {"ContextRelevance": 1.0, "ContextPrecision": 1.0} for name in judging.systems
+    }
+    assert judging.scores("ContextRelevance", system="two")["ContextRelevance"] == 1.0
+    for each in files:
+        karat.judge(each, task="context", verdicts=path, replay=True)
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_a_rubric_is_a_mapping_or_a_file(path: Path, tmp_path: Path, as_file: bool) -> None:
+    file = tmp_path / "tone.json"
+    file.write_text(json.dumps(RUBRIC))
+    judging = karat.judge(RESULTS, rubric=file if as_file else RUBRIC, model=Toy(), verdicts=path, system="rag")
+    assert judging.task_scores()["rag"].means == {"Correctness(task=tone)": 0.5}
+
+
+def test_documents_that_are_not_judged_are_graded(path: Path) -> None:
+    truth, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 3.0, "d3": 2.0, "d4": 1.0}}
+    texts: dict[str, Any] = {
+        "queries": {"q1": "How hard?"},
+        "corpus": {"d3": "Gold is soft.", "d4": "No.", "d1": "Gold.", "d2": "-"},
+    }
+    judging = karat.judge(truth, run, task="relevance", depth=2, model=Toy(), verdicts=path, **texts)
+    assert judging.usage.calls == 1
+    scores = karat.evaluate(truth, run, "P(rel=2)@2", verdicts=path)
+    assert scores["P(rel=2)@2"] == 0.5
+    again = karat.judge(truth, run, task="relevance", model=Toy(), verdicts=path, overlap=1, **texts)
+    assert (again.usage.calls, again.usage.known) == (3, 1)
+    with pytest.raises(KaratError, match="labels of documents, not of answers"):
+        judging.scores()
+
+
+def test_an_estimate_asks_nothing_and_says_what_is_assumed(path: Path) -> None:
+    estimate = karat.estimate_judging(RESULTS, task="faithfulness", price_in=1e6, price_out=0, samples=2)
+    assert (estimate.calls, estimate.known) == (6, 0)
+    assert estimate.cost == estimate.tokens_in > 6 * 100
+    assert estimate.tokens_out > 0
+    assert "counted roughly" in str(estimate)
+    model = Toy()
+    karat.judge(RESULTS[:1], task="faithfulness", model=model, verdicts=path)
+    before = path.read_bytes()
+    rest = karat.estimate_judging(RESULTS, task="faithfulness", verdicts=path, model=model)
+    assert (rest.calls, rest.known, path.read_bytes()) == (2, 1, before)
+    nothing = karat.estimate_judging(RESULTS[:1], task="faithfulness", verdicts=path)  # the model is in the file
+    assert (nothing.calls, nothing.known, nothing.tokens_in) == (0, 1, 0)
+
+
+def test_the_estimate_is_what_is_asked_if_answers_have_a_claim_per_sentence(path: Path) -> None:
+    for task in ("faithfulness", "context", "support", "citations", "nuggets", "correctness"):
+        estimate = karat.estimate_judging(RESULTS, task=task)
+        assert karat.judge(RESULTS, task=task, model=Toy(), verdicts=path).usage.calls == estimate.calls, task
+
+
+def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None:
+    path.write_text('{"record":"file","version":1}\n')
+    with pytest.raises(KaratError, match="0 models"):
+        karat.judge(RESULTS, task="context", verdicts=path, replay=True)
+    karat.judge(RESULTS, task="context", model=Toy(), verdicts=path)
+    karat.judge(RESULTS, task="context", verdicts=path, replay=True)
+    with pytest.raises(KaratError, match=r"3 of 3 calls are not in the file; the first is relevance/1 about query q1"):
+        karat.judge(RESULTS, task="context", model="another", verdicts=path, replay=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"task": "fathfulness"}, "task='fathfulness' is not one of .*Did you mean faithfulness"),
+        ({"task": None}, "neither a task nor a rubric"),
+        ({"rubric": RUBRIC}, "both a task and a rubric"),
+        ({"task": None, "rubric": [1]}, "is not a rubric"),
+        ({"task": None, "rubric": {**RUBRIC, "name": "nuggets"}}, "nuggets is the name of a built-in task"),
+        ({"task": None, "rubric": {**RUBRIC, "name": "support"}}, "support is a built-in task"),
+        ({"task": None, "rubric": {**RUBRIC, "question": ""}}, "no question to ask"),
+        ({"task": None, "rubric": {**RUBRIC, "scale": {"a": 1}}}, "the scale of the task"),
+        ({"model": None}, "no model is given"),
+        ({"model": 7}, "model=7 is not a language model"),
+        ({"samples": 0}, "samples=0 is not a whole number of 1 or more"),
+        ({"concurrency": 1.5}, "concurrency=1.5 is not a whole number"),
+        ({"temperature": -1}, "temperature=-1 is not a number from 0 to 2"),
+        ({"max_tokens": "many"}, "max_tokens='many' is not a whole number"),
+        ({"timeout": 0}, "timeout"),
+        ({"max_calls": -1}, "max_calls"),
+        ({"max_cost": 1}, "max_cost needs prices"),
+        ({"price_in": 1}, "price_out"),
+        ({"replay": "yes"}, "replay='yes' is neither True nor False"),
+        ({"replay": True, "retry_failed": True}, "a replay asks nothing"),
+        ({"verdicts": 7}, "verdicts must be the path of a file"),
+        ({"system": 7}, "system must be text"),
+        ({"prompts": "/nowhere"}, "not a folder with prompts"),
+        ({"task": "relevance"}, "none is given"),
+        ({"task": "claims"}, "no gold answers"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_errors_before_anything_is_asked(path: Path, arguments: Any, message: str) -> None:
+    model = Toy()
+    with pytest.raises(KaratError, match=message):
+        karat.judge(RESULTS, **{"task": "context", "model": model, "verdicts": path, **arguments})
+    assert model.asked == 0
+    assert not path.exists()
+
+
+def test_several_systems_need_names(path: Path) -> None:
+    with pytest.raises(KaratError, match="several systems have no names"):
+        karat.judge(RESULTS, RESULTS, task="context", model=Toy(), verdicts=path)
+    with pytest.raises(KaratError, match="one name is given for several systems"):
+        karat.judge(RESULTS, RESULTS, task="context", model=Toy(), verdicts=path, system="a")
+
+
+def test_notes_say_what_was_odd(path: Path) -> None:
+    judging = karat.judge(RESULTS, task="nuggets", model=Toy(), verdicts=path, samples=2)
+    assert any("without gold answers" in note for note in judging.notes)
+    assert "2 samples with temperature 0 may all be the same" in judging.notes
+
+
+def test_a_limit_stops_before_it_is_exceeded_and_bounds_say_what_is_missing(path: Path) -> None:
+    judging = karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, max_calls=1)
+    assert (judging.usage.calls, judging.usage.not_asked) == (1, 2)
+    assert "2 not asked" in str(judging)
+    assert judging.scores("ContextRelevance").bounds("ContextRelevance").mean == (0.5, 1.0)
