@@ -30,7 +30,7 @@ def _by_definition(
     return sorted(found, key=lambda pair: (pair[0], found[pair], pair[1]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     _TRUTHS, st.dictionaries(st.sampled_from(["bm25", "dense"]), _RUNS, min_size=1), st.integers(1, 9), st.booleans()
 )

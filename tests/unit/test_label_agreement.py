@@ -26,7 +26,7 @@ def _kappa_by_definition(first: list[int], second: list[int], weight: Any) -> fl
 _PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(_PAIRS)
 def test_kappa_is_that_of_its_definition(pairs: list[tuple[int, int, int]]) -> None:
     query, first, second = (np.array(column) for column in zip(*pairs, strict=True))

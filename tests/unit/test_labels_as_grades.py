@@ -49,7 +49,7 @@ def _values(scores: Scores) -> dict[str, list[float]]:
     return {name: scores.column(name).tolist() for name in scores.measures}
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(_TRUTHS, _LABELS, st.sampled_from(["zero", "skip"]))
 def test_scores_are_those_of_ground_truth_with_the_grades_written_into_it(
     truth: _Grades, labels: _Grades, missing: Any
