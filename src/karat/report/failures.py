@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from karat.judged import Ints
 from karat.labels.label_columns import LISTS, LabelColumns
 from karat.labels.selection import Selected
 
@@ -63,14 +64,18 @@ def _failed_rows(selected: Selected) -> dict[str, list[int]]:
     lists = lists[labels.by.take(lists).where(selected.authors.__contains__)]
     lists = lists[labels.system.take(lists).where(systems.__contains__)]
     failed = {thing: row for row in (*rows.tolist(), *lists.tolist()) for thing in [_thing(labels, row)]}
-    queries = {labels.query[row] for row in rows.tolist()}
-    tried = selected.rows[labels.query.take(selected.rows).where(queries.__contains__)]
+    tried = selected.rows[np.isin(_item_codes(labels, selected.rows), _item_codes(labels, rows))]
     given = {_thing(labels, row) for row in tried.tolist() if labels.label[row] is not None}
     found: dict[str, list[int]] = {}
     for thing, row in failed.items():
         if thing not in given and has_failed.get(labels.call[row] or "", True):
             found.setdefault(labels.query[row], []).append(row)
     return found
+
+
+def _item_codes(labels: LabelColumns, rows: Ints) -> Ints:
+    """A number for the query and the item of each label."""
+    return labels.query.codes[rows].astype(np.int64) * len(labels.item.categories) + labels.item.codes[rows]
 
 
 def _thing(labels: LabelColumns, row: int) -> tuple[object, ...]:
