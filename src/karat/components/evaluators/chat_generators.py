@@ -48,10 +48,14 @@ def generator_to_dict(generator: ChatGenerator) -> dict[str, Any]:
 
 
 def generator_from_dict(description: object) -> ChatGenerator:
-    """A chat generator as Haystack saved it. Its class is looked up among those that are imported already."""
+    """A chat generator as Haystack saved it.
+
+    Its class is looked up among those that are imported already; and only releases of Haystack load it that do not
+    import whatever module its parameters name.
+    """
     name = description.get("type") if isinstance(description, Mapping) else None
-    haystack = sys.modules.get("haystack")
-    cls = haystack.component.registry.get(name) if haystack else None
+    is_safe = "haystack.core.serialization_security" in sys.modules
+    cls = sys.modules["haystack"].component.registry.get(name) if is_safe else None
     if cls is None:
         what = f"{shown(name, 100)} is not a chat generator that is imported"
         hint = "Import its class from Haystack before you load it, or pass the name of a model instead."

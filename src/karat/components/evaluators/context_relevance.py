@@ -48,8 +48,9 @@ _EXAMPLES: list[dict[str, Any]] = [
 class ContextRelevanceEvaluator(GroundingEvaluator):
     """Asks a language model which sentences of the contexts are needed to answer a question: `ContextRelevance`.
 
-    The score of a question is 1 if there are any, and 0 if there are none. In labels, a context is relevant if it has
-    such a sentence. The parameters are those of `LLMEvaluator`.
+    `run` takes `questions` and `contexts` (a list of texts for each question). The score of a question is 1 if there
+    are any, and 0 if there are none. In labels, a context is relevant if it has such a sentence. The parameters are
+    those of `LLMEvaluator`.
 
     >>> def model(messages):
     ...     return '{"relevant_statements": ["Gold is soft."]}'

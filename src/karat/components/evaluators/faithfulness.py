@@ -58,8 +58,9 @@ _EXAMPLES: list[dict[str, Any]] = [
 class FaithfulnessEvaluator(GroundingEvaluator):
     """Asks a language model which statements of an answer can be inferred from its contexts: `Faithfulness`.
 
-    The score of an answer is the share of its statements that can be inferred. An answer without statements scores 0,
-    as in Haystack; the measure is null for it. All other parameters are those of `LLMEvaluator`.
+    `run` takes `questions`, `contexts` (a list of texts for each question) and `predicted_answers`. The score of an
+    answer is the share of its statements that can be inferred. An answer without statements scores 0, as in Haystack;
+    the measure is null for it. The parameters are those of `LLMEvaluator`.
 
     >>> def model(messages):
     ...     return '{"statements": ["Gold is soft.", "Gold is blue."], "statement_scores": [1, 0]}'

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.arguments import as_count, as_number, check_path, check_switch, check_text, is_list_like
+from karat.arguments import as_count, as_number, check_path, check_switch, check_text
 from karat.components.component import component
 from karat.components.evaluators.chat_generators import (
     ChatGenerator,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _OURS = ("chat_generator", "model", "base_url", "api_key_env", "concurrency", "timeout", "verdicts", "system")
-"""parameters that are saved if they are not the default"""
+"""parameters that are saved if they are not the default, so that the others are those of Haystack"""
 
 
 class Asking(NamedTuple):
@@ -58,10 +58,11 @@ class LLMEvaluator(SerializableComponent):
     `inputs` are the names and types of the lists that `run` takes, and `outputs` the keys of the JSON object that the
     model replies with. Each question is one request, whose last message is a JSON object of its inputs.
 
-    `model` is the name of a model on a server that speaks the OpenAI chat protocol (extra `karat[llm]`); `base_url` is
-    its address if it is not OpenAI's, and `api_key_env` the environment variable with the key, or None if it needs
-    none. Instead, `chat_generator` can be a chat generator of Haystack, or a function that takes messages and returns a
-    text. The number of requests at a time begins with `concurrency` and adapts to the server.
+    `model` is the name of a model on a server that speaks the OpenAI chat protocol (extra `karat[llm]`), by default
+    gpt-5-mini; `base_url` is its address if it is not OpenAI's, and `api_key_env` the environment variable with the
+    key, or None if it needs none. Instead, `chat_generator` can be a chat generator of Haystack, or a function that
+    takes messages and returns a text. The number of requests at a time begins with `concurrency` and adapts to the
+    server.
 
     With `verdicts`, replies are added to this file as they arrive, and nothing that is in it is asked again; `system`
     is the name of what is evaluated. A question that cannot be judged is an error; with `raise_on_failure=False`, its
@@ -192,7 +193,7 @@ class LLMEvaluator(SerializableComponent):
         messages = [messages_of(prompt, each, f"question {at}") for at, each in enumerate(questions)]
         self.warm_up()
         model = language_model(
-            self.chat_generator or self.model,
+            self.model if self.chat_generator is None else self.chat_generator,
             base_url=self.base_url,
             api_key_env=self.api_key_env,
             timeout=self.timeout,
@@ -274,12 +275,11 @@ class LLMEvaluator(SerializableComponent):
         data = super().to_dict()
         saved: dict[str, Any] = data["init_parameters"]
         defaults = {name: each.default for name, each in inspect.signature(LLMEvaluator).parameters.items()}
-        # Parameters that Haystack's evaluators do not have are saved if they are not the default.
+        if self.chat_generator is not None:
+            saved["chat_generator"] = generator_to_dict(self.chat_generator)
         kept = {"api_key_env"} if self.base_url else set()
         for name in (name for name in _OURS if saved[name] == defaults[name] and name not in kept):
             del saved[name]
-        if self.chat_generator is not None:
-            saved["chat_generator"] = generator_to_dict(self.chat_generator)
         if "inputs" in saved:
             saved["inputs"] = [[name, type_text(kind)] for name, kind in self.inputs]
         return data
@@ -297,16 +297,15 @@ class LLMEvaluator(SerializableComponent):
             parameters["chat_generator"] = cls._generator_from_dict(parameters["chat_generator"])
         if isinstance(inputs := parameters.get("inputs"), list):
             # What is not a pair is rejected by the constructor.
-            parameters["inputs"] = [_pair(*each) if is_list_like(each) and len(each) == 2 else each for each in inputs]
+            parameters["inputs"] = [
+                (each[0], type_from_text(each[1])) if isinstance(each, list) and len(each) == 2 else each
+                for each in inputs
+            ]
         return {**data, "init_parameters": parameters}
 
     @staticmethod
     def _generator_from_dict(description: Any) -> ChatGenerator:
         return generator_from_dict(description)
-
-
-def _pair(name: str, kind: object) -> tuple[str, Any]:
-    return name, type_from_text(kind)
 
 
 def _usage(outcome: RequestOutcome, model: str) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, get_origin
 
 from karat.components.types import find_mismatch, type_text
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, did_you_mean, list_hint, require, shown
 from karat.judges.prompts import Prompt, message_json
 from karat.judges.requests import Message
 from karat.labels.records import text_digest
@@ -69,7 +69,7 @@ def check_types(types: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
     """Reject inputs of `run` that have parts of another type."""
     for name, kind in types.items():
         if found := find_mismatch(inputs.get(name, []), kind):
-            hint = f"It must be {type_text(found.wanted)}."
+            hint = f"It must be {type_text(found.wanted)}. {list_hint(found.part)}".strip()
             raise KaratError(f"{name}{found.path} is {shown(found.part)}", hint=hint)
 
 
@@ -79,12 +79,13 @@ def prompt_of(name: str, instructions: str, outputs: Sequence[str], examples: Se
     Its version is a digest of the text.
     """
     keys = "Generate the response in JSON format with the following keys:\n" + message_json(list(outputs))
-    consider = "Consider the instructions and the examples below to determine those values."
-    worked = [
-        f"Inputs:\n{message_json(each['inputs'])}\nOutputs:\n{message_json(each['outputs'])}" for each in examples
-    ]
-    parts = [f"Instructions:\n{instructions}", f"{keys}\n{consider}", "\n".join(["Examples:", *worked]), _DATA]
-    text = "\n\n".join(parts)
+    parts = [f"Instructions:\n{instructions}", keys]
+    if examples:
+        parts[-1] += "\nConsider the instructions and the examples below to determine those values."
+        parts.append("Examples:")
+        for each in examples:
+            parts[-1] += f"\nInputs:\n{message_json(each['inputs'])}\nOutputs:\n{message_json(each['outputs'])}"
+    text = "\n\n".join([*parts, _DATA])
     return Prompt(name, text_digest(text)[:8], text)
 
 

@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
     def verdict(self, task: str, item: Item | str, **fields: Any) -> Record:
         """A label of an item, or a state."""
-        name, digest = (item, None) if isinstance(item, str) else (item.id, item.text and text_digest(item.text))
+        name, digest = (item, None) if isinstance(item, str) else (item.id, text_digest(item.text or ""))
         record = {
             "record": "verdict", "query": self.query, "system": self.system, "task": task, "item": name,
             "against": _AGAINST[task], **fields, "digest": digest,
