@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from karat.judges.budget import CallBudget, Usage
 from karat.judges.calls import Batch, OpenCall, call_record, read_reply
-from karat.judges.journal import Journal
+from karat.judges.journal import Journal, VerdictFile
 from karat.judges.pace import MOST_AT_ONCE, Clock, Pace
 from karat.judges.requests import (
     LanguageModel,
@@ -26,6 +26,7 @@ from karat.judges.sending import Result, Sender
 Progress = Callable[[int, Usage], None]
 """called with the number of plans that have ended, and what was asked so far"""
 
+_GO_ON = "What was judged so far is kept: run the same again to go on from there."
 _MOST_OPEN = 2 * MOST_AT_ONCE  # plans, so that memory use does not depend on their number
 
 
@@ -71,7 +72,15 @@ class Asker:
 
     def sender(self) -> Sender:
         """What sends requests: a new one each time that plans are carried out, at the pace that was found before."""
-        return Sender(self.model, self._pace, self.budget, timeout=self._timeout, clock=self._clock, notes=self._notes)
+        return Sender(
+            self.model,
+            self._pace,
+            self.budget,
+            timeout=self._timeout,
+            clock=self._clock,
+            notes=self._notes,
+            hint=_GO_ON if isinstance(self.journal, VerdictFile) else None,
+        )
 
 
 def carry_out(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:
@@ -118,9 +127,9 @@ class _Asking:
         try:
             while not self._is_stopped:
                 self._open_plans()
-                if self._sender.is_idle:
+                if self._sender.is_idle and self._plans is None:
                     break
-                for result in self._sender.results():
+                if (result := self._sender.result()) is not None:
                     self._handle(result)
         finally:
             self._write_arrived()

@@ -10,7 +10,7 @@ import heapq
 import json
 import threading
 from collections import deque
-from itertools import count, islice
+from itertools import count
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
@@ -33,7 +33,6 @@ _LONGEST_WAIT = 600.0  # seconds that a server may ask to wait
 _MOST_ATTEMPTS = 3  # to reach a server that was never reached
 _MOST_UNANSWERED = 20  # requests in a row, all of them repeated
 _GRACE = 1.0  # seconds in which a model can notice the time limit itself
-_KEPT = "What was judged so far is kept: run the same again to go on from there."
 _NOT_COUNTED = "the model does not say how many tokens it used: they were counted roughly"
 
 
@@ -72,6 +71,7 @@ class Sender:
         timeout: float,
         clock: Clock,
         notes: dict[str, None],
+        hint: str | None,
     ) -> None:
         self.number_sent = 0
         self.is_spent = False
@@ -84,12 +84,13 @@ class Sender:
         self._ready: deque[OpenCall] = deque()
         self._later: list[tuple[float, int, OpenCall]] = []  # a heap by the time when they are due
         self._sent: dict[int, _Sent] = {}
-        self._not_sent: list[Result] = []
+        self._not_sent: deque[Result] = deque()
         self._arrivals: SimpleQueue[_Arrival] = SimpleQueue()
         self._numbers = count()
         self._unanswered = 0
         self._was_reached = False
         self._notes = notes
+        self._hint = hint  # what to do when it stops
 
     def add(self, call: OpenCall) -> None:
         """Send a call as soon as its turn comes."""
@@ -118,26 +119,23 @@ class Sender:
                 return False
             self._ready.popleft()
 
-    def results(self) -> list[Result]:
-        """Wait until something arrives, or until something has to be sent; the results that are known then, if any."""
+    def result(self) -> Result | None:
+        """Wait for something to arrive; None if it is no result, or if something has to be sent now."""
         if self._not_sent:
-            results, self._not_sent = self._not_sent, []
-            return results
+            return self._not_sent.popleft()
         now = self._clock.now()
-        limit = self._timeout + _GRACE
-        times = [sent.sent_at + limit for sent in islice(self._sent.values(), 1)]  # the first was sent first
+        late = self._timeout + _GRACE
+        oldest = next(iter(self._sent), None)  # the first was sent first
+        if oldest is not None and now - self._sent[oldest].sent_at >= late:
+            return self._result(self._sent.pop(oldest), LateReplyError(self._timeout), now)
+        times = [] if oldest is None else [self._sent[oldest].sent_at + late]
         times += [due for due, _, _ in self._later[:1]]
         times += [self._pace.resume_at] if self._pace.resume_at > now else []
-        arrival = self._clock.wait(self._arrivals, max(0.0, min(times) - now), are_expected=bool(self._sent))
-        now = self._clock.now()
-        found: list[Result | None] = []
-        if arrival is not None and arrival.number in self._sent:
-            found.append(self._result(self._sent.pop(arrival.number), arrival.result, now))
-        for number, sent in [*self._sent.items()]:
-            if now - sent.sent_at < limit:
-                break
-            found.append(self._result(self._sent.pop(number), LateReplyError(self._timeout), now))
-        return [result for result in found if result]
+        seconds = max(0.0, min(times, default=now) - now)  # what was not due a moment ago may be due now
+        arrival = self._clock.wait(self._arrivals, seconds, are_expected=bool(self._sent))
+        if arrival is None or arrival.number not in self._sent:
+            return None
+        return self._result(self._sent.pop(arrival.number), arrival.result, self._clock.now())
 
     def arrived(self) -> list[Result]:
         """The replies that have arrived already, without waiting for others."""
@@ -201,10 +199,10 @@ class Sender:
         if isinstance(result, ServerBusyError):
             self._pace.busy(sent.sent_at, now, result.wait)
             if result.wait is not None and result.wait > _LONGEST_WAIT:
-                raise KaratError(f"the server asks to wait for {result.wait:,.0f} seconds: {result}", hint=_KEPT)
+                raise KaratError(f"the server asks to wait for {result.wait:,.0f} seconds: {result}", hint=self._hint)
             return self._repeat(sent.call, now, result, result.wait or 0.0)
         if isinstance(result, CallError) and result.fatal:
-            raise KaratError(str(result), hint=" ".join(filter(None, [result.hint, _KEPT])))
+            raise KaratError(str(result), hint=" ".join(filter(None, [result.hint, self._hint])))
         if isinstance(result, LateReplyError):
             self._pace.busy(sent.sent_at, now)
         if isinstance(result, CallError) and result.again:
@@ -222,7 +220,7 @@ class Sender:
             return None
         self._unanswered += 1
         if self._unanswered >= _MOST_UNANSWERED:
-            raise KaratError(f"the last {self._unanswered} requests got no reply: {error}", hint=_KEPT)
+            raise KaratError(f"the last {self._unanswered} requests got no reply: {error}", hint=self._hint)
         return Result(call, error=str(error))
 
     def _counted(self, reply: ModelReply, texts: list[str]) -> ModelReply:

@@ -30,6 +30,7 @@ class FakeClock(Clock):
             return arrivals.get_nowait()
         except Empty:
             assert seconds is not None
+            assert seconds >= 0
             self.time += seconds
             return None
 

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from karat.errors import KaratError
 from karat.judges.asking import Asker, carry_out, carry_out_async
 from karat.judges.budget import CallBudget, Prices, Usage
-from karat.judges.journal import MemoryJournal
+from karat.judges.journal import MemoryJournal, VerdictFile
 from karat.judges.requests import (
     AskAgainError,
     CallError,
@@ -134,6 +135,32 @@ def test_requests_without_a_reply_are_repeated_six_times_and_then_failed() -> No
     assert asker._clock.now() - before >= 18
 
 
+def test_it_does_not_matter_when_exactly_the_time_to_wait_is_over() -> None:
+    class TickingClock(FakeClock):
+        """Time passes whenever somebody looks."""
+
+        def now(self) -> float:
+            self.time += 0.3
+            return self.time
+
+    def rule(number: int, *_: Any) -> Any:
+        paused = ModelReply(GOOD, 100, 10, wait=number % 7 / 4)
+        return [paused, GOOD, ServerBusyError("wait", number % 7 / 3), CallError("status 500", again=True)][number % 4]
+
+    for concurrency in (1, 3):
+        clock = TickingClock()
+        asker = Asker(ScriptedModel(rule), SETTINGS, MemoryJournal(), clock=clock, concurrency=concurrency)
+        usage = carry_out(plans(60, []), asker)
+        assert usage.done + usage.failed == 60
+
+
+def test_a_pause_that_the_server_asks_for_with_a_reply_does_not_end_everything() -> None:
+    asker, _, _ = asker_for([ModelReply(GOOD, 100, 10, requests_left=0, wait=6.0)])
+    before = asker._clock.now()
+    assert carry_out(plans(20, []), asker).done == 20
+    assert asker._clock.now() - before >= 6.0 * 12
+
+
 def test_requests_that_cannot_succeed_are_failed_at_once() -> None:
     asker, model, _ = asker_for([CallError("the text is too long", again=False)])
     assert (asker.ask(request()).error, len(model.asked)) == ("the text is too long", 1)
@@ -153,9 +180,18 @@ def test_a_fatal_error_stops_everything_and_what_was_written_stays() -> None:
         return GOOD if number < 3 else CallError("the key is wrong", again=False, fatal=True, hint="Set KEY.")
 
     asker, model, journal = asker_for(rule, concurrency=1)
-    with pytest.raises(KaratError, match=r"^the key is wrong\. Set KEY\. What was judged so far is kept"):
+    with pytest.raises(KaratError, match=r"^the key is wrong\. Set KEY\.$"):
         carry_out(plans(100, []), asker)
     assert (len(model.asked), len(journal.written)) == (4, 3)
+
+
+def test_an_error_that_stops_everything_says_that_the_file_keeps_what_was_judged(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda *_: CallError("the key is wrong", again=False, fatal=True))
+    with (
+        VerdictFile(tmp_path / "verdicts.jsonl") as file,
+        pytest.raises(KaratError, match=r"^the key is wrong\. What was judged so far is kept: run the same again"),
+    ):
+        Asker(model, SETTINGS, file).ask(request())
 
 
 def test_a_server_that_is_gone_stops_everything_after_some_requests() -> None:
