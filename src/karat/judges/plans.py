@@ -21,7 +21,7 @@ from karat.judges.extraction import (
 )
 from karat.judges.label_requests import LabelSubject, label_requests, relevance_request, subject_of
 from karat.judges.prompts import Prompt
-from karat.judges.question_items import READ_PASSAGES, KnownItems, QuestionItems, gold_answers
+from karat.judges.question_items import READ_PASSAGES, READ_SENTENCES, KnownItems, QuestionItems, gold_answers
 from karat.judges.requests import ModelRequest, Plan, Record
 from karat.labels.recipes import RECIPES, Against, asked, task_of
 from karat.labels.records import Item, text_digest
@@ -71,9 +71,12 @@ def plans(
     recipe, task = (_RUBRIC, rubric) if rubric else (recipe, BUILT_IN[task_of(recipe)])
     by_query: dict[str, list[Response]] = {}
     for response in responses:
-        by_query.setdefault(response.query, []).append(response)
-        if recipe in READ_PASSAGES:
-            response.compared_passages("context")  # an error if a text is missing
+        others = by_query.setdefault(response.query, [])
+        if any(each.system == response.system for each in others):
+            what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
+            raise KaratError(what, hint="Give each system a name of its own.")
+        others.append(response)
+        _check_texts(recipe, response)
     planner = _Planner(recipe, task, known, prompts, by, samples)
     return Plans(len(by_query), _notes(recipe, by_query), lambda: map(planner.plan, by_query.values()))
 
@@ -110,6 +113,15 @@ def relevance_plans(
         yield requests
 
     return Plans(len(by_query), tuple(notes if without else ()), lambda: map(plan, by_query))
+
+
+def _check_texts(recipe: str, response: Response) -> None:
+    """Raise an error if a passage that the model has to see has no text."""
+    if recipe in READ_SENTENCES:
+        for sentence in response.sentences:
+            response.compared_passages(sentence.cites)
+    elif recipe in READ_PASSAGES:
+        response.compared_passages("context")
 
 
 def _notes(recipe: str, by_query: Mapping[str, Sequence[Response]]) -> tuple[str, ...]:
@@ -172,9 +184,11 @@ class _Planner:
             if self.recipe in _OF_EACH_PASSAGE and not response.passages:
                 yield self._signed(nothing_in(Item(response.query, "context", "answer", response.system)))
         if items.gold is not None:
-            is_unanswerable = not has_text(items.gold.text or "")
+            is_unanswerable = not (items.gold.text or "").strip()
             if self.recipe == "claims" and is_unanswerable:
                 yield self._signed(nothing_in(items.gold))
+            if self.recipe in _OF_NUGGETS and is_unanswerable and not items.nuggets:
+                yield self._signed(nothing_in(Item(items.gold.query, "question", "answer")))
             if self.recipe == "abstention":
                 label = "refused" if is_unanswerable else "answered"
                 verdict = LabelSubject(self.task, items.gold).verdict(label=label)
@@ -190,11 +204,11 @@ class _Planner:
                     answer = items.answers[response.system]
                     taken = items.ids(response)
                     requests.append(answer_claims_request(response, answer, taken, self.prompts["claims"]))
-        gold = [each for each in gold_answers(items.responses) or () if has_text(each)]
+        gold = [each for each in gold_answers(items.responses) or () if each.strip()]
         if self.recipe == "claims" and items.gold is not None and gold and not items.gold_claims:
             requests.append(gold_claims_request(first.question, gold, items.gold, items.ids(), self.prompts["claims"]))
         if self.recipe in _OF_NUGGETS and not items.nuggets:
-            passages = nugget_passages(items.responses)
+            passages = nugget_passages(items.responses) if items.gold is None else []
             prompt = self.prompts["nuggets"]
             if gold or passages:
                 requests.append(nuggets_request(first.question, gold, passages, first.query, items.ids(), prompt))
@@ -205,7 +219,7 @@ class _Planner:
         certain: list[Record] = []
         open_ones = []
         for each in asked(self.recipe, response, items):
-            if each.against == "gold" and response.gold_answers is None:
+            if each.item.text is None or (each.against == "gold" and response.gold_answers is None):
                 continue
             subject = subject_of(each, self.task, response)
             if self.task.name == "relevance" and not has_text(each.item.text or ""):

@@ -12,7 +12,8 @@ from karat.labels.responses import Response
 
 READ_PASSAGES = ("faithfulness", "context", "support", "citations", "coverage", "claims")
 """the recipes that read passages"""
-_READ_SENTENCES = ("support", "citations")
+READ_SENTENCES = ("support", "citations")
+"""the recipes that read sentences, and only the passages that these cite"""
 
 
 class KnownItems(Protocol):
@@ -72,15 +73,15 @@ class QuestionItems:
         if labelled and not is_changed and all(_is_in(each, response.answer, ids) for each in labelled):
             sentences = labelled
         gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
-        if is_changed or recipe in _READ_SENTENCES:
+        if is_changed or recipe in READ_SENTENCES:
             gone += _without(labelled, sentences)
         if recipe in READ_PASSAGES:
             gone += _without((each for each in known.values() if each.type == "passage"), passages)
         new = [answer]
-        new += sentences if recipe in _READ_SENTENCES else []
+        new += sentences if recipe in READ_SENTENCES else []
         new += passages if recipe in READ_PASSAGES else []
         self._replace(system, gone, new)
-        return [*(sentences if recipe in _READ_SENTENCES else []), *passages]
+        return [*(sentences if recipe in READ_SENTENCES else []), *passages]
 
     def _replace(self, system: str | None, gone: Iterable[Item], new: Iterable[Item]) -> None:
         items = self._items[system]

@@ -272,9 +272,14 @@ def test_a_question_without_an_answer(judge: ToyJudge) -> None:
     results = [{**RESULT, "gold_answers": [""]}, {**RESULT, "query": "q2", "gold_answers": []}]
     judge.judge([*results, {**RESULT, "query": "q3"}], "claims")
     judge.judge(results, "abstention")
-    assert values(judge, "ClaimPrecision", "ClaimRecall", "Abstention") == {
-        "ClaimPrecision": 0.0, "ClaimRecall": None, "Abstention": 0.0,
+    judge.judge([*results, {**RESULT, "query": "q3"}], "nuggets")
+    assert Counter(name for name, _ in judge.asked) == {"nuggets": 1, "support": 1}
+    assert values(judge, "ClaimPrecision", "ClaimRecall", "Abstention", "NuggetRecall") == {
+        "ClaimPrecision": 0.0, "ClaimRecall": None, "Abstention": 0.0, "NuggetRecall": None,
     }  # fmt: skip
+    assert "queries with nothing to judge (left out): 2 for NuggetRecall" in str(
+        evaluate_verdicts(str(judge.path), "NuggetRecall")
+    )
 
 
 def test_empty_passages_are_left_out_and_support_nothing(judge: ToyJudge) -> None:
@@ -363,6 +368,28 @@ def test_a_passage_without_a_text_is_an_error_before_anything_is_asked() -> None
     with pytest.raises(KaratError, match="the text of passage 'd1' of query 'q1' is not in the results"):
         plans("context", responses, MemoryJournal(), load_prompts(), by="m")
     assert len(plans("correctness", responses, MemoryJournal(), load_prompts(), by="m")) == 1
+
+
+def test_only_cited_passages_need_a_text(judge: ToyJudge) -> None:
+    retrieved = [RESULT["retrieved"][0], {"id": "d2"}]
+    judge.judge([{**RESULT, "retrieved": retrieved, "answer": "Gold is soft [1]."}], "citations")
+    assert values(judge, "CitationRecall") == {"CitationRecall": 1.0}
+    with pytest.raises(KaratError, match="the text of passage 'd2' of query 'q1' is not in the results"):
+        judge.judge([{**RESULT, "retrieved": retrieved}], "citations")
+
+
+def test_two_answers_of_one_system_are_an_error() -> None:
+    responses = read_responses([RESULT], system="rag").responses * 2
+    with pytest.raises(KaratError, match="query 'q1' has two answers of the system 'rag'"):
+        plans("correctness", responses, MemoryJournal(), load_prompts(), by="m")
+
+
+def test_claims_without_a_text_are_not_asked_about(judge: ToyJudge) -> None:
+    append(judge, {"record": "item", "query": "q1", "id": "x", "type": "claim", "digest": "0" * 16})
+    append(judge, {"record": "item", "query": "q1", "id": "y", "type": "claim", "text": "Gold is soft"})
+    judge.judge([RESULT], "faithfulness")
+    assert [[each["text"] for each in data["items"]] for _, data in judge.asked] == [["Gold is soft"]]
+    assert values(judge, "Faithfulness") == {"Faithfulness": None}
 
 
 def test_an_unknown_task_is_an_error() -> None:
