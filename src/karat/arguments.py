@@ -36,7 +36,8 @@ def as_count(value: Any, least: int = 0, most: float = math.inf) -> int | None:
     >>> as_count(7), as_count(7.0), as_count(0, least=1)
     (7, None, None)
     """
-    value = _scalar(value)
+    if type(value) is not int:
+        value = _scalar(value)
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     return int(value) if is_whole and least <= value <= most else None
 

@@ -99,7 +99,7 @@ def _is_exact(values: Sequence[Any], data: bytes) -> bool:
 
 
 def _keys_of(values: Iterable[Any]) -> int:
-    return sum(len(each) for each in values if type(each) is dict)
+    return sum([len(each) for each in values if type(each) is dict])  # a list is faster than a generator
 
 
 def _containers(values: Sequence[Any]) -> Iterable[Sequence[Any]]:

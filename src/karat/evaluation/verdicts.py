@@ -138,18 +138,20 @@ def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, na
         verdicts=LabelEvidence(selected),
         label_bounds=bounds if unknown == "bounds" else {},
         sample_variances=variances,
-        fingerprint=Fingerprint({"verdicts": _digests(selected)}, options={"by": ", ".join(selected.authors)}),
+        fingerprint=Fingerprint(
+            {"verdicts": LazyDigests(lambda: _digests(selected))}, options={"by": ", ".join(selected.authors)}
+        ),
         asked=asked_names(measures),
     )
 
 
-def _digests(selected: Selected) -> LazyDigests:
+def _digests(selected: Selected) -> dict[str, str]:
     """The digest of each query's nuggets and gold claims, which must be the same for systems that are compared."""
     golds: dict[str, set[tuple[str, str, str]]] = {query: set() for query in selected.samples[0].queries}
     for item in selected.items:
         if item is not None and item.set in ("nuggets", "gold_claims"):
             golds[item.query].add((item.id, item.text or "", item.importance or ""))
-    return LazyDigests(lambda: {query: digest(items) for query, items in golds.items()})
+    return {query: digest(items) for query, items in golds.items()}
 
 
 def _mean_bounds(each: Sequence[QueryBounds]) -> QueryBounds:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -51,7 +50,12 @@ class Categorical(Generic[Value]):
 
     def counts(self) -> dict[Value, int]:
         """How many rows have each value, in the order in which the values appear."""
-        return {self.categories[code]: number for code, number in Counter(self.codes.tolist()).items()}
+        number = np.bincount(self.codes, minlength=len(self.categories))
+        first = np.zeros(len(self.categories), np.int64)
+        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]  # of equal positions, the last one is assigned
+        used = np.flatnonzero(number)
+        used = used[np.argsort(first[used])]
+        return {self.categories[code]: count for code, count in zip(used.tolist(), number[used].tolist(), strict=True)}
 
     def map(self, function: Callable[[Value], Other]) -> Categorical[Other]:
         """The column of what a function returns for each value."""

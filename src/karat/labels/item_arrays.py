@@ -14,6 +14,8 @@ from karat.verdicts import SETS
 
 _SET_AT = {name: at for at, name in enumerate(SETS)}
 _PASSAGES = _SET_AT["passages"]
+_WHOLE = ("answer", "gold")
+"""the items that every query has"""
 
 
 class ItemArrays:
@@ -23,22 +25,23 @@ class ItemArrays:
     """
 
     def __init__(self, queries: Mapping[str, int], items: Mapping[ItemKey, Item], left_out: Set[ItemKey]) -> None:
-        implied = [(query, name) for query in queries for name in ("answer", "gold")]
-        others = (key for key in items if key[0] in queries and key[1] not in ("answer", "gold"))
-        keys = implied + [key for key in others if key not in left_out]
-        query = np.array([queries[each] for each, _ in keys], np.int64)
+        listed = [((query, name), items.get((query, name))) for query in queries for name in _WHOLE]
+        listed += [each for each in items.items() if each[0][1] not in _WHOLE and each[0][0] in queries]
+        if left_out:
+            listed = [each for each in listed if each[0] not in left_out]
+        query = np.array([queries[key[0]] for key, _ in listed], np.int64)
         order = np.argsort(query, kind="stable")
-        keys = [keys[at] for at in order.tolist()]
-        self.position = {key: at for at, key in enumerate(keys)}
-        self.item = [items.get(key) for key in keys]
-        """None for an answer or a gold answer without a record"""
+        listed = [listed[at] for at in order.tolist()]
         self.query = query[order]
-        sets = (_set_of(name, item) for (_, name), item in zip(keys, self.item, strict=True))
+        self.item = [item for _, item in listed]
+        """None for an answer or a gold answer without a record"""
+        self.position = {key: at for at, (key, _) in enumerate(listed)}
+        sets = [key[1] if key[1] in _WHOLE or item is None else item.set for key, item in listed]
         self.set = np.array([_SET_AT[each] for each in sets], np.int64)
         self.rank = self._ranks()
         self.vital = np.array([item is not None and item.importance == "vital" for item in self.item], bool)
         self._code_of: dict[str, int] = {}
-        codes = [self._code_of.setdefault(name, len(self._code_of)) for _, name in keys]
+        codes = [self._code_of.setdefault(name, len(self._code_of)) for _, name in self.position]
         by_name = self.query * len(self._code_of) + np.array(codes, np.int64)
         self._order = np.argsort(by_name)
         self._ascending = by_name[self._order]
@@ -89,7 +92,3 @@ class ItemArrays:
             passages += found
         self.cite_sentence = np.array(sentences, np.int64)
         self.cite_passage = np.array(passages, np.int64)
-
-
-def _set_of(name: str, item: Item | None) -> str:
-    return name if item is None or item.type == "answer" else item.set

@@ -263,7 +263,7 @@ def _samples(values: list[Any], place: Place) -> array[int]:
 
 
 def _texts(field: str, values: list[Any], place: Place) -> list[str | None]:
-    if not set(map(type, values)) <= {str, type(None)}:
+    if values.count(None) < len(values) and not set(map(type, values)) <= {str, type(None)}:
         at = next(at for at, value in enumerate(values) if not isinstance(value, str | None))
         raise KaratError(f"the field {field} is {shown(values[at])}, not a text", where=place(at))
     return values

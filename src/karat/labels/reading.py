@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +81,7 @@ class VerdictRecords:
     @property
     def systems(self) -> list[str]:
         """The systems that labels or items name, in order."""
-        named = dict.fromkeys([*self.labels.system.categories, *(system for _, system, _ in self.items)])
+        named = dict.fromkeys([*self.labels.system.categories, *map(itemgetter(1), self.items)])
         return [system for system in named if system is not None]
 
 

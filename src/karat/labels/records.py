@@ -26,6 +26,7 @@ IMPLIED = ("answer", "gold", "question", "context")
 """items that need no record"""
 
 _KINDS: tuple[str, ...] = get_args(RecordKind)
+_TYPES: tuple[str, ...] = get_args(ItemType)
 _OF = ("answer", "gold")
 _IMPORTANCE = ("vital", "okay")
 
@@ -136,9 +137,9 @@ def kind_of(record: Mapping[str, Any], where: str) -> str:
 def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> Item:
     """The item of a record; a wrong field is an error that names it."""
     query, name = read_id(record, "query", where), read_id(record, id_field, where)
-    kind = read_choice(record, "type", get_args(ItemType), where)
+    kind = read_choice(record, "type", _TYPES, where)
     if kind is None:
-        hint = f"The types are {', '.join(get_args(ItemType))}."
+        hint = f"The types are {', '.join(_TYPES)}."
         raise KaratError("the item has no type", where=where, hint=hint)
     of, importance = read_choice(record, "of", _OF, where), read_choice(record, "importance", _IMPORTANCE, where)
     if name in IMPLIED and kind not in ("answer", "document"):

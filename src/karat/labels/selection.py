@@ -107,10 +107,13 @@ def select(
     items = _items(records, system)
     removed = {(query, name) for query, of, name in records.removed if of in (None, system)} - items.keys()
     mine = _without(labels, mine, removed, "items that were removed", notes)
-    changes = add_items_of_responses(items, responses or ())
-    notes += changes.notes
-    mine = _without(labels, mine, changes.gone, f"answers that have changed since ({changes.queries})", notes)
-    stale = changes.stale | {key for key, item in items.items() if item.is_changed}
+    stale = set()
+    if responses is not None:
+        changes = add_items_of_responses(items, responses)
+        notes += changes.notes
+        mine = _without(labels, mine, changes.gone, f"answers that have changed since ({changes.queries})", notes)
+        stale = changes.stale
+    stale |= {key for key, item in items.items() if item.digest is not None and item.is_changed}
     named = (each.query for each in responses) if responses is not None else (query for query, _ in items)
     labelled = labels.query.take(mine).counts()
     queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
@@ -166,9 +169,8 @@ def _items(records: VerdictRecords, system: str | None) -> dict[tuple[str, str],
     for (query, of_system, name), item in records.items.items():
         if of_system is not None and of_system != system:
             continue
-        other = items.get((query, name))
-        if other is not None:
+        other = items.setdefault((query, name), item)
+        if other is not item:
             what = f"the item {shown(name)} of query {shown(query)} is also in {other.where}, for all systems"
             raise KaratError(what, where=item.where, hint="Give one of them another id.")
-        items[query, name] = item
     return items

@@ -12,12 +12,12 @@ def majority(thing: Ints, values: Floats) -> tuple[Ints, Floats]:
 
     The first array has the position of a label of each thing.
     """
+    order = np.argsort(thing, kind="stable")
+    if (np.diff(thing[order]) > 0).all():
+        return order, values[order]  # one label for each thing
     order = np.lexsort((values, thing))
     thing, values = thing[order], values[order]
-    is_first = np.ones(len(thing), bool)
-    is_first[1:] = thing[1:] != thing[:-1]
-    if is_first.all():
-        return order, values
+    is_first = np.r_[True, thing[1:] != thing[:-1]]
     number = np.cumsum(is_first) - 1
     # Equal labels of a thing stand together, NaN last; each of them is one.
     begins = is_first | np.r_[True, values[1:] != values[:-1]]

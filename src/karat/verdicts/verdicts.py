@@ -135,7 +135,10 @@ class Verdicts:
         relation = Relation("support", items, against)
         if against != "context":
             return self._of_items(relation)
-        pairs, whole = self.pairs("support", items), self._looked_up(relation)
+        whole = self._looked_up(relation)
+        if not np.isnan(whole).any():
+            return self._labels(self._rows(items), whole)  # without the pairs, of which there may be a great many
+        pairs = self.pairs("support", items)
         value = np.where(np.isnan(whole), pairs.best().value, whole)
         # An unknown label may raise what the known ones say, but not lower it.
         known = replace(pairs.with_values(np.nan_to_num(pairs.value)), listed=np.ones(len(value), bool))
