@@ -342,6 +342,30 @@ def test_a_sheet_that_is_imported_again_adds_only_what_is_new(sheet: Path, tmp_p
     assert verdicts.read_bytes().startswith(before)
 
 
+def test_a_label_is_known_whatever_the_file_says_that_relevance_is_compared_with(tmp_path: Path) -> None:
+    todo, verdicts = tmp_path / "todo.csv", tmp_path / "verdicts.jsonl"
+    label = {"query": "007", "system": "rag", "task": "relevance", "by": "human", "record": "verdict", "label": 2}
+    verdicts.write_text("".join(json.dumps({**label, "item": name}) + "\n" for name in ("d1", "d2")))
+    write_sheet(sheet_of("context", read_responses(RESULTS[:1], system="rag").responses), todo)
+    added = add_to_verdict_file(read_filled_sheet(filled(todo, "2", "2")), verdicts)
+    assert (added.labels, added.notes) == (0, ("2 labels were in the file already",))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "retrieved", "message"),
+    [
+        ("context", ["d1"], "the text of passage 'd1' of query 'q' is not in the results. Add the texts with --corpus"),
+        ("support", ["d1"], "the text of passage 'd1' of query 'q' is not in the results"),
+        ("nuggets", [], "the text of nugget 'n1' of query 'q' is not in its record"),
+    ],
+)
+def test_nobody_is_asked_about_a_text_that_is_not_there(recipe: str, retrieved: list[str], message: str) -> None:
+    responses = read_responses([{"query": "q", "answer": "It is soft [1].", "retrieved": retrieved}]).responses
+    with pytest.raises(KaratError) as error:
+        sheet_of(recipe, responses, [Item("q", "n1", "nugget")])
+    assert message in str(error.value)
+
+
 def test_labels_are_added_after_a_line_that_was_cut_short_or_has_no_end(sheet: Path, tmp_path: Path) -> None:
     verdicts = tmp_path / "verdicts.jsonl"
     add_to_verdict_file(read_filled_sheet(sheet), verdicts)

@@ -10,7 +10,8 @@ from karat.judges.prompts import Prompt, object_schema
 from karat.judges.question_items import gold_text
 from karat.judges.replies import LabelReply, read_label, read_labels
 from karat.judges.requests import ModelRequest, ReadReply, Record
-from karat.labels.recipes import Against, Asked
+from karat.labels.label_columns import Against
+from karat.labels.recipes import Asked
 from karat.labels.records import Item, joint_digest, text_digest
 from karat.labels.responses import Response
 from karat.labels.tasks import NOTHING_TO_JUDGE, Task

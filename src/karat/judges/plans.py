@@ -23,7 +23,8 @@ from karat.judges.label_requests import LabelSubject, label_requests, relevance_
 from karat.judges.prompts import Prompt
 from karat.judges.question_items import READ_PASSAGES, READ_SENTENCES, KnownItems, QuestionItems, gold_answers
 from karat.judges.requests import ModelRequest, Plan, Record
-from karat.labels.recipes import RECIPES, Against, asked, task_of
+from karat.labels.label_columns import Against
+from karat.labels.recipes import RECIPES, asked, task_of
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task

@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, get_args
 
+from karat.labels.label_columns import Against
 from karat.labels.records import Item
 from karat.labels.responses import Response
 from karat.options import Recipe
 
 RECIPES: tuple[str, ...] = get_args(Recipe)
-Against = tuple[str, ...] | str | None
-"""what an item is compared with: passages by their ids, or `context`, `answer`, `gold` or `question`"""
 
 _TASKS = {"context": "relevance", "correctness": "correctness", "abstention": "abstention"}
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from karat.errors import KaratError, did_you_mean, first_few, plural, shown
 from karat.labels.items import items_of
-from karat.labels.recipes import RECIPES, Against, Asked, asked, empty_set, subjects, task_of
+from karat.labels.label_columns import Against
+from karat.labels.recipes import RECIPES, Asked, asked, empty_set, subjects, task_of
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
@@ -188,6 +189,8 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
         of_row["item"] = _item_record(item)
     else:
         against = row.asked.against
+        if item.text is None:
+            raise _missing_text(item.type, item.id, response.query)
         words = asked_in_words(task, item, against, response)
         cells = [
             _quoted(item.text),
@@ -254,6 +257,15 @@ def _compared(response: Response, against: Against, task: Task) -> str:
             raise KaratError(f"query {shown(response.query)} has no gold answer to compare claims with")
         return "\n".join(map(_quoted, response.gold_answers or ()))
     return ""
+
+
+def _missing_text(kind: str, name: str, query: str) -> KaratError:
+    """The error for an item that cannot be labelled because nobody could read it."""
+    what = f"the text of {kind} {shown(name)} of query {shown(query)} is not"
+    if kind == "passage":
+        hint = "Add the texts with --corpus FILE (in Python corpus=...)."
+        return KaratError(f"{what} in the results", hint=hint)
+    return KaratError(f"{what} in its record", hint='Add "text": "..." to the record of the item.')
 
 
 def _quoted(text: str | None) -> str:

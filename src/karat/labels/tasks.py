@@ -39,18 +39,8 @@ class Task:
         """What measures read: the label from 0 to 1, and for `relevance` its grade."""
         if self.name == "relevance":
             return self.scale[label]
-        lowest, highest = self.lowest, max(self.scale.values())
+        lowest, highest = min(self.scale.values()), max(self.scale.values())
         return (self.scale[label] - lowest) / (highest - lowest)
-
-    @property
-    def lowest(self) -> float:
-        """The lowest number on the scale."""
-        return min(self.scale.values())
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The lowest and the highest value that measures read."""
-        return (self.lowest, max(self.scale.values())) if self.name == "relevance" else (0.0, 1.0)
 
 
 BUILT_IN = {

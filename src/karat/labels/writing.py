@@ -13,10 +13,9 @@ from karat.errors import KaratError, plural
 from karat.labels.filled_sheets import FilledSheet
 from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.records import FILE_LINE, Item, record_line
+from karat.labels.things import Thing, things_of
 from karat.output.appended_file import AppendedFile
 from karat.output.files import write_chunks
-
-_Key = tuple[str, str | None, str, str, object]
 
 
 @dataclass(frozen=True)
@@ -97,18 +96,18 @@ def _is_of_changed_answer(item: Item, changed: Set[tuple[str, str | None, str]])
     return item.set in ("claims", "sentences") and (item.query, item.system, "answer") in changed
 
 
-def _labels(known: VerdictRecords) -> dict[tuple[_Key, str], tuple[object, ...]]:
+def _labels(known: VerdictRecords) -> dict[tuple[Thing, str], tuple[object, ...]]:
     """The latest label of each author about each thing, with its reason."""
-    labels = known.labels
-    keys = zip(labels.query, labels.system, labels.task, labels.item, labels.against, strict=True)
-    values = zip(labels.label, labels.why, strict=True)
-    return {(key, by): value for key, by, value in zip(keys, labels.by, values, strict=True)}
+    values = zip(known.labels.label, known.labels.why, strict=True)
+    return {(thing, by): value for thing, by, value in zip(things_of(known), known.labels.by, values, strict=True)}
 
 
-def _key(verdict: dict[str, Any]) -> tuple[_Key, str]:
+def _key(verdict: dict[str, Any]) -> tuple[Thing, str]:
     against = verdict.get("against")
     against = tuple(sorted(against)) if isinstance(against, list) else against
-    return (verdict["query"], verdict.get("system"), verdict["task"], verdict["item"], against), verdict["by"]
+    task = verdict["task"]
+    about = verdict["query"], verdict.get("system"), task, verdict["item"], against if task == "support" else None
+    return Thing(*about), verdict["by"]
 
 
 def _value(verdict: dict[str, Any]) -> tuple[object, ...]:
