@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _RELEVANCE = "relevance"
 _TASKS: tuple[str, ...] = (*get_args(Recipe), _RELEVANCE)
-_ABOUT_DOCUMENTS = ("depth", "overlap", "columns", "split", "ties", "duplicates", "ignore_identical_ids")
+_ABOUT_DOCUMENTS = ("depth", "overlap", "split", "ties", "duplicates", "ignore_identical_ids")
 _ABOUT_ANSWERS = ("system", "rubric", "fields")
 
 
@@ -125,9 +126,22 @@ def command(
     if estimate:
         print_table(judge.estimate(assignment, file).table())
         return
-    judging = judge.judge(assignment, str(file))
+    try:
+        judging = judge.judge(assignment, str(file))
+    except KaratError as error:
+        raise KaratError(_with_options(error.what), where=error.where, hint=_with_options(error.hint or "")) from None
     _print_scores(judging, files, evaluation)
     _print_end(judging)
+
+
+def _with_options(text: str) -> str:
+    """A message with the names of options, such as --base-url, instead of those of arguments."""
+    from dataclasses import fields
+
+    from karat.judges.judge import Judge
+
+    names = [field.name for field in fields(Judge) if "_" in field.name]
+    return re.sub(rf"\b({'|'.join(names)})\b=?", lambda found: f"--{found[1].replace('_', '-')}", text)
 
 
 def _check_options(context: click.Context, task: str | None) -> None:
@@ -180,6 +194,9 @@ def _assignment(
             require(found, f"a judge reads the texts of the {name}", hint)
         systems = SystemFiles(files, evaluation).load()
         return documents_to_judge(systems, depth=given["depth"], overlap=given["overlap"], **texts)
+    if sides := inputs.columns.keys() & {"truth", "run"}:
+        what = f"--column names a column of {' and '.join(sorted(sides, reverse=True))}, and these are results"
+        raise KaratError(what, hint="Use --field, or queries.text= and corpus.text= for texts.")
     rubric = None if given["rubric"] is None else read_rubric(given["rubric"])
     form = inputs.formats.get("truth")
     return answers_to_judge(
@@ -212,5 +229,5 @@ def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation
 def _print_end(judging: Judging) -> None:
     from karat.cli.terminal import print_text
 
-    print_text("".join(f"note: {printable(note)}\n" for note in judging.notes))
+    print_text("".join(f"note: {printable(_with_options(note))}.\n" for note in judging.notes))
     print_text(f"{printable(judging.path)}: {judging}\n")

@@ -39,7 +39,7 @@ class Estimate:
         cells = {name: f"{number:,}" for name, number in {**numbers, "tokens out": self.tokens_out}.items()}
         if self.cost is not None:
             cells["cost"] = f"{self.cost:,.2f}"
-        notes = tuple(f"note: {note}" for note in self.notes)
+        notes = tuple(f"note: {note}." for note in self.notes)
         return Table(tuple(cells), (tuple(map(Cell, cells.values())),), notes, labels=0)
 
     def __str__(self) -> str:

@@ -114,11 +114,9 @@ class Judge:
         require(self.replay or self.model is not None, "no model is given", _MODEL_HINT)
         prompts = load_prompts(self.prompts)
         with ExitStack() as stack:
-            asked = None if self.replay else self._language_model()
-            if asked is not None:
-                stack.callback(asked.close)
             journal = stack.enter_context(VerdictFile(path, replay=self.replay, retry_failed=self.retry_failed))
-            model: LanguageModel = asked or _KnownModel(self._replayed_name(journal))
+            model = _KnownModel(self._replayed_name(journal)) if self.replay else self._language_model()
+            stack.callback(model.close)
             plans = assignment.plans(journal, prompts, model.name, self.samples)
             asker = Asker(
                 model,

@@ -1,0 +1,95 @@
+"""`karat judge`: what it prints, writes and refuses. tests/judges runs it as a process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from karat import demo
+from karat.judges.prompts import load_prompts
+from tests.end_to_end.in_process import good, mistake, printed, run_here
+from tests.llm_server import LLMServer, Sent
+from tests.unit.judges.toy_judge import toy_reply
+
+RESULTS = [
+    {"query": "q1", "question": "How hard?", "answer": "Gold is soft. Iron is hard.", "retrieved": ["Gold is soft."]},
+    {"query": "q2", "question": "How soft?", "answer": "Gold is soft.", "retrieved": ["Gold is soft."]},
+]
+JUDGE = ("judge", "rag.jsonl", "--task", "faithfulness", "-o", "verdicts.jsonl")
+_NAMES = {prompt.text: name for name, prompt in load_prompts().items()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rag.jsonl").write_text("".join(json.dumps(record) + "\n" for record in RESULTS))
+    return tmp_path
+
+
+def toy_rule(sent: Sent) -> object:
+    return toy_reply(_NAMES[sent.prompt], sent.data)
+
+
+def test_a_judge_adds_labels_that_the_results_are_evaluated_with(folder: Path) -> None:
+    with LLMServer(toy_rule) as server:
+        words = (*JUDGE, "--model", "tester", "--base-url", server.url, "--price-in", "1000", "--price-out", "2000")
+        out = printed(run_here(folder, *words, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
+    table = ["measure           rag", "─────────────────────", "Faithfulness   0.7500", "2 queries"]
+    assert out.splitlines() == [*table, "verdicts.jsonl: 4 calls, 0 failed, 400 tokens in, 40 out, cost 0.48"]
+    assert good(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl").splitlines() == table
+    replayed = good(folder, *JUDGE, "--replay").splitlines()
+    assert replayed == [*table, "verdicts.jsonl: 0 calls (2 more were in the file), 0 failed, 0 tokens in, 0 out"]
+    estimated = good(folder, *JUDGE, "--estimate").splitlines()
+    assert estimated[0].split("  ")[0] == "new calls"
+    assert estimated[2].split() == ["0", "2", "0", "0"]
+
+
+def test_an_estimate_needs_neither_a_model_nor_an_output(folder: Path) -> None:
+    words = ("judge", "rag.jsonl", "--task", "claims", "--estimate", "--price-in", "1", "--price-out", "2")
+    assert "no gold answers" in mistake(folder, *words)
+    out = good(folder, *words[:3], "context", *words[4:])
+    assert out.splitlines()[0].split("  ")[-1].strip() == "cost"
+    assert [*folder.iterdir()] == [folder / "rag.jsonl"]
+
+
+def test_unjudged_documents_are_estimated(folder: Path) -> None:
+    run = next(iter(demo.runs().values()))
+    folder_of = demo.TRUTH.parent
+    words = ("judge", demo.TRUTH, run, "--task", "relevance", "--estimate")
+    texts = ("--queries", folder_of / "questions.jsonl", "--corpus", folder_of / "corpus.jsonl")
+    assert int(good(folder, *words, *texts).splitlines()[2].split()[0]) > 0
+    assert "a judge reads the texts of the queries" in mistake(folder, *words)
+    assert "all documents in the top 1 are judged already" in mistake(folder, *words, "--depth", "1", *texts)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["rag.jsonl", "--task", "support", "-o", "v.jsonl"], "no model is given. Use --model NAME"),
+        (["rag.jsonl", "--model", "m", "-o", "v.jsonl"], "neither a task nor a rubric is given"),
+        (["rag.jsonl", "--task", "suport", "--model", "m", "-o", "v.jsonl"], "--task suport is not one of"),
+        (["rag.jsonl", "--task", "support", "--model", "m"], "-o is missing"),
+        (["rag.jsonl", "--task", "support", "--model", "m", "-o", "rag.jsonl"], "the output file is also an input"),
+        (["rag.jsonl", "--task", "support", "--model", "m", "-o", "-"], "takes a file, not standard output"),
+        (["rag.jsonl", "--task", "support", "--model", "m", "-o", "s3://b/v.jsonl"], "remote"),
+        (["rag.jsonl", "--task", "support", "--depth", "5", "--estimate"], "--depth has no effect on --task support"),
+        (["rag.jsonl", "--depth", "5", "--estimate"], "--depth needs --task relevance"),
+        (["rag.jsonl", "--task", "relevance", "--system", "a", "--estimate"], "--system has no effect"),
+        (
+            ["rag.jsonl", "--task", "support", "--column", "doc=d", "--estimate"],
+            "--column names a column of truth and run",
+        ),
+        (["rag.jsonl", "--task", "support", "--samples", "0", "--estimate"], "--samples 0 is not a whole number"),
+        (["rag.jsonl", "--task", "support", "--max-cost", "1", "--estimate"], "needs prices"),
+        (["rag.jsonl", "--task", "support", "--max-calls", "-1", "--estimate"], "--max-calls -1"),
+        (["rag.jsonl", "--task", "support", "--replay", "-o", "v.jsonl"], "v.jsonl: no such file"),
+        (["rag.jsonl", "--rubric", "rag.jsonl", "--estimate"], "rag.jsonl: not JSON"),
+        (["no.jsonl", "--task", "support", "--estimate"], "no.jsonl: no such file"),
+        (["rag.jsonl", "--task", "support", "--prompts", ".", "--estimate"], "the folder has no prompts"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_are_one_line_and_leave_no_file(folder: Path, words: list[str], message: str) -> None:
+    assert message in mistake(folder, "judge", *words)
+    assert [*folder.iterdir()] == [folder / "rag.jsonl"]
