@@ -9,6 +9,7 @@ import logging
 import math
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -444,6 +445,28 @@ def test_a_call_that_is_cancelled_stops_asking(servers: Any, tmp_path: Path) -> 
     asyncio.run(cancelled())
     assert len(server.sent) < 50
     assert evaluate_verdicts(tmp_path / "v.jsonl")["Faithfulness"] == 0.5
+
+
+def test_progress_is_shown_with_calls_failures_and_tokens_unless_it_is_switched_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[tuple[Any, ...]] = []
+
+    @contextmanager
+    def progress_bar(unit: str) -> Iterator[Callable[..., None]]:
+        yield lambda *progress: shown.append((unit, *progress))
+
+    monkeypatch.setattr("karat.components.evaluators.llm_evaluator.progress_bar", progress_bar)
+    options: dict[str, Any] = {
+        "raise_on_failure": False,
+        "model": Model(lambda data: "?" if "1" in str(data) else GOOD),
+    }
+    FaithfulnessEvaluator(progress_bar=False, **options).run(**inputs("q0"))
+    assert shown == []
+    FaithfulnessEvaluator(**options).run(**inputs("q0", "q1"))
+    unit, done, total, details = shown[-1]
+    assert (unit, done, total) == ("questions", 2, 2)
+    assert details.startswith("3 calls, 1 failed, ")
 
 
 # Constructors, pipelines, saving and loading.

@@ -186,6 +186,7 @@ class LLMEvaluator(SerializableComponent):
         # Imported here, because most programs with evaluators do not ask a model.
         from karat.judges.asking import Asker
         from karat.judges.journal import MemoryJournal, VerdictFile
+        from karat.judges.judge import usage_text
         from karat.judges.model import language_model
 
         questions = self._questions(inputs)
@@ -224,7 +225,7 @@ class LLMEvaluator(SerializableComponent):
             yield Asking(
                 map(plan, range(len(questions))),
                 asker,
-                bar and (lambda done, _: bar(done, len(questions))),
+                bar and (lambda done, usage: bar(done, len(questions), usage_text(usage))),
                 outcomes,
             )
         if notes := [*journal.notes, *model.notes]:
