@@ -147,8 +147,10 @@ def _key(variable: str | None, *, is_needed: bool) -> str:
     """The key in an environment variable."""
     key = os.environ.get(variable, "").strip() if variable else ""
     if not key and is_needed:
-        hint = "Set it to the key of the server, or pass base_url for a server without keys."
-        what = f"the environment variable {variable} is not set" if variable else "this server needs a key"
+        what, hint = "OpenAI needs a key, but api_key_env is None", "Pass base_url for a server without keys."
+        if variable:
+            what = f"the environment variable {variable} is not set"
+            hint = "Set it to the key of the server, or pass base_url for a server without keys."
         raise KaratError(what, hint=hint)
     if not re.fullmatch(r"[!-~]*", key):
         raise KaratError(f"the environment variable {variable} has characters that a key cannot have")

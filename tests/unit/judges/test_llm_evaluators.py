@@ -518,6 +518,8 @@ def judge(messages: list[dict[str, str]]) -> str:
         ({"verdicts": 7}, "verdicts must be the path of a file"),
         ({"base_url": 7}, "base_url must be text"),
         ({"system": 7}, "system must be text"),
+        ({"system": ""}, "system='' is not a name"),
+        ({"system": "\ud800"}, "system: an id is not valid Unicode"),
     ],
 )
 def test_a_wrong_parameter_is_rejected_when_the_evaluator_is_created(changes: dict[str, Any], message: str) -> None:
@@ -620,6 +622,14 @@ def test_a_saved_evaluator_does_not_decide_which_key_is_sent_to_which_server() -
     assert allowed.api_key_env == "OPENAI_API_KEY"
     # Without the name of a variable, nothing is sent.
     assert Pipeline.from_dict(saved(base_url="https://evil.example/v1")).get_component("f").api_key_env is None
+
+
+def test_openai_is_not_asked_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with rejected(r"^the environment variable OPENAI_API_KEY is not set\."):
+        FaithfulnessEvaluator().run(**inputs("q0"))
+    with rejected(r"^OpenAI needs a key, but api_key_env is None\."):
+        FaithfulnessEvaluator(api_key_env=None).run(**inputs("q0"))
 
 
 def test_without_a_variable_no_key_is_sent(servers: Any) -> None:

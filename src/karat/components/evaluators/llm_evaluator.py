@@ -28,6 +28,7 @@ from karat.components.evaluators.model_inputs import (
 from karat.components.evaluators.questions import Question
 from karat.components.serialization import SerializableComponent
 from karat.components.types import type_from_text, type_text
+from karat.documents.ids import reject_lone_surrogates
 from karat.errors import KaratError, first_few, plural, require, safe_line, shown
 from karat.judges.replies import UnreadableReplyError, decode_reply, object_in
 from karat.judges.requests import ModelRequest, ModelSettings, Plan, ReadReply, Record, RequestOutcome
@@ -116,6 +117,8 @@ class LLMEvaluator(SerializableComponent):
         self.concurrency, self.timeout = at_once or 1, seconds or 1.0
         self.verdicts = None if verdicts is None else check_path(verdicts, "verdicts")
         self.system = None if system is None else check_text("system", system)
+        require(self.system != "", "system='' is not a name")
+        reject_lone_surrogates([self.system or ""], "system")
         self._declare_inputs(dict(inputs))
 
     def _declare_inputs(self, types: Mapping[str, Any]) -> None:
