@@ -87,7 +87,7 @@ def label_requests(
             yield _answer_request(subject, response, prompt, sample)
 
 
-def evidence(response: Response, against: Against) -> dict[str, Any]:
+def _evidence(response: Response, against: Against) -> dict[str, Any]:
     """The texts that items are compared with, as they are sent."""
     if against == "answer":
         return {"answer": response.answer}
@@ -156,7 +156,7 @@ def _support_request(subjects: Sequence[LabelSubject], response: Response, promp
     items = [
         {"item": number, "type": each.item.type, "text": each.item.text} for number, each in enumerate(subjects, 1)
     ]
-    data = {"question": response.question, **evidence(response, subjects[0].against), "items": items}
+    data = {"question": response.question, **_evidence(response, subjects[0].against), "items": items}
     labels = [each.labels for each in subjects]
     allowed = list(dict.fromkeys(label for each in labels for label in each))
     label = object_schema(item={"type": "integer"}, why={"type": "string"}, label={"type": "string", "enum": allowed})

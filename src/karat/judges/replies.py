@@ -199,10 +199,10 @@ def label_in(value: object, labels: Collection[str]) -> str | None:
     if isinstance(value, bool):
         spellings = [str(value).lower(), str(int(value))]
     elif isinstance(value, int | float):
-        spellings = [str(int(value)) if float(value).is_integer() else str(value)]
+        spellings = [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)]
     elif isinstance(value, str):
         text = value.strip().strip("\"'`*.").strip()
-        spellings = [value.strip(), text, text.removesuffix(".0")]
+        spellings = [value.strip(), text, text.removesuffix(".0"), text.replace(" ", "_")]
     else:
         return None
     for text in spellings:

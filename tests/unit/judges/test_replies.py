@@ -146,11 +146,32 @@ def test_how_labels_may_be_written(given: object, label: str | None) -> None:
     ("given", "label"),
     [
         (2, "2"), (2.0, "2"), ("2", "2"), ("2.0", "2"), (" 2.", "2"), (True, "1"), (False, "0"),
-        (5, None), (-1, None), (2.5, None), ("two", None), (10**300, None),
+        (5, None), (-1, None), (2.5, None), ("two", None), (10**399, None),
     ],
 )  # fmt: skip
 def test_how_grades_may_be_written(given: object, label: str | None) -> None:
     assert label_in(given, ["0", "1", "2", "3"]) == label
+
+
+def test_a_label_of_several_words_may_be_written_with_blanks() -> None:
+    assert label_in("Nothing to judge.", ["none", "nothing_to_judge"]) == "nothing_to_judge"
+
+
+replies = (
+    st.dictionaries(st.sampled_from(["labels", "label", "claims", "item", "why", "text"]), json_values) | json_values
+)
+
+
+@given(st.recursive(replies, lambda inner: st.lists(inner, max_size=3) | st.fixed_dictionaries({"labels": inner})))
+def test_no_reply_raises_another_error_when_labels_and_texts_are_read(reply: Any) -> None:
+    with suppress(UnreadableReplyError):
+        found, problem = read_labels(reply, [["none", "full"]] * 2)
+        assert len(found) == 2 or problem
+    with suppress(UnreadableReplyError):
+        assert read_label(reply, ["0", "1"]).label in ("0", "1")
+    with suppress(UnreadableReplyError):
+        texts, _ = read_texts(reply, "claims")
+        assert all(map(str.strip, texts))
 
 
 def test_case_matters_if_the_scale_says_so() -> None:
