@@ -101,16 +101,17 @@ class CategoricalBuilder(Generic[Value]):
     ) -> array[int]:
         try:
             codes: list[Any] = list(map(self._code_of.get, given))
-            if None not in codes:
-                return array("i", codes)
-            new = [each for each in dict.fromkeys(given) if each not in self._code_of]
+            new = [each for each in dict.fromkeys(given) if each not in self._code_of] if None in codes else []
+            are_texts = all(map(_is_text, new))
         except TypeError:  # a list or an object
-            return array("i", list(map(self._code, check(list(given), place))))
-        if not all(map(_is_text, new)):  # 1 and True are equal, and may stand for different values
-            return array("i", list(map(self._code, check(list(given), place))))
-        for each, value in zip(new, check(new, lambda at: place(given.index(new[at]))), strict=True):
-            self._code_of[each] = self._code(value)
-        return array("i", list(map(self._code_of.__getitem__, given)))
+            are_texts = False
+        if not are_texts:  # 1 and True are equal, but may stand for different values
+            codes = list(map(self._code, check(list(given), place)))
+        elif new:
+            values = check(new, lambda at: place(given.index(new[at])))
+            self._code_of |= dict(zip(new, map(self._code, values), strict=True))
+            codes = list(map(self._code_of.__getitem__, given))
+        return array("i", codes)
 
     def _code(self, value: Value) -> int:
         code = self._code_of.setdefault(value, len(self._categories))
