@@ -58,7 +58,7 @@ def nuggets_request(
     kind = {"type": "string", "enum": list(_IMPORTANCE)}
     of = Item(query, "question", "answer")
 
-    def items(nuggets: Iterable[tuple[str, str]]) -> tuple[Record, ...]:
+    def items(nuggets: Iterable[tuple[str, str | None]]) -> tuple[Record, ...]:
         named = zip(_new_ids("nugget", taken), nuggets, strict=False)
         return tuple(Item(query, name, "nugget", text=text, importance=kind).record() for name, (text, kind) in named)
 
@@ -114,9 +114,9 @@ def _new_ids(prefix: str, taken: Collection[str]) -> Iterator[str]:
     return (name for number in count(1) if (name := f"{prefix}{number}") not in taken)
 
 
-def _read_nuggets(reply: Any) -> tuple[dict[str, str], str | None]:
-    """The texts of nuggets with their importance, each once, and what is wrong with the others."""
-    found: dict[str, str] = {}
+def _read_nuggets(reply: Any) -> tuple[dict[str, str | None], str | None]:
+    """The texts of nuggets with their importance, as far as it is valid, each once, and what is wrong."""
+    found: dict[str, str | None] = {}
     problem = None
     for row in list_in(reply, "nuggets"):
         if not isinstance(row, dict):
@@ -124,8 +124,8 @@ def _read_nuggets(reply: Any) -> tuple[dict[str, str], str | None]:
         text, importance = row.get("text", row.get("nugget")), label_in(row.get("importance"), _IMPORTANCE)
         if not isinstance(text, str) or not text.strip():
             problem = "A nugget has no text."
-        elif importance is None:
+            continue
+        if importance is None:
             problem = f"The importance of a nugget is not one of {', '.join(_IMPORTANCE)}."
-        else:
-            found.setdefault(text.strip(), importance)
+        found.setdefault(text.strip(), importance)
     return dict(list(found.items())[:_MOST_NUGGETS]), problem

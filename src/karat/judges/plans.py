@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judges.extraction import (
+    MOST_PASSAGES,
     answer_claims_request,
     gold_claims_request,
     has_text,
@@ -139,8 +140,8 @@ def _notes(recipe: str, by_query: Mapping[str, Sequence[Response]]) -> tuple[str
     if recipe == "correctness":
         return (f"{queries} without gold answers: whether an answer is correct rests on what the model knows",)
     return (
-        f"{queries} without gold answers: nuggets are extracted from what the systems retrieved, so what none of them"
-        " found is not missed",
+        f"{queries} without gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages that systems"
+        " retrieved, so what none of them found is not missed",
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
+from karat.judges.extraction import nuggets_request
 from karat.judges.journal import MemoryJournal, VerdictFile
 from karat.judges.plans import plans, relevance_plans
 from karat.judges.prompts import load_prompts
@@ -205,6 +206,37 @@ def test_nuggets_that_could_not_be_extracted_are_unknown(tmp_path: Path) -> None
     scores = evaluate_verdicts(str(judge.path), "NuggetRecall")
     bounds = scores.label_bounds["NuggetRecall"]
     assert (scores.per_query["q2"]["NuggetRecall"], bounds.low[1], bounds.high[1]) == (None, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem", "nuggets"),
+    [
+        (
+            {"nuggets": [{"text": "A", "importance": "Vital."}, {"text": "A", "importance": "okay"}]},
+            None,
+            {"A": "vital"},
+        ),
+        (
+            {"nuggets": ["A", {"nugget": "B", "importance": "high"}]},
+            "is not one of vital, okay",
+            {"A": None, "B": None},
+        ),
+        ({"nuggets": [{"text": " ", "importance": "okay"}]}, "A nugget has no text", {}),
+        ([{"text": "A", "importance": "okay"}], None, {"A": "okay"}),
+    ],
+)
+def test_how_nuggets_are_read(reply: Any, problem: str | None, nuggets: dict[str, str | None]) -> None:
+    request = nuggets_request("What?", ["A"], [], "q1", set(), load_prompts()["nuggets"])
+    found = request.read(reply)
+    assert {each["text"]: each.get("importance") for each in found.records} == nuggets
+    assert (problem is None) == (found.problem is None)
+    assert (problem or "") in (found.problem or "")
+
+
+def test_a_question_without_nuggets_has_nothing_to_judge() -> None:
+    request = nuggets_request("What?", ["A"], [], "q1", set(), load_prompts()["nuggets"])
+    [record] = request.read({"nuggets": None}).records
+    assert (record["item"], record["state"]) == ("question", "nothing_to_judge")
 
 
 def test_changed_gold_answers_have_other_claims(judge: ToyJudge) -> None:
