@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,22 +12,22 @@ from karat.judged import Ints
 from karat.labels.categorical import pair_codes
 from karat.labels.citations import without_citations
 from karat.labels.items import items_of
-from karat.labels.label_columns import Against
+from karat.labels.label_columns import Against, ItemKey
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item, joint_digest, text_digest
 from karat.labels.responses import Response
 
-Items = dict[tuple[str, str], Item]
-"""the items of one system, by query and id"""
+Items = dict[ItemKey, Item]
+"""the items of one system"""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """How results differ from what was labelled, by the query and the id of items."""
+    """How results differ from what was labelled."""
 
-    stale: set[tuple[str, str]]
+    stale: set[ItemKey]
     """items with another text, and passages that were not given to the system"""
-    gone: set[tuple[str, str]]
+    gone: set[ItemKey]
     """claims and sentences of answers that have changed"""
     notes: list[str]
 
@@ -129,13 +129,12 @@ def add_items_of_responses(items: Items, responses: Sequence[Response]) -> Chang
     gone = {key for key, item in items.items() if item.query in changed and item.set in ("claims", "sentences")}
     for key in gone:
         del items[key]
-    listed = [item for item in items.values() if item.type in ("sentence", "passage")]
+    sentences, passages = ([item for item in items.values() if item.type == kind] for kind in ("sentence", "passage"))
     stale = _add_given(items, (item for each in responses for item in (*items_of(each), _answer(each))))
-    stale |= _passages_not_given([item for item in listed if item.type == "passage"], responses)
+    stale |= _passages_not_given(passages, responses)
     notes = []
-    if others := _sentences_of_other_answers(
-        [item for item in listed if (item.query, item.id) not in stale], responses
-    ):
+    current = (item for item in sentences if (item.query, item.id) not in stale)
+    if others := _sentences_of_other_answers(current, responses):
         notes.append(f"labelled sentences of {plural(len(others), 'query')} not in the answer: {first_few(others)}")
     return Changes(stale, gone, notes)
 
@@ -144,7 +143,7 @@ def _answer(response: Response) -> Item:
     return Item(response.query, "answer", "answer", response.system, text=response.answer)
 
 
-def _add_given(items: Items, given: Iterable[Item]) -> set[tuple[str, str]]:
+def _add_given(items: Items, given: Iterable[Item]) -> set[ItemKey]:
     """Add items of results that the records lack; return those whose text is not the one that was labelled."""
     labelled_sets = {(item.query, item.set) for item in items.values()}
     stale = set()
@@ -163,7 +162,7 @@ def _add_given(items: Items, given: Iterable[Item]) -> set[tuple[str, str]]:
     return stale
 
 
-def _passages_not_given(listed: Iterable[Item], responses: Iterable[Response]) -> set[tuple[str, str]]:
+def _passages_not_given(listed: Iterable[Item], responses: Iterable[Response]) -> set[ItemKey]:
     """The passages of the records that are not among those of the results, neither by their id nor by their text."""
     given: dict[str, set[str]] = {}
     for each in responses:
@@ -178,15 +177,22 @@ def _passages_not_given(listed: Iterable[Item], responses: Iterable[Response]) -
 
 def _sentences_of_other_answers(listed: Iterable[Item], responses: Iterable[Response]) -> list[str]:
     """The queries with a sentence that is not in the answer, apart from its citations and punctuation."""
-    answers = {each.query: each.answer for each in responses}
-    return list(dict.fromkeys(item.query for item in listed if _is_sentence_of_another(item, answers)))
+    sentences: dict[str, list[Item]] = {}
+    for item in listed:
+        sentences.setdefault(item.query, []).append(item)
+    return [each.query for each in responses if not _has_all(each, sentences.get(each.query, ()))]
 
 
-def _is_sentence_of_another(item: Item, answers: Mapping[str, str]) -> bool:
-    if item.type != "sentence" or item.text is None or item.query not in answers:
-        return False
-    answer = _letters(answers[item.query])
-    return _letters(item.text) not in answer and _letters(without_citations(item.text, item.cites)) not in answer
+def _has_all(response: Response, sentences: Sequence[Item]) -> bool:
+    """Whether an answer has all of these sentences, whoever has split it into sentences."""
+    if not sentences:
+        return True
+    own, whole = {_letters(each.text) for each in response.sentences}, _letters(response.answer)
+    texts = ((item.text or "", item.cites) for item in sentences)
+    return all(
+        _letters(text) in own or _letters(text) in whole or _letters(without_citations(text, cites)) in whole
+        for text, cites in texts
+    )
 
 
 def _letters(text: str) -> str:
