@@ -26,6 +26,7 @@ def test_samples_that_differ_are_counted_also_those_that_failed(open_page: OpenP
         "≈ not supported 2×, supported 1×",
     ]
     expect(items(page, "Answer").first.locator(".line .label")).to_have_text("≈ supported 2×, failed 1×")
+    expect(items(page, "Claims").first.locator(".reasons")).to_contain_text("all passages: full (judge, sample 1)")
     expect(page.locator(".grounding .head")).to_contain_text("labels by judge, 3 samples")
 
 

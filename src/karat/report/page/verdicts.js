@@ -93,7 +93,7 @@ class LabelledAnswer {
     if (!failures.length) return null;
     const calls = failures.map((call) => {
       if (call.more) return element("li", {}, `${plural(call.more, "more failed call")} left out of the report.`);
-      const who = [element("bdi", {}, printable(this.authors[call.by])), call.sample ? `, sample ${call.sample + 1}` : "", call.prompt === undefined ? "" : [", ", element("bdi", {}, printable(call.prompt))]].flat();
+      const who = [...this.who(call.by, call.sample), call.prompt === undefined ? "" : [", ", element("bdi", {}, printable(call.prompt))]].flat();
       const reply = call.reply && element("details.reply", {}, element("summary", {}, `Reply (${plural(call.length, "character")})`), element("pre", { tabindex: "0", dir: "auto" }, printableLines(call.reply), call.reply.length < call.length ? "…" : ""));
       const missing = call.length && !call.reply ? "; its reply is left out of the report" : "";
       return element("li", {}, element("p", {}, element("b", {}, `${plural(call.labels, "label")} failed: `), element("span", { dir: "auto" }, printableLines(call.error ?? "the reason is not known")), element("span.quiet", {}, " (", ...who, missing, ")")), reply);
@@ -246,13 +246,18 @@ class LabelledAnswer {
     if (!shown.length) return null;
     const lines = shown.flatMap(([key, votes]) => votes.map(([author, label, why, sample]) => {
       const said = label === null ? (key === "nothing" ? "" : ": could not be labelled") : `: ${printable(label)}`;
-      const who = [element("bdi", {}, printable(this.authors[author])), sample ? `, sample ${sample + 1}` : ""];
+      const who = this.who(author, sample);
       return element("li", {}, element("b", {}, `${this.about(key)}${said}`), why ? element("span", { dir: "auto" }, ` – ${printableLines(why)}`) : "", element("span.quiet", {}, " (", ...who, ")"));
     }));
     const hasReason = shown.some(([, votes]) => votes.some((vote) => vote[2]));
     const hasDissent = shown.some(([, votes]) => new Set(votes.map((vote) => vote[1])).size > 1);
     const summary = lines.length === 1 ? (hasReason ? "Reason" : "Label") : `${lines.length} labels${hasReason ? " and reasons" : ""}`;
     return element("details.reasons", { open: lines.length <= 2 && (hasReason || hasDissent) }, element("summary", {}, summary), element("ul", {}, lines));
+  }
+
+  // An author, and which of several samples it is.
+  who(author, sample) {
+    return [element("bdi", {}, printable(this.authors[author])), content.verdicts.samples[this.system] > 1 ? `, sample ${sample + 1}` : ""];
   }
 
   // What a label is about, by its key.
