@@ -20,6 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NoReturn
 
+import judge_tasks
 import table_tasks
 import verdict_tasks
 from sizes import FOLDER, FULL
@@ -139,6 +140,13 @@ def files(queries: int) -> tuple[Path, Path]:
 def verdicts(questions: int) -> Work:
     """Labels about generated answers."""
     return verdict_tasks.evaluated(verdict_tasks.verdict_file(questions))
+
+
+def replayed(questions: int) -> Work:
+    """Answers that were judged before: all replies are in the file."""
+    if judge_tasks.is_judged_now(questions):
+        start_again()
+    return judge_tasks.replayed(questions)
 
 
 def judgments(lines: int) -> Work:
@@ -327,6 +335,7 @@ TASKS: dict[str, Callable[[int], Work]] = {
     "scattered": scattered,
     "judgments": judgments,
     "verdicts": verdicts,
+    "replayed": replayed,
     "arrow": arrow_table,
     "pandas": data_frame,
     "dicts": dicts,

@@ -1,10 +1,11 @@
-"""Benchmark task on language-model judges: the faithfulness of answers, by a server that takes 200 ms for each reply.
+"""Benchmark tasks on language-model judges: by a server that takes 200 ms for each reply, and replayed from a file.
 
 The server (tests/llm_server.py) is a process of its own: python benchmarks/judge_tasks.py prints its address, and
 serves until its standard input is closed. The clock starts after the imports, and after one question was asked.
 """
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from component_tasks import Means
-from sizes import FULL, Size
+from sizes import FOLDER, FULL, Size
 
 TASKS = ("judge",)
 SECONDS = 0.2
@@ -66,6 +67,41 @@ def reply(sent: Any) -> dict[str, Any]:
     number = int(re.findall(r"fact number (\d+)", text)[-1])
     scores = [int(at < number % (STATEMENTS + 1)) for at in range(STATEMENTS)]
     return {"statements": [f"Statement {at}." for at in range(STATEMENTS)], "statement_scores": scores}
+
+
+def is_judged_now(questions: int) -> bool:
+    """Have as many answers judged by a function, unless that was done before."""
+    answers, verdicts = judged_files(questions)
+    if verdicts.exists():
+        return False
+    FOLDER.mkdir(exist_ok=True)
+    with answers.open("w") as file:
+        for at in range(questions):
+            answer = f"Fact number {at} is that gold is soft."
+            passages = [{"id": "p1", "content": "Gold is soft."}, {"id": "p2", "content": "Silver is shiny."}]
+            record = {"query": f"What is fact number {at}?", "retrieved": passages, "answer": answer}
+            file.write(json.dumps({**record, "gold_answers": ["Gold is soft."]}) + "\n")
+    unfinished = verdicts.with_suffix(".unfinished")
+    unfinished.unlink(missing_ok=True)
+    module: Any = importlib.import_module("karat")
+    module.judge(str(answers), task="correctness", model=says_correct, verdicts=str(unfinished))
+    unfinished.rename(verdicts)
+    return True
+
+
+def replayed(questions: int) -> Callable[[], object]:
+    """Judges the same answers again, with every reply from the file."""
+    answers, verdicts = judged_files(questions)
+    module: Any = importlib.import_module("karat")
+    return lambda: module.judge(str(answers), task="correctness", verdicts=str(verdicts), replay=True)
+
+
+def judged_files(questions: int) -> tuple[Path, Path]:
+    return FOLDER / f"growth-{questions}-answers.jsonl", FOLDER / f"growth-{questions}-judged.jsonl"
+
+
+def says_correct(messages: list[Any]) -> str:
+    return json.dumps({"why": f"I have read {len(messages)} messages.", "label": "correct"})
 
 
 def serve() -> None:
