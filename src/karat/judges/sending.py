@@ -168,7 +168,9 @@ class Sender:
             return False
         if not self.is_spent:
             self.is_spent = True
-            self._notes[f"not everything was asked: another request may exceed {self._budget.exceeded_by(most)}"] = None
+            limit = self._budget.exceeded_by(most)
+            tokens = "" if limit == "max_calls" else f", with up to {most.tokens:,} tokens"
+            self._notes[f"not everything was asked: another request may exceed {limit}{tokens}"] = None
         self._not_sent.append(Result(call))
         return True
 

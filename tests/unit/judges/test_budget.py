@@ -60,8 +60,10 @@ def test_limits_are_never_exceeded_whatever_happens(
 def test_what_others_cost_is_waited_for_before_the_rest_is_given_up() -> None:
     model = ScriptedModel(lambda *_: '{"label": 1}')
     asker = Asker(model, SETTINGS, MemoryJournal(), budget=CallBudget(max_tokens=2400), clock=FakeClock())
-    usage = carry_out(plans(10, []), asker)  # a request may need 2,150 tokens and needs 110
+    usage = carry_out(plans(10, []), asker)  # a request may need 2,132 tokens and needs 110
     assert (usage.done, usage.not_asked) == (3, 7)
+    note = "not everything was asked: another request may exceed max_tokens_total, with up to 2,132 tokens"
+    assert asker.notes == [note]
 
 
 def test_reservations_of_many_threads_are_never_more_than_the_limit() -> None:
