@@ -38,12 +38,21 @@ class Estimate:
         numbers = {"new calls": self.calls, "in the file": self.known, "tokens in": self.tokens_in}
         cells = {name: f"{number:,}" for name, number in {**numbers, "tokens out": self.tokens_out}.items()}
         if self.cost is not None:
-            cells["cost"] = f"{self.cost:,.2f}"
+            cells["cost"] = cost_text(self.cost)
         notes = tuple(f"note: {note}." for note in self.notes)
         return Table(tuple(cells), (tuple(map(Cell, cells.values())),), notes, labels=0)
 
     def __str__(self) -> str:
         return self.table().text()
+
+
+def cost_text(cost: float) -> str:
+    """A cost in any currency, with more digits if it is small.
+
+    >>> cost_text(1234.5), cost_text(0.0123)
+    ('1,234.50', '0.0123')
+    """
+    return f"{cost:,.2f}" if cost >= 0.1 or not cost else f"{cost:.4f}"
 
 
 def estimate(

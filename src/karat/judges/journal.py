@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Protocol, Self
 from karat.arguments import check_path, is_remote
 from karat.errors import KaratError, plural, printable
 from karat.files.input_file import InputFile
-from karat.json_decoding import decode_json
+from karat.json_decoding import decode_json, decode_lines
 from karat.judges.record_index import HINT, Place, RecordIndex, is_judged_without_call, records_with_places
 from karat.judges.requests import ModelRequest, Record
 from karat.labels.records import FILE_LINE, Item, read_item, record_line
@@ -233,8 +233,8 @@ class VerdictFile:
         found = []
         for start, end in places:
             self._reader.seek(start)
-            lines = self._reader.read(end - start).splitlines()
-            found += [decode_json(line, self.path, HINT) for line in lines if line.strip()]
+            lines = [line for line in self._reader.read(end - start).splitlines() if line.strip()]
+            found += decode_lines(lines) or [decode_json(line, self.path, HINT) for line in lines]
         return found
 
     def _call(self, start: int) -> Record:

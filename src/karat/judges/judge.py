@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from karat.arguments import as_count, as_number, check_switch, check_text
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, enumeration, plural, require, shown
 from karat.judges.asking import Asker, carry_out
 from karat.judges.assignments import RELEVANCE, Assignment
 from karat.judges.budget import CallBudget, Usage, read_prices
-from karat.judges.estimates import Estimate, estimate
+from karat.judges.estimates import Estimate, cost_text, estimate
 from karat.judges.journal import MemoryJournal, VerdictFile
 from karat.judges.model import language_model
 from karat.judges.prompts import load_prompts
@@ -168,9 +168,11 @@ class Judge:
         name = self._model_name() or (journal.models[0] if len(journal.models) == 1 else None)
         if name is not None:
             return name
-        what = f"the file has calls to {plural(len(journal.models), 'model')}"
-        listed = f" The models are {', '.join(journal.models)}." if journal.models else ""
-        raise KaratError(what, where=journal.path, hint=f"Say whose replies are wanted.{listed}")
+        if not journal.models:
+            hint = "Judge without replay first."
+            raise KaratError("the file has no replies of a model", where=journal.path, hint=hint)
+        hint = f"Name the model whose replies are wanted: {enumeration(journal.models, 'or')}."
+        raise KaratError("the file has replies of several models", where=journal.path, hint=hint)
 
     def _notes(self) -> list[str]:
         if self.samples > 1 and not self.temperature:
@@ -205,5 +207,5 @@ def usage_text(usage: Usage) -> str:
     known = f" ({usage.known:,} more {'was' if usage.known == 1 else 'were'} in the file)" if usage.known else ""
     not_asked = f", {usage.not_asked:,} not asked" if usage.not_asked else ""
     tokens = f"{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
-    cost = "" if usage.cost is None else f", cost {usage.cost:,.2f}"
+    cost = "" if usage.cost is None else f", cost {cost_text(usage.cost)}"
     return f"{plural(usage.calls, 'call')}{known}, {usage.failed:,} failed{not_asked}, {tokens}{cost}"

@@ -133,16 +133,18 @@ def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, A
     """Each record of a verdict file with its place; None for a last line that was cut short."""
     check_is_text(file.read(PEEK), name, "labels are added to JSON lines in UTF-8, not compressed")
     file.seek(0)
-    number = end = 0
+    number, end, is_first = 0, 0, True
     while lines := list(islice(file, _LINES_AT_ONCE)):
         decoded = decode_lines(lines) or [None] * len(lines)
         for line, value in zip(lines, decoded, strict=True):
             place, number = Place(end, end := end + len(line)), number + 1
             if type(value) is dict and value.get("record") in _FREQUENT:
+                is_first = False
                 yield value, place
             elif text := line.removeprefix(BOM if number == 1 else b"").strip():
                 try:
-                    yield _record(text, f"{name}:{number}"), place
+                    yield _record(text, f"{name}:{number}", is_first=is_first), place
+                    is_first = False
                 except KaratError:
                     is_start = number > 1 or FILE_LINE.startswith(line.rstrip(b"\0"))  # NUL: the power failed
                     if line.endswith(b"\n") or not is_start:
@@ -150,11 +152,15 @@ def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, A
                     yield None, place
 
 
-def _record(text: bytes, where: str) -> dict[str, Any]:
+def _record(text: bytes, where: str, *, is_first: bool) -> dict[str, Any]:
+    """A record with its kind, which the first one must name: other files are not added to by mistake."""
     record = decode_json(text, where, HINT)
     if not isinstance(record, dict):
         raise KaratError(f"{shown(record)} is not an object", where=where, hint=HINT)
     kind = kind_of(record, where)
+    if is_first and "record" not in record:
+        hint = f"If it is one, put {FILE_LINE.decode().strip()} on its first line; otherwise use another file."
+        raise KaratError("this may not be a verdict file, as its first record has no kind", where=where, hint=hint)
     if kind == "file":
         check_version(record, where)
     return {**record, "record": kind}

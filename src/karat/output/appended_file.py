@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -79,7 +78,7 @@ class AppendedFile:
 def _opened(target: Path, path: str, create: bool) -> int:
     """The handle of a regular file that this process has locked."""
     while True:
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode) and not target.is_dir():
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             raise KaratError("this is not a regular file, which can be read and added to", where=path)
         handle = os.open(target, _FLAGS | (os.O_CREAT if create else 0), 0o666)
         try:

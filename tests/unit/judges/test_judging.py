@@ -112,10 +112,13 @@ def test_the_estimate_is_what_is_asked_if_answers_have_a_claim_per_sentence(path
 
 def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None:
     path.write_text('{"record":"file","version":1}\n')
-    with pytest.raises(KaratError, match="0 models"):
+    with pytest.raises(KaratError, match="no replies of a model"):
         karat.judge(RESULTS, task="context", verdicts=path, replay=True)
     karat.judge(RESULTS, task="context", model=Toy(), verdicts=path)
     karat.judge(RESULTS, task="context", verdicts=path, replay=True)
+    karat.judge(RESULTS, task="context", model=lambda messages: Toy()(messages), verdicts=path)
+    with pytest.raises(KaratError, match=r"several models\. Name the model whose replies are wanted: .* or "):
+        karat.judge(RESULTS, task="context", verdicts=path, replay=True)
     with pytest.raises(KaratError, match=r"3 of 3 calls are not in the file; the first is relevance/1 about query q1"):
         karat.judge(RESULTS, task="context", model="another", verdicts=path, replay=True)
 

@@ -250,6 +250,7 @@ def test_a_file_that_nothing_was_written_to_is_not_left_behind(path: Path) -> No
     [
         (b'{"record": "file", "version": 2}\n', "version 2 of the verdict file"),
         (b'{"query": "q1", "answer": "x"}\n', "not a record of a verdict file"),
+        (b'{"name": "tone", "scale": {"a": 0, "b": 1}}\n', "may not be a verdict file"),
         (b'{"record": "banana"}\n', "not a kind of record"),
         (b"[1, 2]\n", "is not an object"),
         (b"q1 0 d1 1\n", "not JSON"),
@@ -259,7 +260,7 @@ def test_a_file_that_nothing_was_written_to_is_not_left_behind(path: Path) -> No
         (gzip.compress(b'{"record":"file","version":1}\n'), "not compressed"),
         (b"\x89PNG\r\n\x1a\n", "an image"),
     ],
-    ids="version results kind list trec short middle last gzip image".split(),
+    ids="version results rubric kind list trec short middle last gzip image".split(),
 )
 @pytest.mark.parametrize("replay", [False, True])
 def test_what_is_not_a_verdict_file_is_refused_and_left_alone(
@@ -277,6 +278,7 @@ def test_what_is_not_a_local_file_is_refused(tmp_path: Path, replay: bool) -> No
     for path, message in (
         (str(tmp_path), "folder|directory"),
         (str(tmp_path / "pipe"), "not a regular file"),
+        ("/dev/null", "not a regular file"),
         ("s3://bucket/verdicts.jsonl", "remote"),
         (str(tmp_path / "missing" / "verdicts.jsonl"), "[Nn]o such file"),
         ("", "empty"),
