@@ -40,6 +40,15 @@ def test_a_sheet_is_written_filled_in_and_imported(folder: Path) -> None:
     assert lines[-1]["by"] == "human:ann"
 
 
+def test_a_file_with_nothing_but_a_rubric_is_enough_to_ask_for_its_labels(folder: Path) -> None:
+    (folder / "rubric.jsonl").write_text('{"record": "task", "name": "style", "scale": {"poor": 0, "good": 1}}')
+    words = ("verdicts", "template", "rag.jsonl", "--task", "style", "--items", "rubric.jsonl", "-o", "todo.csv")
+    assert "asks for 2 labels" in run_here(folder, *words).stdout
+    assert run_here(folder, "verdicts", "rubric.jsonl").returncode == 0
+    (folder / "rubric.jsonl").write_text('{"record": "file", "version": 1}')
+    assert "rubric.jsonl: no verdicts found" in run_here(folder, "verdicts", "rubric.jsonl").stderr
+
+
 def test_all_errors_of_a_sheet_are_printed_and_nothing_is_imported(folder: Path) -> None:
     run_here(folder, "verdicts", "template", "rag.jsonl", "--task", "support", "-o", "todo.csv")
     fill(folder, "todo.csv", "ful", "ok", "ok")

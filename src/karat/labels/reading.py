@@ -125,7 +125,8 @@ def _read(sources: Sequence[Any], rubrics: Mapping[str, Task]) -> VerdictRecords
     for each in sources:
         _read_source(records, labels, each)
     records.labels = labels.columns()
-    if not records.items and not records.documents and not len(labels):
+    others = records.items, records.removed, records.documents, records.calls, records.tasks.keys() - BUILT_IN.keys()
+    if not len(labels) and not any(others):
         raise KaratError("no verdicts found", where=records.name, hint=_HINT)
     return records
 
