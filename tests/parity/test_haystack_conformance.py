@@ -60,9 +60,10 @@ def created(kind, **parameters):
 # The plugin that runs coroutines is not loaded; and functions that fail are called again at once.
 CONFTEST = """
 import asyncio, inspect, pytest
-import karat.judges.pace
+from karat.judges.pace import Pace
 
-karat.judges.pace._FIRST_WAIT = 0.0
+assert Pace(1).repeat_after(1) > 0
+Pace.repeat_after = lambda self, repeats: 0.0
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
