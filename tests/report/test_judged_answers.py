@@ -59,7 +59,7 @@ def test_a_failed_call_is_shown_with_its_error_and_its_reply_behind_a_disclosure
     assert cells == ["judge", "support/1", "2", "1", "1,500", "40"]
 
 
-def test_a_failure_without_items_is_shown_too(open_page: OpenPage) -> None:
+def test_a_failure_without_items_is_shown_too() -> None:
     call = {
         "record": "call",
         "key": "k",
@@ -69,9 +69,10 @@ def test_a_failure_without_items_is_shown_too(open_page: OpenPage) -> None:
         "error": "Stopped",
     }
     lists = [label(item, "answer", None, by="judge", call="k") for item in ("question", "answer")]
-    page = open_page(content_of(call, *lists, CLAIM, label("c1", "context", "full", by="judge")), "#query=q")
-    expect(page.locator("#query .failures p")).to_have_text("2 labels failed: Stopped (judge, nuggets/1)")
-    assert page.locator("#query .failures details").count() == 0
+    content = content_of(call, *lists, {**call, "state": "reused"}, CLAIM, label("c1", "context", "full", by="judge"))
+    assert content["verdicts"]["labels"][0][0]["failures"] == [
+        {"labels": 2, "by": 0, "sample": 0, "prompt": "nuggets/1", "error": "Stopped", "length": 0}
+    ]
 
 
 def test_a_failure_that_was_asked_again_is_not_shown() -> None:
@@ -123,9 +124,11 @@ def test_an_unsupported_sample_is_enough_for_the_filter() -> None:
 
 def test_an_answer_without_anything_to_judge_has_its_reason(open_page: OpenPage) -> None:
     nothing = {"task": "support", "item": "answer", "label": None, "state": "nothing_to_judge", "why": "It refuses."}
-    other = {**label("c1", "context", "full"), "type": "claim", "query": "other"}
-    page = open_page(content_of(nothing, other), "#query=q")
-    expect(page.locator("#query .whole")).to_contain_text("nothing to judge – It refuses. (human)")
+    nothing |= {"by": "judge", "call": "k"}
+    call = {"record": "call", "key": "k", "model": "judge", "reply": "{}"}
+    other = {**label("c1", "context", "full", by="judge"), "type": "claim", "query": "other"}
+    page = open_page(content_of(nothing, call, other), "#query=q")
+    expect(page.locator("#query .whole")).to_contain_text("nothing to judge – It refuses. (judge)")
 
 
 def test_replies_and_errors_are_never_markup_and_are_cut(open_page: OpenPage) -> None:

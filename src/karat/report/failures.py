@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ class Failures:
 
     def __init__(self, selected: Selected) -> None:
         self._labels, self._authors = selected.records.labels, selected.authors
-        self._calls = {call.key: call for call in selected.records.calls}
-        self.rows = _failed_rows(selected)
+        # A reply that was used again says nothing about the call that it is from.
+        self._calls = {call.key: call for call in selected.records.calls if call.state != "reused"}
+        done = {call.key for call in self._calls.values() if call.state != "failed"}
+        self.rows = _failed_rows(selected, done)
         """the rows of the failed labels of each query"""
 
     @property
@@ -54,10 +57,9 @@ class Failures:
         return {name: value for name, value in shown.items() if value is not None}
 
 
-def _failed_rows(selected: Selected) -> dict[str, list[int]]:
-    """The failed labels of each query, without those that were given in another try, and those of a later good call."""
+def _failed_rows(selected: Selected, done: Set[str]) -> dict[str, list[int]]:
+    """The failed labels of each query, without those that were given in another try; `done` are the good calls."""
     labels = selected.records.labels
-    has_failed = {call.key: call.state == "failed" for call in selected.records.calls}
     rows = selected.rows[labels.state.take(selected.rows).where(lambda state: state == "failed")]
     lists = np.flatnonzero(labels.are_failed_lists(np.arange(len(labels))))
     systems = {None, *(item.system for item in selected.known_items)}
@@ -68,7 +70,7 @@ def _failed_rows(selected: Selected) -> dict[str, list[int]]:
     given = {_thing(labels, row) for row in tried.tolist() if labels.label[row] is not None}
     found: dict[str, list[int]] = {}
     for thing, row in failed.items():
-        if thing not in given and has_failed.get(labels.call[row] or "", True):
+        if thing not in given and labels.call[row] not in done:
             found.setdefault(labels.query[row], []).append(row)
     return found
 

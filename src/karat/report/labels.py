@@ -182,7 +182,7 @@ class SystemLabels:
             if columns.label[row] is not None or (author, sample) not in of_key:
                 at = self._selected.authors.index(author)
                 of_key[author, sample] = [at, columns.label[row], columns.why[row], sample]
-                if columns.label[row] is None and self.failures.has_call(row):
+                if columns.state[row] == "failed" and self.failures.has_call(row):
                     of_key[author, sample].append(1)
         return {
             key: list(of_key.values())
