@@ -141,7 +141,8 @@ def _with_options(text: str) -> str:
     from karat.judges.judge import Judge
 
     names = [field.name for field in fields(Judge) if "_" in field.name]
-    return re.sub(rf"\b({'|'.join(names)})\b=?", lambda found: f"--{found[1].replace('_', '-')}", text)
+    text = re.sub(rf"\b({'|'.join(names)})=", r"\1 ", text)
+    return re.sub(rf"\b({'|'.join(names)})\b", lambda found: f"--{found[1].replace('_', '-')}", text)
 
 
 def _check_options(context: click.Context, task: str | None) -> None:

@@ -13,6 +13,7 @@ from karat.arguments import as_count, as_number
 from karat.errors import KaratError, shown
 
 _MILLION = 1_000_000
+_PRICES = "Pass what a million tokens cost, such as price_in=0.4 and price_out=1.6."
 _TOKENS_PER_MESSAGE = 16  # roles and separators
 
 
@@ -32,11 +33,13 @@ def read_prices(price_in: object, price_out: object) -> Prices | None:
     if price_in is None and price_out is None:
         return None
     prices = []
-    for name, given in (("price_in", price_in), ("price_out", price_out)):
+    both = (("price_in", price_in), ("price_out", price_out))
+    for (name, given), (_, other) in zip(both, both[::-1], strict=True):
+        if other is None:
+            raise KaratError(f"{name}={shown(given)} needs the other price, too", hint=_PRICES)
         price = as_number(given)
         if price is None or not 0 <= price < math.inf:
-            hint = "Pass both price_in and price_out: what a million tokens cost."
-            raise KaratError(f"{name}={shown(given)} is not a number of 0 or more", hint=hint)
+            raise KaratError(f"{name}={shown(given)} is not a number of 0 or more", hint=_PRICES)
         prices.append(price)
     return Prices(*prices)
 
@@ -85,7 +88,7 @@ class CallBudget:
             "max_cost": _cost_limit(max_cost),
         }
         if max_cost is not None and prices is None:
-            raise KaratError("max_cost needs prices", hint="Pass price_in and price_out: what a million tokens cost.")
+            raise KaratError(f"max_cost={shown(max_cost)} needs prices", hint=_PRICES)
         self._calls = self._tokens = 0
         self._cost = 0.0
         self._lock = threading.Lock()

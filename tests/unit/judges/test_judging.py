@@ -142,7 +142,7 @@ def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None
         ({"max_tokens": "many"}, "max_tokens='many' is not a whole number"),
         ({"timeout": 0}, "timeout"),
         ({"max_calls": -1}, "max_calls"),
-        ({"max_cost": 1}, "max_cost needs prices"),
+        ({"max_cost": 1}, "max_cost=1 needs prices"),
         ({"price_in": 1}, "price_out"),
         ({"replay": "yes"}, "replay='yes' is neither True nor False"),
         ({"replay": True, "retry_failed": True}, "a replay asks nothing"),
