@@ -193,6 +193,7 @@ def _add(
 ) -> None:
     """Add records in order; runs of verdicts, of which there are most, are added together."""
     verdicts: list[int] = []
+    before = len(labels)
     for at, row in enumerate(rows):
         if row.get("record") == "verdict" and "type" not in row:
             verdicts.append(at)
@@ -202,9 +203,9 @@ def _add(
         if kind == "verdict":
             verdicts.append(at)
             if row.get("type") is not None:
-                _add_item(records, read_item(row, where, "item"), len(labels) + len(verdicts), declared=False)
+                _add_item(records, read_item(row, where, "item"), before + len(verdicts), declared=False)
         elif kind == "item":
-            _add_item(records, read_item(row, where), len(labels) + len(verdicts))
+            _add_item(records, read_item(row, where), before + len(verdicts))
         elif kind == "task":
             _add_task(records, read_task(row, where), where)
         elif kind == "call":
@@ -228,11 +229,12 @@ def _add_item(records: VerdictRecords, item: Item, labels: int, *, declared: boo
             what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.where}"
             raise KaratError(f"{what}, but a {item.type} here", where=item.where)
         return
-    before, now = None if known is None else known.labelled_digest, item.labelled_digest
-    if before is not None and before != now:
-        records.text_history.setdefault(key, [(0, before)])
-    if key in records.text_history and now is not None:
-        records.text_history[key].append((labels, now))
+    if known is not None or key in records.text_history:
+        before, now = None if known is None else known.labelled_digest, item.labelled_digest
+        if before is not None and before != now:
+            records.text_history.setdefault(key, [(0, before)])
+        if key in records.text_history and now is not None:
+            records.text_history[key].append((labels, now))
     if item.type == "document":
         records.documents[item.query, item.id] = item
     elif item.removed:
