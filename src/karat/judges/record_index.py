@@ -67,23 +67,23 @@ class RecordIndex:
 
     def call(self, key: str) -> int | None:
         """Where a call with this key may be."""
-        return self._calls.get(hash(key))
+        return self._calls.get(_hashed(key))
 
     def items(self, query: str, system: str | None) -> list[Place]:
         """Where items of a system are, or those of a question for all systems."""
-        ends = self._items.get(_owner(query, system), array("Q"))
+        ends = self._items.get(_hashed(query, system), array("Q"))
         return [Place(*ends[at : at + 2]) for at in range(0, len(ends), 2)]
 
     def is_latest(self, record: Record, key: str | None = None) -> bool:
         """Whether the last record about the same thing is this one, or that of this call."""
-        return self._latest.get(_subject(record)) == (_content(record) if key is None else hash(key))
+        return self._latest.get(_subject(record)) == (_content(record) if key is None else _hashed(key))
 
     def _forget_pending(self) -> None:
         self._lacks_calls |= bool(self._pending)
         self._pending = []
 
     def _add_call(self, call: Record, place: Place) -> None:
-        key, is_failed = hash(call.get("key")), call.get("state") == "failed"
+        key, is_failed = _hashed(call.get("key")), call.get("state") == "failed"
         if self._pending and self._pending[0][0]["call"] == call.get("key"):
             for record, of_record in self._pending:
                 self._add_record(record, of_record)
@@ -99,7 +99,7 @@ class RecordIndex:
 
     def _add_record(self, record: Record, place: Place) -> None:
         if record["record"] == "item":
-            ends = self._items.setdefault(_owner(record.get("query"), record.get("system")), array("Q"))
+            ends = self._items.setdefault(_hashed(record.get("query"), record.get("system")), array("Q"))
             if ends and ends[-1] == place.start:
                 ends[-1] = place.end
             else:
@@ -115,14 +115,14 @@ def is_judged_without_call(record: Record) -> bool:
     return record["record"] == "verdict" and record.get("call") is None and not is_human
 
 
-def _owner(query: object, system: object) -> int:
-    return hash((str(query), str(system)))  # ids may be numbers
+def _hashed(*ids: object) -> int:
+    return hash(tuple(map(str, ids)))  # ids may be numbers
 
 
 def _subject(record: Record) -> int:
     """What a record is about, of which the last record counts."""
     fields = ("record", "query", "system", "id", "task", "item", "against", "by", "sample")
-    return hash(tuple(str(record.get(field)) for field in fields))
+    return _hashed(*map(record.get, fields))
 
 
 def _content(record: Record) -> int:

@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -399,6 +399,20 @@ def test_another_error_is_not_hidden_by_missing_calls(path: Path) -> None:
     path.write_bytes(b"")
     with pytest.raises(ZeroDivisionError), VerdictFile(path, replay=True) as file:
         assert file.known("k1") or 1 / 0
+
+
+@given(st.data())
+def test_a_file_with_any_values_is_read_or_refused(data: st.DataObject) -> None:
+    records = [{"record": "file", "version": 1}, item(), verdict(call="k1"), call("k1"), item(query="q2"), call("k2")]
+    record = records[data.draw(st.integers(1, 5))]
+    values = st.sampled_from([None, 7, 1e400, "", "k1", "\ud800", [], {}, ["k1"], {"k1": [1]}, True])
+    record[data.draw(st.sampled_from([*record]))] = data.draw(values)
+    with _temporary(b"".join(map(record_line, records))) as path, suppress(KaratError), VerdictFile(path) as file:
+        file.write(None, [item(), item("c2")])
+        file.reuse(call("k1"), [verdict()])
+        assert file.known("k3") is None
+        file.write(call("k3"), [verdict()])
+        assert file.known("k3") is not None
 
 
 def test_texts_that_utf_8_cannot_encode_come_back(path: Path) -> None:
