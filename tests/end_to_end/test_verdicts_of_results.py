@@ -149,6 +149,12 @@ def test_what_answers_cite_is_measured_without_labels(folder: Path) -> None:
     assert "is computed from labels" in mistake(folder, "evaluate", "rag.jsonl", "-m", "CitationValid,Faithfulness")
 
 
+def test_queries_that_only_the_verdicts_have_are_counted() -> None:
+    assert "1 query with verdicts not evaluated: q1." in map(
+        str, evaluated(RECORDS[1:], [*LABELS, {**LABELS[0], "query": "q2", "against": ["d2"]}]).findings
+    )
+
+
 def test_an_empty_answer_has_nothing_to_judge() -> None:
     scores = evaluated([RECORDS[0], {**RECORDS[1], "answer": ""}])
     assert scores.bounds("SupportRecall").mean == (0.5, 0.5)

@@ -21,7 +21,7 @@ from karat.labels.reading import read_verdict_records
 from karat.labels.recipes import RECIPES, asked
 from karat.labels.records import Item, text_digest
 from karat.labels.results import read_responses
-from karat.labels.sheets import COLUMNS, record_digest, sheet_of, write_sheet
+from karat.labels.sheets import COLUMNS, Sheet, record_digest, sheet_of, write_sheet
 from karat.labels.tasks import Task
 from karat.labels.writing import add_to_verdict_file
 from karat.output.delimited import delimited
@@ -364,6 +364,30 @@ def test_nobody_is_asked_about_a_text_that_is_not_there(recipe: str, retrieved: 
     with pytest.raises(KaratError) as error:
         sheet_of(recipe, responses, [Item("q", "n1", "nugget")])
     assert message in str(error.value)
+
+
+def test_a_sheet_says_what_a_spreadsheet_would_cut_off_and_refuses_what_cannot_be_read_back() -> None:
+    def sheet_with(length: int) -> Sheet:
+        record = {"query": "q", "answer": "It is soft [1].", "retrieved": ["x " * (length // 2)]}
+        return sheet_of("support", read_responses([record]).responses)
+
+    assert sheet_with(1000).notes == ()
+    assert sheet_with(40_000).notes == ("the longest cell has 40,004 characters, but Excel cuts off all after 32,767",)
+    with pytest.raises(KaratError, match="a cell of the sheet would have 140,004 characters"):
+        sheet_with(140_000)
+
+
+def test_what_cannot_be_asked_is_an_error() -> None:
+    with pytest.raises(KaratError, match="there is nothing to label: the results have no answers"):
+        sheet_of("correctness", [])
+    responses = read_responses([{"query": "q", "answer": "Soft.", "retrieved": []}]).responses
+    with pytest.raises(KaratError, match="query 'q' has no gold answer to compare claims with"):
+        sheet_of("claims", responses, [Item("q", "c1", "claim", of="answer", text="Gold is soft.")])
+
+
+def test_a_sheet_has_a_name_of_whoever_filled_it_in(sheet: Path) -> None:
+    with pytest.raises(KaratError, match="' ' is not a name"):
+        read_filled_sheet(sheet, " ")
 
 
 def test_labels_are_added_after_a_line_that_was_cut_short_or_has_no_end(sheet: Path, tmp_path: Path) -> None:

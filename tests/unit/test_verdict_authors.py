@@ -269,6 +269,8 @@ def test_a_label_of_an_answer_or_a_claim_is_about_its_text_at_the_time() -> None
         (_claim("c1", "full", against="kontext"), "Did you mean context?"),
         (_claim("c1", "full", against=None), "a label of support is against nothing"),
         (_claim("c1", "full", type="sentence"), "the item 'c1' of query 'q' is a claim in"),
+        (_nothing("c9", type=None), "the item 'c9' of query 'q' is unknown"),
+        (_claim("c1", "full", state="failed"), "the state is failed, but the label is 'full'"),
     ],
 )
 def test_a_label_of_something_unknown_is_an_error_with_its_row(record: Record, message: str) -> None:
@@ -276,3 +278,21 @@ def test_a_label_of_something_unknown_is_an_error_with_its_row(record: Record, m
         _value([_claim("c1", "full"), record])
     assert message in str(error.value)
     assert "row 1 (counted from 0)" in str(error.value)
+
+
+def test_labels_of_other_sets_of_passages_than_those_that_a_sentence_cites_are_counted() -> None:
+    passages = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at} for at in (1, 2, 3)]
+    sentence = {"query": "q", "id": "s1", "type": "sentence", "cites": ["p1", "p2"]}
+    label = {"query": "q", "item": "s1", "task": "support", "label": "full"}
+    labels = [{**label, "against": ["p1", "p2"]}, {**label, "against": ["p1", "p3"], "label": "none"}]
+    scores = evaluate_verdicts([*passages, sentence, *labels], "CitationRecall")
+    assert scores["CitationRecall"] == 1.0
+    assert "1 label not used: about passages that the sentence does not cite together." in map(str, scores.findings)
+
+
+def test_without_labels_what_is_cited_is_measured_by_default_and_without_citations_nothing() -> None:
+    items: list[Record] = [{"query": "q", "id": "s1", "type": "sentence", "cites": ["[1]"]}]
+    items += [{"query": "q", "id": "p1", "type": "passage", "rank": 1}]
+    assert evaluate_verdicts(items).means == {"CitationValid": 0.0}
+    with pytest.raises(KaratError, match="no measure can be computed from these labels"):
+        evaluate_verdicts(items[1:])

@@ -77,7 +77,7 @@ def sheet_of(
     needs_label = sum(row.asked is not None for row in rows)
     if not rows:
         raise KaratError("there is nothing to label: the results have no answers")
-    name = text_digest("\n".join(f"{row.response.query}\t{_id(row.item)}" for row in rows))[:8]
+    name = text_digest("\n".join([recipe, *(f"{row.response.query}\t{_id(row.item)}" for row in rows)]))[:8]
     first_rows = {(row.response.query, row.response.system): at for at, row in reversed([*enumerate(rows)])}
     cells = []
     for at, row in enumerate(rows):
