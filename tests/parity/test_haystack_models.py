@@ -154,10 +154,14 @@ def test_a_chat_generator_is_saved_as_haystack_does_and_loaded_by_both(server: L
 
 def test_a_chat_generator_that_is_not_imported_is_not_loaded() -> None:
     saved = evaluators.FaithfulnessEvaluator().to_dict()
-    for kind in ("os.system", "haystack.components.generators.chat.unknown.Unknown", None):
+    for kind in ("os.system", "haystack.components.generators.chat.unknown.Unknown", None, ["x"]):
         saved["init_parameters"] = {"chat_generator": {"type": kind, "init_parameters": {}}}
         with pytest.raises(KaratError, match="is not a chat generator that is imported"):
             evaluators.FaithfulnessEvaluator.from_dict(saved)
+    known = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
+    saved["init_parameters"] = {"chat_generator": {"type": known, "init_parameters": {"wrong": 1}}}
+    with pytest.raises(KaratError, match=rf"^the chat generator {known} cannot be loaded: "):
+        evaluators.FaithfulnessEvaluator.from_dict(saved)
 
 
 def test_what_haystack_saved_by_default_is_loaded_without_haystack() -> None:

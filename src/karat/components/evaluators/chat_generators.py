@@ -54,10 +54,13 @@ def generator_from_dict(description: object) -> ChatGenerator:
     import whatever module its parameters name.
     """
     name = description.get("type") if isinstance(description, Mapping) else None
-    is_safe = "haystack.core.serialization_security" in sys.modules
+    is_safe = isinstance(name, str) and "haystack.core.serialization_security" in sys.modules
     cls = sys.modules["haystack"].component.registry.get(name) if is_safe else None
     if cls is None:
         what = f"{shown(name, 100)} is not a chat generator that is imported"
         hint = "Import its class from Haystack before you load it, or pass the name of a model instead."
         raise KaratError(what, hint=hint)
-    return cls.from_dict(description)
+    try:
+        return cls.from_dict(description)
+    except Exception as error:  # whatever its class raises about its parameters
+        raise KaratError(f"the chat generator {name} cannot be loaded: {error}") from None
