@@ -182,6 +182,7 @@ def test_the_command_reads_labels_and_finds_the_system_by_its_file_or_its_name(f
     [
         ("rag.jsonl -m Faithfulness", "Faithfulness is computed from labels of answers, and there are none"),
         ("truth.qrels run.trec -m Faithfulness", "results.jsonl --verdicts FILE"),
+        ("truth.qrels run.trec -m CitationValid", "CitationValid measures generated answers, not documents. Use eval"),
         ("truth.qrels run.trec --verdicts verdicts.jsonl", "no label is about a document"),
         ("verdicts.jsonl", "karat evaluate results.jsonl --verdicts verdicts.jsonl"),
         ("rag.jsonl --author human", "Add --verdicts FILE"),

@@ -102,8 +102,11 @@ def _select(named: str | Measure, rel: float | None, subjects: Collection[Subjec
     subject = subject_of(measure)
     if "verdicts" not in subjects:
         reject_without_labels(measure)
+    hint = _USE_INSTEAD[subject]
+    if subject == "verdicts":  # one that needs no labels
+        hint = "Use evaluate_results (`karat evaluate results.jsonl`)."
     what = "generated answers" if subject == "verdicts" else subject
-    require(subject in subjects, f"{measure} measures {what}, not {' and '.join(subjects)}", _USE_INSTEAD[subject])
+    require(subject in subjects, f"{measure} measures {what}, not {' and '.join(subjects)}", hint)
     # `AP(rel=1)` is the measure AP, because defaults are left out of the settings, but its name sets rel.
     sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)
     parameter = measure.definition.parameters.get("rel")
