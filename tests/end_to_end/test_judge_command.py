@@ -45,6 +45,21 @@ def test_a_judge_adds_labels_that_the_results_are_evaluated_with(folder: Path) -
     assert estimated[2].split() == ["0", "2", "0", "0"]
 
 
+def test_systems_without_labels_are_named(folder: Path) -> None:
+    other = [{**record, "answer": f"No. {record['answer']}"} for record in RESULTS]
+    (folder / "other.jsonl").write_text("".join(json.dumps(record) + "\n" for record in other))
+    with LLMServer(toy_rule) as server:
+        words = ("judge", "rag.jsonl", "other.jsonl", "--task", "correctness", "-o", "verdicts.jsonl", "--model", "m")
+        limits = ("--base-url", server.url, "--concurrency", "1", "--max-calls", "1")
+        out = printed(run_here(folder, *words, *limits, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
+    assert out.splitlines()[-4:] == [
+        "note: no labels of other yet.",
+        "note: 2 queries without gold answers: whether an answer is correct rests on what the model knows.",
+        "note: not everything was asked: another request may exceed --max-calls.",
+        "verdicts.jsonl: 1 call, 0 failed, 3 not asked, 100 tokens in, 10 out",
+    ]
+
+
 def test_an_estimate_needs_neither_a_model_nor_an_output(folder: Path) -> None:
     words = ("judge", "rag.jsonl", "--task", "claims", "--estimate", "--price-in", "1", "--price-out", "2")
     assert "no gold answers" in mistake(folder, *words)

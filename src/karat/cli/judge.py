@@ -12,7 +12,7 @@ from karat.cli import options as opt
 from karat.cli.completion import complete_values
 from karat.cli.files import FileToExtend, FileToRead
 from karat.cli.parser import Command
-from karat.errors import KaratError, printable, require
+from karat.errors import KaratError, enumeration, printable, require
 from karat.options import EVALUATION_OPTIONS, Recipe
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation
     from dataclasses import replace
 
     from karat.cli.output import Output, print_scores
+    from karat.cli.terminal import print_text
 
     if not judging.usage.done:
         return
@@ -224,7 +225,10 @@ def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation
         labels = LabelOptions((judging.path,), judging.by)
         measures = (*map(str, DEFAULT_MEASURES), *evaluation.measures)
         scores = SystemFiles(files, replace(evaluation, measures=measures, labels=labels)).load()
-    print_scores(scores, Output.of({"format": None, "file": None}))
+    if scores:
+        print_scores(scores, Output.of({"format": None, "file": None}))
+    if without := [name or "the system" for name in judging.systems if (name or "") not in scores]:
+        print_text(printable(f"note: no labels of {enumeration(without, 'and')} yet.") + "\n")
 
 
 def _print_end(judging: Judging) -> None:

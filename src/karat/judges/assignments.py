@@ -52,8 +52,8 @@ def answers_to_judge(
     """Generated answers: results of one or several systems, which are named after their files."""
     given = [each for each, is_given in (("task", task), ("rubric", rubric)) if is_given is not None]
     hint = f"The tasks are {', '.join(TASKS)}."
-    require(given, "neither a task nor a rubric is given", f"Pass task=, or a rubric of your own. {hint}")
-    require(len(given) == 1, "both a task and a rubric are given", "Pass one of them.")
+    require(given, "neither a task nor a rubric is given", f"Name a task, or a rubric of your own. {hint}")
+    require(len(given) == 1, "both a task and a rubric are given", "Leave one of them out.")
     recipe = rubric.name if rubric else check_choice("task", task, TASKS)
     is_one = system is None or len(sources) == 1
     require(is_one, "one name is given for several systems", "Judge them one after the other, or leave out system.")

@@ -52,7 +52,7 @@ class Judging:
         return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
 
     def task_scores(self) -> dict[str | None, Scores]:
-        """The scores of all systems on the measures of the task."""
+        """The scores of all systems on the measures of the task, without systems that have no label yet."""
         from karat.evaluation.verdicts import score_verdicts
         from karat.labels.missing import labelled_measures, measures_of
         from karat.labels.reading import read_verdict_records
@@ -62,8 +62,11 @@ class Judging:
         records = read_verdict_records(self.path)
         scores = {}
         for system in self.systems:
-            selected = select(records, system, self.by)
-            names = labelled_measures(selected, measures_of(self.task))
+            try:
+                selected = select(records, system, self.by)
+                names = labelled_measures(selected, measures_of(self.task))
+            except KaratError:
+                continue
             measures = select_measures(names, subjects=("verdicts",))
             scores[system] = score_verdicts(selected, measures, "bounds", system or "")
         return scores
