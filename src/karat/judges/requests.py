@@ -151,7 +151,10 @@ class AskAgainError(Exception):
 
 @dataclass(frozen=True)
 class RequestOutcome:
-    """What became of a request: its records, with author, sample and call; all verdicts are `failed` if it failed."""
+    """What became of a request: its records, with author, sample and call.
+
+    If it failed, they are what is valid in its reply, or else its verdicts in the state `failed`.
+    """
 
     request: ModelRequest
     key: str
