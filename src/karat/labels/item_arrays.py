@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from functools import cached_property
 
 import numpy as np
 
@@ -35,17 +36,22 @@ class ItemArrays:
         self.query = query[order]
         self.item = [item for _, item in listed]
         """None for an answer or a gold answer without a record"""
-        self.position = {key: at for at, (key, _) in enumerate(listed)}
+        self._keys = [key for key, _ in listed]
         sets = [key[1] if key[1] in _WHOLE or item is None else item.set for key, item in listed]
         self.set = np.array([_SET_AT[each] for each in sets], np.int64)
         self.rank = self._ranks()
         self.vital = np.array([item is not None and item.importance == "vital" for item in self.item], bool)
         self._code_of: dict[str, int] = {}
-        codes = [self._code_of.setdefault(name, len(self._code_of)) for _, name in self.position]
+        codes = [self._code_of.setdefault(name, len(self._code_of)) for _, name in self._keys]
         by_name = self.query * len(self._code_of) + np.array(codes, np.int64)
         self._order = np.argsort(by_name)
         self._ascending = by_name[self._order]
         self._add_citations({key for key in left_out if items[key].type == "passage"})
+
+    @cached_property
+    def position(self) -> Mapping[ItemKey, int]:
+        """The position of each item."""
+        return {key: at for at, key in enumerate(self._keys)}
 
     def code(self, name: str) -> int:
         """The code of a name, for `find`; -1 if no item has it."""
@@ -69,7 +75,7 @@ class ItemArrays:
         order = passages[np.lexsort((rank[passages], self.query[passages]))]
         is_same = (self.query[order][1:] == self.query[order][:-1]) & (rank[order][1:] == rank[order][:-1])
         for at in np.flatnonzero(is_same)[:1].tolist():
-            names, item = list(self.position), self.item[order[at + 1]]
+            names, item = self._keys, self.item[order[at + 1]]
             (query, first), (_, second) = names[order[at]], names[order[at + 1]]
             what = f"the passages {shown(first)} and {shown(second)} of query {shown(query)} have the same rank"
             raise KaratError(what, where=item.where if item else None, hint="Ranks are 1, 2, 3, ….")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def select(
         mine = _without(labels, mine, changes.gone, f"answers that have changed since ({changes.queries})", notes)
         stale = changes.stale
     stale |= {key for key, item in items.items() if item.digest is not None and item.is_changed}
-    named = (each.query for each in responses) if responses is not None else (query for query, _ in items)
+    named = (each.query for each in responses) if responses is not None else map(itemgetter(0), items)
     labelled = labels.query.take(mine).counts()
     queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
     position = {query: at for at, query in enumerate(queries)}
@@ -134,7 +135,7 @@ def select(
         authors,
         (*notes, *building.notes()),
         records,
-        tuple(item for item in items.values() if item.query in position),
+        tuple(items.values() if responses is None else (item for item in items.values() if item.query in position)),
     )
 
 
