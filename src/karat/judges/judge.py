@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from karat.arguments import as_count, as_number, check_switch, check_text
+from karat.arguments import as_count, as_number, check_path, check_switch, check_text
 from karat.errors import KaratError, enumeration, plural, require, shown
 from karat.judges.asking import Asker, carry_out
 from karat.judges.assignments import RELEVANCE, Assignment
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _MODEL_HINT = (
     "Pass the name of a model, a Haystack chat generator, or a function that takes messages and returns a text."
 )
+
+
+_LONGEST_TIMEOUT = 24 * 60 * 60
+_RANGES = {"concurrency": (1, 1000), "samples": (1, 1000), "seed": (0, 2**63 - 1), "max_tokens": (1, 10**9)}
 
 
 @dataclass(frozen=True)
@@ -98,12 +102,17 @@ class Judge:
     retry_failed: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("concurrency", 1), ("samples", 1), ("seed", 0), ("max_tokens", 1)):
-            if as_count(getattr(self, name), least) is None:
-                raise KaratError(f"{name}={shown(getattr(self, name))} is not a whole number of {least} or more")
+        for name, (least, most) in _RANGES.items():
+            if as_count(getattr(self, name), least, most) is None:
+                what = f"{name}={shown(getattr(self, name))} is not a whole number from {least} to {most:,}"
+                raise KaratError(what)
         temperature = as_number(self.temperature)
         is_valid = temperature is not None and 0 <= temperature <= 2
         require(is_valid, f"temperature={shown(self.temperature)} is not a number from 0 to 2")
+        timeout = as_number(self.timeout)
+        is_valid = timeout is not None and 0 < timeout <= _LONGEST_TIMEOUT
+        require(is_valid, f"timeout={shown(self.timeout)} is not a number of seconds above 0, up to a day")
+        self.prompts is None or check_path(self.prompts, "prompts")
         for name in ("replay", "retry_failed"):
             check_switch(name, getattr(self, name))
         check_text("api_key_env", self.api_key_env)
