@@ -154,6 +154,7 @@ def _assignment(
 ) -> Assignment:
     task is None or check_text("task", task)
     system is None or check_text("system", system)
+    form is None or check_text("format", form)
     if task != RELEVANCE:
         own = None if rubric is None else read_rubric(rubric)
         texts: Any = {"queries": queries, "corpus": corpus, "fields": fields, "format": form}
