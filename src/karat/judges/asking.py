@@ -214,14 +214,18 @@ class _Asking:
     def _end(self, call: OpenCall, state: RequestState, error: str | None = None) -> None:
         """A call has ended: write what became of it, and go on with its plan."""
         outcome = call.outcome(state, self._asker.model.name, error)
+        record = call_record(outcome, self._asker.settings)
         if state != "not_asked":
-            self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
+            self._asker.journal.write(record, outcome.records)
         self._count(**{state: 1})
         self._report()
         call.batch.add(call.place, outcome)
         del self._calls[call.key]
         for other in call.same:
-            self._take(other.request, other.batch, other.place)
+            if state == "not_asked":
+                self._take(other.request, other.batch, other.place)
+            else:
+                other.batch.add(other.place, self._known(other, record))
         for batch in {id(each.batch): each.batch for each in (call, *call.same)}.values():
             if (outcomes := batch.outcomes()) is not None:
                 self._go_on(batch.plan, outcomes)

@@ -182,7 +182,7 @@ class VerdictFile:
     def reuse(self, call: Record, records: Sequence[Record]) -> None:
         """Write what a known reply says, unless it is what was written last about the same thing."""
         with self._lock:
-            if records and not self._index.is_latest(records[0], call["key"]):
+            if records and not self._index.are_latest(records, call["key"]):
                 again = {"record": "call", "key": call["key"], "model": call.get("model"), "state": "reused"}
                 self.write({**again, "verdicts": call.get("verdicts")}, records)
 
@@ -209,7 +209,7 @@ class VerdictFile:
                 owner = item.query, item.system
                 known[owner] = known.get(owner) or self._items(*owner)
                 before = known[owner].get(item.id)
-                is_same = before is not None and before.record() == item.record()
+                is_same = before is not None and before.record() == item.record() and not before.is_changed
                 is_known = before is None if record.get("removed") else is_same
             elif record["record"] == "task":
                 is_known = self._index.tasks.get(record["name"]) == record
@@ -251,7 +251,7 @@ class VerdictFile:
             else:
                 self._index.add(record, place)
                 size = place.end
-        unfinished = [*self._index.unfinished, *unfinished]
+        unfinished = [*self._index.end(), *unfinished]
         if self._file is None:
             return
         if unfinished:

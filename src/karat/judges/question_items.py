@@ -14,6 +14,8 @@ READ_PASSAGES = ("faithfulness", "context", "support", "citations", "coverage", 
 """the recipes that read passages"""
 READ_SENTENCES = ("support", "citations")
 """the recipes that read sentences, and only the passages that these cite"""
+_CORRECTED = ("claim", "nugget", "sentence")
+"""the items that people correct; passages and answers are those of the results"""
 
 
 class KnownItems(Protocol):
@@ -56,6 +58,9 @@ class QuestionItems:
             system: {item.id: item for item in known.items(query, system) if item.type != "document"}
             for system in dict.fromkeys([None, *self.answers])
         }
+        for system, items in self._items.items():
+            # Somebody has corrected them in the file. Now they are labelled with the text that they have.
+            self._replace(system, [], [each for each in items.values() if each.is_changed and each.type in _CORRECTED])
         if recipe == "claims" and self.gold is not None:
             is_changed = _is_other(self._items[None].get("gold"), self.gold)
             self._replace(None, self.gold_claims if is_changed else [], [self.gold])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
@@ -50,20 +50,15 @@ class RecordIndex:
             self._add_call(record, place)
         elif key is not None:
             if self._pending and self._pending[0][0]["call"] != key:
-                self._forget_pending()
+                self._end_pending()
             self._pending.append((record, place))
         else:
-            self._forget_pending()
-            self._add_record(record, place)
-            if is_judged_without_call(record):
-                self._latest[_subject(record)] = _content(record)
-            elif record["record"] == "item":
-                self._latest.pop(_subject(record), None)
+            self._end_pending()
+            self._add_alone(record, place)
 
-    @property
-    def unfinished(self) -> list[Place]:
-        """The records at the end whose call is missing; none if somebody has removed all calls from the file."""
-        return [] if self._lacks_calls and not self._calls else [place for _, place in self._pending]
+    def end(self) -> list[Place]:
+        """Where the records of an unfinished call are, which a crash has left, after all of a file were added."""
+        return self._without_call()
 
     def call(self, key: str) -> int | None:
         """Where a call with this key may be."""
@@ -74,28 +69,56 @@ class RecordIndex:
         ends = self._items.get(_hashed(query, system), array("Q"))
         return [Place(*ends[at : at + 2]) for at in range(0, len(ends), 2)]
 
-    def is_latest(self, record: Record, key: str | None = None) -> bool:
-        """Whether the last record about the same thing is this one, or that of this call."""
-        return self._latest.get(_subject(record)) == (_content(record) if key is None else _hashed(key))
+    def is_latest(self, record: Record) -> bool:
+        """Whether the last record about the same thing is this one, which is not from a call."""
+        return self._latest.get(_subject(record)) == _content(record)
 
-    def _forget_pending(self) -> None:
-        self._lacks_calls |= bool(self._pending)
-        self._pending = []
+    def are_latest(self, records: Sequence[Record], key: str) -> bool:
+        """Whether the last records about the same things are these, from this call."""
+        return self._latest.get(_subject(records[0])) == _content_of_call(key, records)
+
+    def _end_pending(self) -> None:
+        """Something else than the call of the last records has come."""
+        if self._pending:
+            self._lacks_calls = True
+            self._without_call()
+
+    def _without_call(self) -> list[Place]:
+        """Add the last records without their call; if that was never finished, return their places instead."""
+        pending, self._pending = self._pending, []
+        is_copied = bool(pending) and self._has_reply(_hashed(pending[0][0]["call"]))  # to correct them
+        are_calls_removed = self._lacks_calls and not self._calls  # all of them, by somebody
+        if not is_copied and not are_calls_removed:
+            return [place for _, place in pending]
+        for record, place in pending:
+            self._add_alone(record, place)
+        return []
+
+    def _has_reply(self, key: int) -> bool:
+        return key in self._calls and key not in self._failed
 
     def _add_call(self, call: Record, place: Place) -> None:
         key, is_failed = _hashed(call.get("key")), call.get("state") == "failed"
         if self._pending and self._pending[0][0]["call"] == call.get("key"):
+            records = [record for record, _ in self._pending]
             for record, of_record in self._pending:
                 self._add_record(record, of_record)
-            self._latest[_subject(self._pending[0][0])] = key  # the first stands for all
+            self._latest[_subject(records[0])] = _content_of_call(call.get("key"), records)  # the first stands for all
             self._pending = []
-        self._forget_pending()
-        has_reply = key in self._calls and key not in self._failed
-        if call.get("state") == "reused" or (is_failed and has_reply):
+        self._end_pending()
+        if call.get("state") == "reused" or (is_failed and self._has_reply(key)):
             return
         self._calls[key] = place.start
         (self._failed.add if is_failed else self._failed.discard)(key)
         self.models.add(str(call.get("model")))
+
+    def _add_alone(self, record: Record, place: Place) -> None:
+        """Add a record that is not from a call, or not as the call gave it."""
+        self._add_record(record, place)
+        if is_judged_without_call(record):
+            self._latest[_subject(record)] = _content(record)
+        else:
+            self._latest.pop(_subject(record), None)
 
     def _add_record(self, record: Record, place: Place) -> None:
         if record["record"] == "item":
@@ -127,6 +150,11 @@ def _subject(record: Record) -> int:
 
 def _content(record: Record) -> int:
     return hash(json.dumps(record, sort_keys=True, default=str))
+
+
+def _content_of_call(key: object, records: Sequence[Record]) -> int:
+    """What a call says about which things, as far as it can change: a later reply may have no failures."""
+    return _hashed(key, *((_subject(record), record.get("state")) for record in records))
 
 
 def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, Any] | None, Place]]:

@@ -87,6 +87,15 @@ def test_the_same_request_in_several_plans_is_sent_once() -> None:
     assert (len(model.asked), usage.calls, usage.known) == (1, 1, 2)
 
 
+def test_what_fails_is_not_asked_again_for_the_same_request_of_another_plan() -> None:
+    outcomes: list[RequestOutcome] = []
+    asker, model, _ = asker_for(["?"])
+    asker.journal = MemoryJournal(retry_failed=True)
+    carry_out([plan([request()], outcomes) for _ in range(3)], asker)
+    assert [outcome.state for outcome in outcomes] == ["failed"] * 3
+    assert len(model.asked) == 2
+
+
 def test_an_unreadable_reply_is_asked_for_again_once_with_the_error() -> None:
     asker, model, _ = asker_for(["nonsense", GOOD])
     outcome = asker.ask(request())

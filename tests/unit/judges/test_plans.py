@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,25 @@ def test_claims_that_people_have_corrected_are_used(judge: ToyJudge) -> None:
     [(name, data)] = judge.asked
     assert (name, [each["text"] for each in data["items"]]) == ("support", ["Gold is yellow", "Iron is hard"])
     assert values(judge, "Faithfulness") == {"Faithfulness": 0.5}
+
+
+def _in_place(records: list[dict[str, Any]], corrected: dict[str, Any]) -> list[dict[str, Any]]:
+    return [corrected if each.get("id") == corrected["id"] else each for each in records]
+
+
+@pytest.mark.parametrize("corrected", [_in_place, lambda records, line: [*records, line]], ids=["edited", "copied"])
+def test_a_claim_can_be_corrected_in_an_editor(judge: ToyJudge, corrected: Callable[..., Any]) -> None:
+    judge.judge([RESULT], "faithfulness")
+    [claim] = [each for each in lines(judge) if each.get("id") == "claim2"]
+    records = corrected(lines(judge), {**claim, "text": "Iron is hard"})
+    judge.path.unlink()
+    append(judge, *records)
+    judge.judge([RESULT], "faithfulness")
+    assert [[each["text"] for each in data["items"]] for _, data in judge.asked] == [["Gold is soft", "Iron is hard"]]
+    assert values(judge, "Faithfulness") == {"Faithfulness": 1.0}
+    content = judge.path.read_bytes()
+    judge.judge([RESULT], "faithfulness")
+    assert (judge.asked, judge.path.read_bytes()) == ([], content)
 
 
 def test_claims_without_a_call_are_used(judge: ToyJudge) -> None:

@@ -146,6 +146,27 @@ def test_the_reply_about_two_systems_is_written_for_both(path: Path) -> None:
         assert (file.known("k1") or {})["tokens_in"] == 7
 
 
+@pytest.mark.parametrize("reply", ["?", None])
+def test_a_reply_after_a_failure_is_written_for_both_systems(path: Path, reply: str | None) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1", reply, "failed"), [verdict(label=None, state="failed")])
+        file.reuse(call("k1", reply, "failed"), [verdict(label=None, state="failed", system="b")])
+    with VerdictFile(path, retry_failed=True) as file:
+        file.write(call("k1"), [verdict()])
+        for _ in range(2):
+            file.reuse(call("k1"), [verdict(system="b")])
+    labels = read_verdict_records(path).labels
+    assert list(zip(labels.system, labels.label, strict=True))[2:] == [("a", "full"), ("b", "full")]
+
+
+def test_a_reply_about_the_same_texts_is_written_for_items_with_other_ids(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [verdict("c1"), verdict("c2")])
+        for _ in range(2):
+            file.reuse(call("k1"), [verdict("c1"), verdict("c9")])
+    assert list(read_verdict_records(path).labels.item) == ["c1", "c2", "c1", "c9"]
+
+
 def test_an_answer_that_changed_and_changed_back_has_its_labels_again(path: Path) -> None:
     with VerdictFile(path) as file:
         file.write(call("k1"), [item("c1", "old"), item("c2")])
@@ -218,6 +239,27 @@ def test_labels_whose_calls_somebody_removed_stay(path: Path) -> None:
         assert not file.notes
         file.write(call("k2"), [verdict()])
     assert path.read_bytes().startswith(kept)
+
+
+def test_items_whose_calls_somebody_removed_are_known(path: Path) -> None:
+    path.write_bytes(b"".join(record_line({**item(key), "call": key}) for key in ("k1", "k2")))
+    with VerdictFile(path) as file:
+        assert [each.id for each in file.items("q1", "a")] == ["k1", "k2"]
+
+
+@pytest.mark.parametrize("after", [[], [item("c2")], [{**item("c2"), "call": "k2"}, call("k2")]])
+def test_a_line_that_somebody_copied_to_correct_it_counts(path: Path, after: list[dict[str, Any]]) -> None:
+    corrected = {**item(text="Gold is yellow."), "call": "k1"}
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item(), verdict()])
+    with path.open("ab") as end:
+        end.writelines(map(record_line, [corrected, *after]))
+    before = path.read_bytes()
+    with VerdictFile(path) as file:
+        assert not file.notes
+        assert file.items("q1", "a")[0].text == "Gold is yellow."
+        file.write(call("k3"), [])
+    assert path.read_bytes().startswith(before)
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n", ""])
