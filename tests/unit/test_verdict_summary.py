@@ -113,6 +113,18 @@ def test_calls_are_counted_by_prompt_and_a_failure_that_was_asked_again_is_not_o
     ]
 
 
+def test_a_list_that_could_not_be_extracted_at_first_is_not_counted_as_failed() -> None:
+    failed = {"record": "verdict", "query": "q", "task": "support", "item": "question", "state": "failed", "by": "m"}
+    records: list[dict[str, object]] = [{**failed, "call": "k"}, {**failed, "query": "other", "call": "l"}]
+    calls = [{"record": "call", "key": key, "state": "failed"} for key in "kl"]
+    done = {"record": "call", "key": "k", "state": "done"}
+    nugget = {"record": "item", "query": "q", "id": "n1", "type": "nugget", "text": "Gold is soft.", "call": "k"}
+    before = summarize(read_verdict_records([*records, *calls]))
+    assert [(each.state, each.number) for each in before.labels] == [("failed", 2)]
+    after = summarize(read_verdict_records([*records, *calls, nugget, done]))
+    assert [(each.state, each.number) for each in after.labels] == [("failed", 1)]
+
+
 def test_every_label_is_exported_with_all_fields_and_its_place() -> None:
     row = label("full", against=["p2", "p1"], why="=1", call="k", sample=2, digest="x", text="It melts.")
     ((*fields,),) = label_rows(read_verdict_records([row]))

@@ -212,12 +212,10 @@ def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation
     from karat.cli.output import Output, print_scores
     from karat.cli.terminal import print_text
 
-    if not judging.usage.done:
-        return
-    scores: Mapping[str, Scores]
+    scores: Mapping[str, Scores] = {}
     if evaluation is None:
         scores = {name or "": of_system for name, of_system in judging.task_scores().items()}
-    else:
+    elif judging.usage.done:
         from karat.cli.label_options import LabelOptions
         from karat.cli.systems import SystemFiles
         from karat.evaluation import DEFAULT_MEASURES
@@ -228,7 +226,9 @@ def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation
     if scores:
         print_scores(scores, Output.of({"format": None, "file": None}))
     if without := [name or "the system" for name in judging.systems if (name or "") not in scores]:
-        print_text(printable(f"note: no labels of {enumeration(without, 'and')} yet.") + "\n")
+        has = "has" if len(without) == 1 else "have"
+        what = f"{enumeration(without, 'and')} {has} no labels of this task yet, so no measure can be computed"
+        print_text(printable(f"note: {what}.") + "\n")
 
 
 def _print_end(judging: Judging) -> None:

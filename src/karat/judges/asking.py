@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from karat.errors import plural
 from karat.judges.budget import CallBudget, Usage
 from karat.judges.calls import Batch, OpenCall, call_record, read_reply
 from karat.judges.journal import Journal, VerdictFile
@@ -27,6 +29,8 @@ Progress = Callable[[int, Usage], None]
 """called with the number of plans that have ended, and what was asked so far"""
 
 _GO_ON = "What was judged so far is kept: run the same again to go on from there."
+_MOST_ERRORS = 1_000  # of different wording that are counted, so that memory use is limited
+_OTHER_ERRORS = "another error"
 _MOST_OPEN = 2 * MOST_AT_ONCE  # plans, so that memory use does not depend on their number
 
 
@@ -54,11 +58,26 @@ class Asker:
         self._timeout = timeout
         self._clock = clock or Clock()
         self._notes: dict[str, None] = {}
+        self._errors: Counter[str] = Counter()
 
     @property
     def notes(self) -> list[str]:
-        """What was found out about the model, and why requests were not sent."""
-        return [*self.model.notes, *self._notes]
+        """What was found out about the model, why requests were not sent, and why they failed."""
+        return [*self.model.notes, *self._notes, *self._failures()]
+
+    def add_failure(self, error: str | None) -> None:
+        """Count a request that failed, by its error."""
+        error = (error or "no reply").strip()
+        self._errors[error if error in self._errors or len(self._errors) < _MOST_ERRORS else _OTHER_ERRORS] += 1
+
+    def _failures(self) -> list[str]:
+        """The most frequent error of requests that failed."""
+        if not self._errors:
+            return []
+        [(error, number)], total = self._errors.most_common(1), self._errors.total()
+        share = "" if number == total else f", {number:,} of them with this error"
+        what = f"{plural(total, 'call')} failed{share}: {error.removesuffix('.')}"
+        return [f"{what}. With retry_failed, {'it is' if total == 1 else 'they are'} made again"]
 
     def ask(self, request: ModelRequest) -> RequestOutcome:
         """Ask one thing."""
@@ -189,6 +208,8 @@ class _Asking:
         error = record.get("error") or call.problem
         outcome = replace(call.outcome(state, self._asker.model.name, error), was_known=True)
         self._asker.journal.reuse(record, outcome.records)
+        if state == "failed":
+            self._asker.add_failure(error)
         self._count(known=1, **{state: 1})
         return outcome
 
@@ -217,6 +238,8 @@ class _Asking:
         record = call_record(outcome, self._asker.settings)
         if state != "not_asked":
             self._asker.journal.write(record, outcome.records)
+        if state == "failed":
+            self._asker.add_failure(error)
         self._count(**{state: 1})
         self._report()
         call.batch.add(call.place, outcome)

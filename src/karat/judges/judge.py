@@ -58,7 +58,7 @@ class Judging:
     def task_scores(self) -> dict[str | None, Scores]:
         """The scores of all systems on the measures of the task, without systems that have no label yet."""
         from karat.evaluation.verdicts import score_verdicts
-        from karat.labels.missing import labelled_measures, measures_of
+        from karat.labels.missing import task_measures
         from karat.labels.reading import read_verdict_records
         from karat.labels.selection import select
         from karat.registry.selection import select_measures
@@ -68,11 +68,11 @@ class Judging:
         for system in self.systems:
             try:
                 selected = select(records, system, self.by)
-                names = labelled_measures(selected, measures_of(self.task))
             except KaratError:
                 continue
-            measures = select_measures(names, subjects=("verdicts",))
-            scores[system] = score_verdicts(selected, measures, "bounds", system or "")
+            if names := task_measures(selected, self.task):
+                measures = select_measures(names, subjects=("verdicts",))
+                scores[system] = score_verdicts(selected, measures, "bounds", system or "")
         return scores
 
     def __str__(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from karat.errors import KaratError
+from karat.errors import KaratError, plural, printable
 from karat.labels.selection import Selected
+from karat.labels.things import label_status
 from karat.measures import parse
 from karat.measures.relations import relations_of
 from karat.registry import Measure
@@ -53,12 +55,15 @@ def measures_of(task: str) -> list[str]:
     return [name for name, relation in first.items() if recipe_of(relation) == task] or [f"Correctness(task={task})"]
 
 
-def labelled_measures(selected: Selected, names: Sequence[str] = _MEASURES) -> list[str]:
+def task_measures(selected: Selected, task: str) -> list[str]:
+    """The measures of a recipe, or of a rubric, whose labels are there, for at least one query."""
+    return _labelled(selected, measures_of(task))
+
+
+def labelled_measures(selected: Selected) -> list[str]:
     """The measures whose labels are there, for at least one query."""
     verdicts = selected.samples[0]
-    found = [name for name in names if labelled_samples(parse(name, "verdicts"), selected)]
-    if "Faithfulness" in found:
-        found = [name for name in found if name != "Faithfulness(unit=sentences)"]
+    found = _labelled(selected, _MEASURES)
     if not found and len(verdicts.cite_sentence):
         return ["CitationValid"]
     if not found and not len(verdicts.label_task) and selected.records.documents:
@@ -69,6 +74,11 @@ def labelled_measures(selected: Selected, names: Sequence[str] = _MEASURES) -> l
         hint = f"{_unused(selected)}`karat measures` lists all measures."
         raise KaratError("no measure can be computed from these labels", hint=hint)
     return found
+
+
+def _labelled(selected: Selected, names: Sequence[str]) -> list[str]:
+    found = [name for name in names if labelled_samples(parse(name, "verdicts"), selected)]
+    return [name for name in found if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in found]
 
 
 def check_labels(selected: Selected, measures: Selection, where: str) -> None:
@@ -82,8 +92,22 @@ def check_labels(selected: Selected, measures: Selection, where: str) -> None:
 
 
 def _unused(selected: Selected) -> str:
-    """Why labels that are there are not used, as sentences."""
-    return "".join(f"{note}. " for note in selected.notes if " not used: " in note)
+    """Why labels that are there are not used, or are not there, as sentences."""
+    notes = [f"{note}. " for note in selected.notes if " not used: " in note]
+    return "".join((*notes, *_failures(selected)))
+
+
+def _failures(selected: Selected) -> list[str]:
+    """How many labels failed, and the most frequent error of their calls, as a sentence."""
+    labels, status = selected.records.labels, label_status(selected.records)
+    has_failed = labels.state.where(lambda state: state == "failed") & labels.by.where(selected.authors.__contains__)
+    rows = [row for row in np.flatnonzero(has_failed).tolist() if status[row] == "counts"]
+    if not rows:
+        return []
+    errors = {call.key: call.error for call in selected.records.calls if call.state == "failed" and call.error}
+    found = Counter(error for row in rows if (error := errors.get(labels.call[row] or "")))
+    why = "".join(f", most often with this error: {printable(error)}" for error, _ in found.most_common(1))
+    return [f"{plural(len(rows), 'label')} failed{why.removesuffix('.')}. "]
 
 
 def labelled_samples(measure: Measure, selected: Selected) -> tuple[Verdicts, ...]:

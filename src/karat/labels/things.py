@@ -53,7 +53,8 @@ def item_of(records: VerdictRecords, row: int) -> Item | None:
 def label_status(records: VerdictRecords) -> list[Status]:
     """For each label, whether it counts, was replaced by a later one, or is about a text that has changed since.
 
-    A label about an item that was removed is stale, too.
+    A label about an item that was removed is stale, too. A failure is replaced by a good reply to the same call, which
+    may also be a list, such as the nuggets of a question.
     """
     labels = records.labels
     status: list[Status] = ["counts"] * len(labels)
@@ -67,6 +68,10 @@ def label_status(records: VerdictRecords) -> list[Status]:
             status[row] = "replaced"  # a failure does not replace a label
         else:
             status[other], latest[key] = "replaced", row
+    answered = {call.key for call in records.calls if call.state == "done"}
+    failed = labels.state.where(lambda state: state == "failed")
+    for row in np.flatnonzero(failed & labels.call.where(answered.__contains__)).tolist():
+        status[row] = "replaced"
     changed = {item for item in (*records.items.values(), *records.documents.values()) if item.is_changed}
     for row in labels_of_earlier_texts(records).tolist():
         status[row] = "stale" if status[row] == "counts" else status[row]

@@ -386,3 +386,23 @@ def test_cancelling_a_task_stops_asking() -> None:
     asyncio.run(main())  # which waits for its threads
     assert time.monotonic() - start < 10
     released.set()
+
+
+def test_a_note_has_the_most_frequent_error_of_new_and_known_calls() -> None:
+    asker, _, _ = asker_for(lambda _, messages, *__: "?" if "rare" in messages[1]["content"] else '{"no": "label"}')
+    carry_out([plan([request("rare"), request("a"), request("b")], [])], asker)
+    [note] = asker.notes
+    assert note.startswith("3 calls failed, 2 of them with this error: ")
+    assert note.endswith(". With retry_failed, they are made again")
+    asker.ask(request("a"))
+    assert asker.notes[0].startswith("4 calls failed, 3 of them")
+
+
+def test_a_note_about_failures_has_a_limit_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.judges.asking._MOST_ERRORS", 2)
+    asker, _, _ = asker_for([GOOD])
+    for error in ("a", "b", "c", "d", "e", "b", None):
+        asker.add_failure(error)
+    assert asker.notes == [
+        "7 calls failed, 4 of them with this error: another error. With retry_failed, they are made again"
+    ]
