@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "options": "arguments errors",
     "judged": "",
     "spans": "judged",
-    "verdicts": "judged",
+    "verdicts": "errors judged",
     "documents": "arguments errors",
     "dataclasses": "documents",
     "output": "arguments errors",

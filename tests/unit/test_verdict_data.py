@@ -99,6 +99,13 @@ def test_a_sentence_with_one_valid_citation_is_supported_by_it_alone() -> None:
     np.testing.assert_array_equal(cited.alone.value, [1.0, 0.0])
 
 
+def test_claims_and_passages_whose_pairs_do_not_fit_into_memory_are_an_error_that_names_the_query() -> None:
+    claims, passages = [(1, "claims", 0)] * 20_000, [(1, "passages", at) for at in range(6_000)]
+    with pytest.raises(KaratError, match="120,000,000 pairs of claims and passages") as error:
+        verdicts([(0, "claims", 0), *claims, *passages], [], queries=2).pairs("support", "claims")
+    assert error.value.hint == "The query 'q1' has 20,000 claims and 6,000 passages."
+
+
 def test_a_query_can_be_taken_several_times() -> None:
     items = [(0, "claims", 0), (1, "claims", 0), (1, "passages", 1), (1, "sentences", 0)]
     whole = verdicts(items, [(0, "gold", -1, 0.5), (1, "passage", 2, 1.0)], cites=[(3, 2)], queries=2)

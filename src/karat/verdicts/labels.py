@@ -5,11 +5,16 @@ An unknown label is NaN. Logic on labels is Kleene's: what is certain whatever t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from karat.errors import KaratError, shown
 from karat.judged import Bools, Floats, Ints, ranges, share
+
+MOST_PAIRS = 10**8
+"""of items and passages, which take about 5 GB"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +105,16 @@ class PassagePairs:
         """The highest label of each item; 0 without passages, and NaN if these are not known."""
         highest = highest_of(self.item, self.value, len(self.query), empty=0.0)
         return Labels(self.n, self.query, np.where(self.listed, highest, np.nan))
+
+
+def check_number_of_pairs(queries: Sequence[str], query: Ints, passages: Ints, items: str) -> None:
+    """Raise an error if there are too many pairs: `query` is that of each item, `passages` their number by query."""
+    number = int(passages[query].sum())
+    if number > MOST_PAIRS:
+        of_query = np.bincount(query, minlength=len(queries))
+        most = int(np.argmax(of_query * passages))
+        hint = f"The query {shown(queries[most])} has {of_query[most]:,} {items} and {passages[most]:,} passages."
+        raise KaratError(f"{number:,} pairs of {items} and passages do not fit into memory", hint=hint)
 
 
 def highest_of(group: Ints, value: Floats, groups: int, empty: float = np.nan) -> Floats:

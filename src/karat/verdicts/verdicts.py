@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from karat.judged import Bools, Floats, Ints, Judged, ranges
-from karat.verdicts.labels import Labels, PassagePairs, highest_of, rows_of
+from karat.verdicts.labels import Labels, PassagePairs, check_number_of_pairs, highest_of, rows_of
 
 ItemSet = Literal["claims", "gold_claims", "sentences", "nuggets", "passages", "answer", "gold"]
 """The items of a query: claims of the answer and of the gold answer, sentences of the answer, nuggets, the passages
@@ -164,6 +164,7 @@ class Verdicts:
         per_query = np.bincount(self.item_query[passages], minlength=len(self.queries))
         first = np.cumsum(per_query) - per_query
         lengths = per_query[query]
+        check_number_of_pairs(self.queries, query, per_query, items.replace("_", " "))
         item = np.repeat(np.arange(len(rows)), lengths)
         passage = passages[ranges(first[query], lengths)]
         value = self._found(task, "passage", rows[item], passage)
