@@ -76,7 +76,7 @@ class QuestionItems:
         labelled = [each for each in known.values() if each.type == "sentence"]
         ids = {each.id for each in passages}
         if labelled and not is_changed and all(_is_in(each, response.answer, ids) for each in labelled):
-            sentences = labelled
+            sentences = _with_citations(labelled, sentences)
         gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
         if is_changed or recipe in READ_SENTENCES:
             gone += _without(labelled, sentences)
@@ -139,6 +139,14 @@ class QuestionItems:
 def _is_in(sentence: Item, answer: str, passages: Set[str]) -> bool:
     """Whether a sentence is one of an answer, and its id is not that of a passage."""
     return bool(sentence.text) and str(sentence.text) in answer and sentence.id not in passages
+
+
+def _with_citations(labelled: Iterable[Item], current: Iterable[Item]) -> list[Item]:
+    """Sentences of the file that cite what they cite now: the same answer may be given for other passages."""
+    cites: dict[str | None, list[tuple[str, ...]]] = {}
+    for each in current:
+        cites.setdefault(each.text, []).append(each.cites)
+    return [each._replace(cites=cites[each.text].pop(0)) if cites.get(each.text) else each for each in labelled]
 
 
 def _without(items: Iterable[Item], current: Iterable[Item]) -> list[Item]:

@@ -173,6 +173,19 @@ def test_sentences_of_a_changed_answer_replace_the_earlier_ones(judge: ToyJudge,
     assert [item.text for item in items.values() if item.type == "sentence"] == ["Gold is yellow [1]."]
 
 
+@pytest.mark.parametrize("recipe", ["support", "citations"])
+def test_the_same_answer_cites_other_passages_if_others_were_retrieved(judge: ToyJudge, recipe: str) -> None:
+    one, other = RESULT["retrieved"]
+    judge.judge([{**RESULT, "retrieved": []}], recipe)
+    judge.judge([{**RESULT, "retrieved": [other, one]}], recipe)
+    found = values(judge, *VALUES[recipe])
+    judge.path.unlink()
+    judge.judge([{**RESULT, "retrieved": [other, one]}], recipe)
+    assert found == values(judge, *VALUES[recipe])
+    cites = [each["cites"] for each in lines(judge) if each.get("type") == "sentence"]
+    assert cites == [["d2"], ["d2", "d1"]]
+
+
 def test_a_passage_may_have_the_id_of_an_earlier_sentence(judge: ToyJudge) -> None:
     judge.judge([RESULT], "support")
     judge.judge([{**RESULT, "retrieved": [{**RESULT["retrieved"][0], "id": "s1"}]}], "support")
