@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,9 @@ from karat.judges.assignments import RELEVANCE, Assignment
 from karat.judges.budget import CallBudget, Usage, read_prices
 from karat.judges.estimates import Estimate, cost_text, estimate
 from karat.judges.journal import MemoryJournal, VerdictFile
-from karat.judges.model import language_model
+from karat.judges.model import RecordedModel, language_model, model_name
 from karat.judges.prompts import load_prompts
-from karat.judges.requests import LanguageModel, Message, ModelReply, ModelSettings
+from karat.judges.requests import LanguageModel, ModelSettings
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class Judge:
         prompts = load_prompts(self.prompts)
         with ExitStack() as stack:
             journal = stack.enter_context(VerdictFile(path, replay=self.replay, retry_failed=self.retry_failed))
-            model = _KnownModel(self._replayed_name(journal)) if self.replay else self._language_model()
+            model = RecordedModel(self._replayed_name(journal)) if self.replay else self._language_model()
             stack.callback(model.close)
             plans = assignment.plans(journal, prompts, model.name, self.samples)
             asker = Asker(
@@ -148,7 +147,7 @@ class Judge:
         """How many calls are needed, and what they may cost; nothing is asked."""
         with ExitStack() as stack:
             journal: VerdictFile | MemoryJournal = MemoryJournal()
-            name = self._model_name() or ""
+            name = "" if self.model is None else model_name(self.model)
             if path is not None and os.path.exists(path):
                 file = VerdictFile(path, read_only=True, retry_failed=self.retry_failed)
                 journal = stack.enter_context(file)
@@ -171,15 +170,12 @@ class Judge:
             prices=read_prices(self.price_in, self.price_out),
         )
 
-    def _model_name(self) -> str | None:
-        """The name of the given model, which need not be reachable."""
-        return self.model if self.model is None or isinstance(self.model, str) else self._language_model().name
-
     def _replayed_name(self, journal: VerdictFile) -> str:
         """The model whose replies are read from a file: the given one, or the only one."""
-        name = self._model_name() or (journal.models[0] if len(journal.models) == 1 else None)
-        if name is not None:
-            return name
+        if self.model is not None:
+            return model_name(self.model)
+        if len(journal.models) == 1:
+            return journal.models[0]
         if not journal.models:
             hint = "Judge without replay first."
             raise KaratError("the file has no replies of a model", where=journal.path, hint=hint)
@@ -190,24 +186,6 @@ class Judge:
         if self.samples > 1 and not self.temperature:
             return [f"{self.samples} samples with temperature 0 may all be the same"]
         return []
-
-
-@dataclass(frozen=True)
-class _KnownModel:
-    """A model whose replies are all known."""
-
-    name: str
-    is_server = False
-    notes: Sequence[str] = ()
-
-    def ask(
-        self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
-    ) -> ModelReply:
-        """It is never asked."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """It has no connections."""
 
 
 def usage_text(usage: Usage) -> str:

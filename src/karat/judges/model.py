@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 from karat.arguments import as_number
 from karat.errors import KaratError, shown
@@ -40,15 +41,43 @@ def language_model(
     limit = as_number(timeout)
     if limit is None or not limit > 0:
         raise KaratError(f"timeout={shown(timeout)} is not a positive number of seconds")
-    if isinstance(model, str) and model.strip():
+    name = model_name(model)
+    if isinstance(model, str):
         from karat.judges.openai_model import OpenAIModel
 
-        return OpenAIModel(model.strip(), base_url=base_url, api_key_env=api_key_env, timeout=limit)
+        return OpenAIModel(name, base_url=base_url, api_key_env=api_key_env, timeout=limit)
+    if hasattr(model, "run"):
+        return _FunctionModel(name, _GeneratorCall(model))
+    return _FunctionModel(name, cast("Callable[[list[Message]], object]", model))
+
+
+def model_name(model: object) -> str:
+    """The name that the calls of a language model are known by; the model need not be reachable."""
+    if isinstance(model, str) and model.strip():
+        return model.strip()
     if hasattr(model, "run") and not isinstance(model, type):
-        return _FunctionModel(_generator_name(model), _GeneratorCall(model))
+        return _generator_name(model)
     if callable(model) and not isinstance(model, type):
-        return _FunctionModel(_function_name(model), model)
+        return _function_name(model)
     raise KaratError(f"model={shown(model)} is not a language model", hint=_HINT)
+
+
+@dataclass(frozen=True)
+class RecordedModel:
+    """A model whose replies are all known, so that it is never asked."""
+
+    name: str
+    is_server = False
+    notes: Sequence[str] = ()
+
+    def ask(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
+    ) -> ModelReply:
+        """It is never asked."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """It has no connections."""
 
 
 class _FunctionModel:

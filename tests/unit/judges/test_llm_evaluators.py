@@ -8,6 +8,7 @@ import json
 import logging
 import math
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -299,6 +300,50 @@ def test_the_verdict_file_gives_the_same_values_and_nothing_is_asked_twice(tmp_p
     assert ContextRelevanceEvaluator(model=model, verdicts=path).run(**contexts) == relevance
     assert len(model.asked) == 24
     assert path.stat().st_size == size
+
+
+def test_a_replay_needs_neither_a_key_nor_a_server_and_writes_nothing(
+    servers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, path = servers(GOOD), tmp_path / "v.jsonl"
+    first = faithfulness(server, verdicts=path).run(**inputs("q0", "q1"))
+    written, number = path.read_bytes(), len(server.sent)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setitem(sys.modules, "openai", None)
+    replayed = FaithfulnessEvaluator(model="tester", verdicts=path, replay=True)
+    assert FaithfulnessEvaluator.from_dict(replayed.to_dict()).run(**inputs("q0", "q1")) == first
+    assert asyncio.run(replayed.run_async(**inputs("q0", "q1"))) == first
+    for evaluator in (
+        replayed,
+        FaithfulnessEvaluator(model="tester", verdicts=path, replay=True, raise_on_failure=False),
+    ):
+        with pytest.raises(KaratError, match=r"1 of 3 calls is not in the file; the first is Faith.* about query 2"):
+            evaluator.run(**inputs("q0", "q1", "q2"))
+    with pytest.raises(KaratError, match="1 call is not in the file"):
+        FaithfulnessEvaluator(model="another", verdicts=path, replay=True).run(**inputs("q0"))
+    assert (path.read_bytes(), len(server.sent)) == (written, number)
+
+
+def test_a_replay_asks_no_chat_generator(tmp_path: Path) -> None:
+    class Generator:
+        model = "generator"
+
+        def warm_up(self) -> None:
+            raise AssertionError("a generator that is not asked need not be loaded")
+
+        def run(self, messages: Any) -> Any:
+            raise AssertionError(messages)
+
+    path = tmp_path / "v.jsonl"
+    answer = Model(lambda _: {"statements": ["a"], "statement_scores": [1]})
+    answer.__name__ = "generator"  # type: ignore[attr-defined]
+    first = FaithfulnessEvaluator(chat_generator=answer, verdicts=path).run(**inputs("q0"))
+    assert FaithfulnessEvaluator(chat_generator=Generator(), verdicts=path, replay=True).run(**inputs("q0")) == first
+
+
+def test_a_replay_needs_a_verdict_file() -> None:
+    with pytest.raises(KaratError, match="a replay reads a verdict file, and none is given"):
+        FaithfulnessEvaluator(replay=True)
 
 
 def test_a_file_says_what_was_evaluated_last(tmp_path: Path) -> None:

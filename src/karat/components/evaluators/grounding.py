@@ -57,6 +57,7 @@ class GroundingEvaluator(LLMEvaluator):
         concurrency: int = 8,
         timeout: float = 60.0,
         verdicts: str | os.PathLike[str] | None = None,
+        replay: bool = False,
         system: str | None = None,
     ) -> None:
         super().__init__(
@@ -73,6 +74,7 @@ class GroundingEvaluator(LLMEvaluator):
             concurrency=concurrency,
             timeout=timeout,
             verdicts=verdicts,
+            replay=replay,
             system=system,
         )
 

@@ -37,9 +37,10 @@ from karat.output.progress import progress_bar
 if TYPE_CHECKING:
     from karat.judges.asking import Asker, Progress
     from karat.judges.journal import Journal
+    from karat.judges.requests import LanguageModel
 
 _log = logging.getLogger(__name__)
-_OURS = ("chat_generator", "model", "base_url", "api_key_env", "concurrency", "timeout", "verdicts", "system")
+_OURS = ("chat_generator", "model", "base_url", "api_key_env", "concurrency", "timeout", "verdicts", "replay", "system")
 """parameters that are saved if they are not the default, so that the others are those of Haystack"""
 
 
@@ -66,8 +67,9 @@ class LLMEvaluator(SerializableComponent):
     server.
 
     With `verdicts`, replies are added to this file as they arrive, and nothing that is in it is asked again; `system`
-    is the name of what is evaluated. A question that cannot be judged is an error; with `raise_on_failure=False`, its
-    result is None, and one warning counts such questions.
+    is the name of what is evaluated. With `replay`, every reply must be in the file: neither a key nor a server is
+    needed, and what is missing is an error. A question that cannot be judged is an error; with
+    `raise_on_failure=False`, its result is None, and one warning counts such questions.
 
     >>> def model(messages):  # the instructions, and the inputs of one question
     ...     return '{"score": 1}' if "Damn" in messages[1]["content"] else '{"score": 0}'
@@ -101,6 +103,7 @@ class LLMEvaluator(SerializableComponent):
         concurrency: int = 8,
         timeout: float = 60.0,
         verdicts: str | os.PathLike[str] | None = None,
+        replay: bool = False,
         system: str | None = None,
     ) -> None:
         self.validate_init_parameters(inputs, outputs, examples)
@@ -116,6 +119,9 @@ class LLMEvaluator(SerializableComponent):
         require(seconds is not None and seconds > 0, f"timeout={shown(timeout)} is not a positive number of seconds")
         self.concurrency, self.timeout = at_once or 1, seconds or 1.0
         self.verdicts = None if verdicts is None else check_path(verdicts, "verdicts")
+        self.replay = check_switch("replay", replay)
+        hint = "Pass the verdict file with the replies as verdicts=."
+        require(self.verdicts or not self.replay, "a replay reads a verdict file, and none is given", hint)
         self.system = None if system is None else check_text("system", system)
         require(self.system != "", "system='' is not a name")
         reject_lone_surrogates([self.system or ""], "system")
@@ -190,18 +196,18 @@ class LLMEvaluator(SerializableComponent):
         from karat.judges.asking import Asker
         from karat.judges.journal import MemoryJournal, VerdictFile
         from karat.judges.judge import usage_text
-        from karat.judges.model import language_model
+        from karat.judges.model import RecordedModel, language_model, model_name
 
         questions = self._questions(inputs)
         prompt = prompt_of(type(self).__name__, self.instructions, self.outputs, self.examples)
         messages = [messages_of(prompt, each, f"question {at}") for at, each in enumerate(questions)]
-        self.warm_up()
-        model = language_model(
-            self.model if self.chat_generator is None else self.chat_generator,
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            timeout=self.timeout,
-        )
+        asked = self.model if self.chat_generator is None else self.chat_generator
+        model: LanguageModel
+        if self.replay:
+            model = RecordedModel(model_name(asked))
+        else:
+            self.warm_up()
+            model = language_model(asked, base_url=self.base_url, api_key_env=self.api_key_env, timeout=self.timeout)
         outcomes: dict[int, RequestOutcome] = {}
 
         def plan(at: int) -> Plan:
@@ -214,7 +220,7 @@ class LLMEvaluator(SerializableComponent):
                 tuple(self._failed(question)),
             )
             [outcomes[at]] = yield [request]
-            if self.raise_on_failure and outcomes[at].state != "done":
+            if self.raise_on_failure and outcomes[at].state == "failed":  # what a replay lacks is counted at the end
                 hint = "With raise_on_failure=False, such questions are left out."
                 raise KaratError(f"question {at} could not be judged: {outcomes[at].error}", hint=hint)
 
@@ -222,7 +228,7 @@ class LLMEvaluator(SerializableComponent):
             stack.callback(model.close)
             journal: Journal = MemoryJournal()
             if self.verdicts is not None:
-                journal = stack.enter_context(VerdictFile(self.verdicts))
+                journal = stack.enter_context(VerdictFile(self.verdicts, replay=self.replay))
             bar = stack.enter_context(progress_bar("questions")) if self.progress_bar else None
             asker = Asker(model, ModelSettings(model.name), journal, concurrency=self.concurrency, timeout=self.timeout)
             yield Asking(
