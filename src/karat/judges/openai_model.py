@@ -139,8 +139,14 @@ class OpenAIModel:
             return True
 
     def _without_key(self, text: str) -> str:
+        """A text, or JSON, without the key, which JSON may write with backslashes."""
         key = self._client.api_key
-        return text.replace(key, REPLACED) if key != _NO_KEY and is_secret(key) else text
+        if key == _NO_KEY or not is_secret(key):
+            return text
+        in_json = json.dumps(key)[1:-1]
+        for spelling in (in_json.replace("/", "\\/"), in_json, key):
+            text = text.replace(spelling, REPLACED)
+        return text
 
 
 def _key(variable: str | None, *, is_needed: bool) -> str:

@@ -37,10 +37,12 @@ class AppendedFile:
         try:
             while written < len(data):
                 written += os.write(self._handle, data[written:])
-        except OSError as error:
+        except BaseException as error:  # also an interruption: no part of the data may stay
             with suppress(OSError):
                 os.ftruncate(self._handle, start)
-            self._fail(error)
+            if isinstance(error, OSError):
+                self._fail(error)
+            raise
         self.size = start + len(data)
         return start
 

@@ -355,6 +355,21 @@ def test_the_key_is_not_in_a_reply_that_repeats_it(serve: Serve) -> None:
     assert ask(serve(reply(f"The key is {KEY}."))).text == "The key is [key]."
 
 
+@pytest.mark.parametrize("key", ["c2VjcmV0/c2VjcmV0", 'c2Vj"cmV0\\c2VjcmV0'])
+def test_a_key_with_signs_that_json_escapes_is_not_in_a_reply(
+    serve: Serve, server: LLMServer, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_ACCESS", key)
+    model = language_model("tester", base_url=server.url, api_key_env="JUDGE_ACCESS")
+    content = reply(f"It is {key}.").body
+    for body in (content, content.replace(b"/", b"\\/")):
+        serve(Response(body))
+        assert ask(model).text == "It is [key]."
+    serve(error(400, f"It is {key}."))
+    assert str(failure(model)) == "status 400: It is [key]."
+    model.close()
+
+
 def test_the_key_is_in_no_log(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         ask(serve())

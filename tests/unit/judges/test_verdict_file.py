@@ -393,6 +393,24 @@ def test_short_writes_are_completed(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(lines(path)) == 4
 
 
+def test_an_interruption_while_writing_leaves_whole_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+
+    def interrupted(handle: int, data: bytes) -> int:
+        write(handle, data[:7])
+        raise KeyboardInterrupt
+
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [verdict()])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                file.write(call("k2"), [verdict("c2")])
+        file.write(call("k3"), [verdict("c3")])  # a reply that had arrived, as it is written before the end
+        assert file.known("k3") is not None
+    assert [each.get("item") or each.get("key") for each in lines(path)] == [None, "c1", "k1", "c3", "k3"]
+
+
 def test_a_replay_writes_nothing_and_needs_every_call(path: Path) -> None:
     with VerdictFile(path) as file:
         file.write(call("k1"), [verdict()])
