@@ -8,7 +8,7 @@ models alike (`labels/recipes.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judges.extraction import (
@@ -36,6 +36,7 @@ _OF_NUGGETS = ("nuggets", "coverage")
 _OF_EACH_PASSAGE = ("context", "coverage", "claims")
 _RUBRIC = "rubric"
 """takes the place of the recipe for a rubric of the user's own"""
+_READ_GOLD = ("claims", "correctness", "abstention", *_OF_NUGGETS, _RUBRIC)
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ def plans(
             raise KaratError(what, hint="Give each system a name of its own.")
         others.append(response)
         _check_texts(recipe, response)
+    if recipe in _READ_GOLD:
+        by_query = {query: _with_gold(same) for query, same in by_query.items()}
     planner = _Planner(recipe, task, known, prompts, by, samples)
     return Plans(len(by_query), _notes(recipe, by_query), lambda: map(planner.plan, by_query.values()))
 
@@ -124,6 +127,17 @@ def _check_texts(recipe: str, response: Response) -> None:
             response.compared_passages(sentence.cites)
     elif recipe in READ_PASSAGES:
         response.compared_passages("context")
+
+
+def _with_gold(responses: Sequence[Response]) -> list[Response]:
+    """The answers to a question, all with its gold answers, which may be in the results of one system only."""
+    gold = gold_answers(responses)
+    for each in responses:
+        if each.gold_answers is not None and sorted(each.gold_answers) != sorted(gold or ()):
+            system = f"the system {shown(each.system)}"
+            what = f"query {shown(each.query)} has other gold answers for {system} than for others"
+            raise KaratError(what, hint="Give all systems the same gold answers, or judge them into separate files.")
+    return [replace(each, gold_answers=gold) for each in responses]
 
 
 def _notes(recipe: str, by_query: Mapping[str, Sequence[Response]]) -> tuple[str, ...]:

@@ -421,6 +421,27 @@ def test_what_rests_on_less_without_gold_answers_is_said(judge: ToyJudge, recipe
     assert all(data.get("gold_answers") != [] for _, data in judge.asked)
 
 
+def _of_two_systems(gold: Any) -> tuple[Any, ...]:
+    first = read_responses([RESULT], system="a").responses
+    return (*first, *read_responses([{**RESULT, "gold_answers": gold}], system="b").responses)
+
+
+@pytest.mark.parametrize("gold", [None, RESULT["gold_answers"][::-1]])
+@pytest.mark.parametrize("recipe", ["claims", "correctness"])
+def test_gold_answers_are_those_of_the_question_whatever_the_system(judge: ToyJudge, recipe: str, gold: Any) -> None:
+    judge.judge(_of_two_systems(gold), recipe)
+    assert sum(CALLS[recipe].values()) == len(judge.asked)
+    first, second = (values(judge, *VALUES[recipe], system=each) for each in "ab")
+    assert first == second
+
+
+def test_gold_answers_that_differ_between_systems_are_an_error() -> None:
+    responses = _of_two_systems(["gold is blue"])
+    with pytest.raises(KaratError, match="query 'q1' has other gold answers for the system 'b' than for others"):
+        plans("correctness", responses, MemoryJournal(), load_prompts(), by="m")
+    assert len(plans("faithfulness", responses, MemoryJournal(), load_prompts(), by="m")) == 1
+
+
 def test_claims_need_gold_answers() -> None:
     responses = read_responses([{**RESULT, "gold_answers": None}]).responses
     with pytest.raises(KaratError, match="the results have no gold answers to compare claims with"):
