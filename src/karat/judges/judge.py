@@ -20,6 +20,7 @@ from karat.judges.requests import LanguageModel, ModelSettings
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
+    from karat.labels.selection import Selected
     from karat.registry.selection import Measures
     from karat.scores import Scores
 
@@ -44,23 +45,29 @@ class Judging:
     notes: tuple[str, ...] = ()
 
     def scores(self, measures: Measures | None = None, *, system: str | None = None) -> Scores:
-        """The scores of a system by all labels of this author; `system` is needed if there are several."""
+        """The scores of a system by all labels of this author; `system` is needed if there are several.
+
+        The measures are those of the task, if none are given.
+        """
         from karat.evaluation import evaluate_verdicts
+        from karat.labels.reading import read_verdict_records
+        from karat.labels.selection import select
 
         if self.task == RELEVANCE:
             hint = "Evaluate runs with them: evaluate(truth, run, verdicts=...)."
             raise KaratError("these are labels of documents, not of answers", where=self.path, hint=hint)
         if system is None and len(self.systems) == 1:
             system = self.systems[0]
+        if measures is None:
+            selected = select(read_verdict_records(self.path), system, self.by)
+            if found := self._task_scores(selected, system):
+                return found
         return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
 
     def task_scores(self) -> dict[str | None, Scores]:
         """The scores of all systems on the measures of the task, without systems that have no label yet."""
-        from karat.evaluation.verdicts import score_verdicts
-        from karat.labels.missing import task_measures
         from karat.labels.reading import read_verdict_records
         from karat.labels.selection import select
-        from karat.registry.selection import select_measures
 
         records = read_verdict_records(self.path)
         scores = {}
@@ -69,10 +76,20 @@ class Judging:
                 selected = select(records, system, self.by)
             except KaratError:
                 continue
-            if names := task_measures(selected, self.task):
-                measures = select_measures(names, subjects=("verdicts",))
-                scores[system] = score_verdicts(selected, measures, "bounds", system or "")
+            if found := self._task_scores(selected, system):
+                scores[system] = found
         return scores
+
+    def _task_scores(self, selected: Selected, system: str | None) -> Scores | None:
+        """The scores on those measures of the task that can be computed; None if there are none."""
+        from karat.evaluation.verdicts import score_verdicts
+        from karat.labels.missing import task_measures
+        from karat.registry.selection import select_measures
+
+        names = task_measures(selected, self.task)
+        if not names:
+            return None
+        return score_verdicts(selected, select_measures(names, subjects=("verdicts",)), "bounds", system or "")
 
     def __str__(self) -> str:
         return usage_text(self.usage)

@@ -78,8 +78,10 @@ class QuestionItems:
         if labelled and not is_changed and all(_is_in(each, response.answer, ids) for each in labelled):
             sentences = _with_citations(labelled, sentences)
         gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
-        if is_changed or recipe in READ_SENTENCES:
+        if recipe in READ_SENTENCES:
             gone += _without(labelled, sentences)
+        elif is_changed:
+            gone += labelled  # also those that are in the answer: they may not be all of its sentences
         if recipe in READ_PASSAGES:
             gone += _without((each for each in known.values() if each.type == "passage"), passages)
         new = [answer]

@@ -73,6 +73,17 @@ def test_a_rubric_is_a_mapping_or_a_file(path: Path, tmp_path: Path, as_file: bo
     assert judging.task_scores()["rag"].means == {"Correctness(task=tone)": 0.5}
 
 
+@pytest.mark.parametrize(
+    ("given", "means"),
+    [({"task": "coverage"}, {"NuggetCoverage": 1.0}), ({"rubric": RUBRIC}, {"Correctness(task=tone)": 0.5})],
+    ids=["coverage", "rubric"],
+)
+def test_without_measures_the_scores_are_those_of_the_task(path: Path, given: Any, means: dict[str, float]) -> None:
+    karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, system="rag")
+    judging = karat.judge(RESULTS, model=Toy(), verdicts=path, system="rag", **given)
+    assert judging.scores().means == judging.task_scores()["rag"].means == means
+
+
 def test_documents_that_are_not_judged_are_graded(path: Path) -> None:
     truth, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 3.0, "d3": 2.0, "d4": 1.0}}
     texts: dict[str, Any] = {

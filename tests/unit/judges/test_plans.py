@@ -173,6 +173,14 @@ def test_sentences_of_a_changed_answer_replace_the_earlier_ones(judge: ToyJudge,
     assert [item.text for item in items.values() if item.type == "sentence"] == ["Gold is yellow [1]."]
 
 
+def test_sentences_are_complete_after_another_answer_was_judged_without_them(judge: ToyJudge) -> None:
+    judge.judge([RESULT], "support")
+    judge.judge([CHANGED], "faithfulness")
+    judge.judge([RESULT], "support")
+    assert judge.asked == []
+    assert values(judge, *VALUES["support"]) == {name: round(value, 4) for name, value in VALUES["support"].items()}
+
+
 @pytest.mark.parametrize("recipe", ["support", "citations"])
 def test_the_same_answer_cites_other_passages_if_others_were_retrieved(judge: ToyJudge, recipe: str) -> None:
     one, other = RESULT["retrieved"]
