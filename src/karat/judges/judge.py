@@ -14,7 +14,7 @@ from karat.judges.assignments import RELEVANCE, Assignment
 from karat.judges.budget import CallBudget, Usage, read_prices
 from karat.judges.estimates import Estimate, cost_text, estimate
 from karat.judges.journal import MemoryJournal, VerdictFile
-from karat.judges.model import RecordedModel, language_model, model_name
+from karat.judges.model import MODEL_HINT, RecordedModel, language_model, model_name
 from karat.judges.prompts import load_prompts
 from karat.judges.requests import LanguageModel, ModelSettings
 from karat.output.progress import progress_bar
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from karat.labels.selection import Selected
     from karat.registry.selection import Measures
     from karat.scores import Scores
-
-_MODEL_HINT = (
-    "Pass the name of a model, a Haystack chat generator, or a function that takes messages and returns a text."
-)
-
 
 _LONGEST_TIMEOUT = 24 * 60 * 60
 _RANGES = {"concurrency": (1, 1000), "samples": (1, 1000), "seed": (0, 2**63 - 1), "max_tokens": (1, 10**9)}
@@ -139,7 +134,7 @@ class Judge:
 
     def judge(self, assignment: Assignment, path: str) -> Judging:
         """Ask for all labels that are not in the file yet."""
-        require(self.replay or self.model is not None, "no model is given", _MODEL_HINT)
+        require(self.replay or self.model is not None, "no model is given", MODEL_HINT)
         prompts = load_prompts(self.prompts)
         with ExitStack() as stack:
             journal = stack.enter_context(VerdictFile(path, replay=self.replay, retry_failed=self.retry_failed))

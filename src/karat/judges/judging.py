@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.arguments import check_path, check_text
-from karat.errors import require
+from karat.errors import KaratError, require
 from karat.judges.assignments import RELEVANCE, Assignment, answers_to_judge, documents_to_judge, read_rubric
 from karat.judges.estimates import Estimate
 from karat.judges.judge import Judge, Judging
+
+_DEPTH = 10
 
 
 def judge(
@@ -23,7 +25,7 @@ def judge(
     system: str | None = None,
     queries: Any = None,
     corpus: Any = None,
-    depth: int = 10,
+    depth: int = _DEPTH,
     overlap: int = 0,
     fields: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002
@@ -102,7 +104,7 @@ def estimate_judging(
     system: str | None = None,
     queries: Any = None,
     corpus: Any = None,
-    depth: int = 10,
+    depth: int = _DEPTH,
     overlap: int = 0,
     fields: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002
@@ -155,6 +157,11 @@ def _assignment(
     task is None or check_text("task", task)
     system is None or check_text("system", system)
     form is None or check_text("format", form)
+    others: dict[str, bool] = {"depth": depth != _DEPTH, "overlap": bool(overlap)}
+    if task == RELEVANCE:
+        others = {"rubric": rubric is not None, "system": system is not None, "fields": fields is not None}
+    for name in filter(others.get, others):
+        raise KaratError(f"{name} has no effect on {f'the task {task}' if task else 'a rubric'}", hint="Leave it out.")
     if task != RELEVANCE:
         own = None if rubric is None else read_rubric(rubric)
         texts: Any = {"queries": queries, "corpus": corpus, "fields": fields, "format": form}

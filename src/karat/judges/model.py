@@ -17,9 +17,11 @@ from karat.judges.requests import (
     ServerBusyError,
     with_schema,
 )
-from karat.judges.responses import exception_failure, token_count
+from karat.judges.server_responses import exception_failure, token_count
 
-_HINT = "Pass the name of a model, a Haystack chat generator, or a function that takes messages and returns a text."
+MODEL_HINT = (
+    "Pass the name of a model, a Haystack chat generator, or a function that takes messages and returns a text."
+)
 
 
 def language_model(
@@ -59,7 +61,7 @@ def model_name(model: object) -> str:
         return _generator_name(model)
     if callable(model) and not isinstance(model, type):
         return _function_name(model)
-    raise KaratError(f"model={shown(model)} is not a language model", hint=_HINT)
+    raise KaratError(f"model={shown(model)} is not a language model", hint=MODEL_HINT)
 
 
 @dataclass(frozen=True)

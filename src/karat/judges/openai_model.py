@@ -24,8 +24,8 @@ from karat.judges.requests import (
     UnreachableError,
     with_schema,
 )
-from karat.judges.responses import failure, read_response, refused_parameters
 from karat.judges.secrets import REPLACED, is_secret, without_secrets
+from karat.judges.server_responses import failure, read_response, refused_parameters
 
 _CONNECT = 10.0  # seconds for a connection
 _LONGEST_REPLY = 10_000_000  # bytes
