@@ -1,4 +1,4 @@
-"""The program `karat`, also started as `python -m karat`: it ends silently at a signal, even while it is imported."""
+"""The program `karat`, also started as `python -m karat`: it ends at a signal without a traceback, also in imports."""
 
 from __future__ import annotations
 
@@ -54,9 +54,13 @@ def _handle_signals() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    for module, remove in (("karat.output.files", "remove_drafts"), ("karat.output.progress", "remove_bar")):
-        # While it is still being imported, there is nothing to remove.
-        getattr(sys.modules.get(module), remove, lambda: None)()
+    for module, finish in (
+        ("karat.output.files", "remove_drafts"),
+        ("karat.output.progress", "remove_bar"),
+        ("karat.judges.journal", "print_what_is_kept"),
+    ):
+        # While it is still being imported, there is nothing to do.
+        getattr(sys.modules.get(module), finish, lambda: None)()
     os._exit(128 + number)
 
 

@@ -53,8 +53,8 @@ def test_systems_without_labels_are_named(folder: Path) -> None:
         limits = ("--base-url", server.url, "--concurrency", "1", "--max-calls", "1")
         out = printed(run_here(folder, *words, *limits, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
     assert out.splitlines()[-4:] == [
-        "note: other has no labels of this task yet, so no measure can be computed.",
-        "note: 2 queries without gold answers: whether an answer is correct rests on what the model knows.",
+        "note: other has no labels of this task, so no measure can be computed.",
+        "note: 2 queries have no gold answers: whether an answer is correct rests on what the model knows.",
         "note: not everything was asked: another request may exceed --max-calls.",
         "verdicts.jsonl: 1 call, 0 failed, 3 not asked, 100 tokens in, 10 out",
     ]
@@ -68,7 +68,7 @@ def test_if_all_calls_fail_it_says_why_and_what_to_do(folder: Path, task: str) -
     field = "claims" if task == "faithfulness" else "label"
     assert f"note: 2 calls failed: The field {field} is missing. With --retry-failed, they are made again." in out
     if task == "faithfulness":  # no claim, and hence no label
-        assert out.startswith("note: rag has no labels of this task yet, so no measure can be computed.\n")
+        assert out.startswith("note: rag has no labels of this task, so no measure can be computed.\n")
         error = mistake(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl", "-m", "Faithfulness")
         assert "2 labels failed, most often with this error: The field claims is missing. " in error
     else:

@@ -60,6 +60,11 @@ def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_wri
             in_flight += server.most_at_once
         assert not known & {*sent}, "a call was repeated whose reply was in the file"
         assert stop is not None or process.returncode == 0, error
+        if stop is not None and number != signal.SIGKILL:
+            assert (
+                error
+                == f"karat: interrupted. {path} has what was judged so far: run the same command again to go on.\n"
+            )
         asked += sent
     assert len(asked) - len({*asked}) <= in_flight
     assert {*asked} == written_calls(uninterrupted)

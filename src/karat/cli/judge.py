@@ -227,7 +227,7 @@ def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation
         print_scores(scores, Output.of({"format": None, "file": None}))
     if without := [name or "the system" for name in judging.systems if (name or "") not in scores]:
         has = "has" if len(without) == 1 else "have"
-        what = f"{enumeration(without, 'and')} {has} no labels of this task yet, so no measure can be computed"
+        what = f"{enumeration(without, 'and')} {has} no labels of this task, so no measure can be computed"
         print_text(printable(f"note: {what}.") + "\n")
 
 

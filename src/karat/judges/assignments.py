@@ -14,6 +14,7 @@ from karat.judges.journal import Journal
 from karat.judges.plans import Plans, plans, relevance_plans
 from karat.judges.prompts import Prompt
 from karat.labels.recipes import RECIPES
+from karat.labels.responses import Response
 from karat.labels.results import read_responses
 from karat.labels.tasks import Task, read_task
 from karat.options import check_choice
@@ -36,6 +37,8 @@ class Assignment(NamedTuple):
     systems: tuple[str | None, ...]
     plans: Callable[[Journal, Mapping[str, Prompt], str, int], Plans]
     notes: tuple[str, ...] = ()
+    responses: tuple[Response, ...] = ()
+    """the answers of all systems"""
 
 
 def answers_to_judge(
@@ -68,7 +71,8 @@ def answers_to_judge(
         return plans(recipe, responses, journal, prompts, by=by, samples=samples, rubric=rubric)
 
     systems = tuple(dict.fromkeys(each.system for each in responses))
-    return Assignment(recipe, systems, make, tuple(dict.fromkeys(chain.from_iterable(each.notes for each in read))))
+    notes = tuple(dict.fromkeys(chain.from_iterable(each.notes for each in read)))
+    return Assignment(recipe, systems, make, notes, responses)
 
 
 def documents_to_judge(

@@ -14,11 +14,9 @@ from karat.judges.requests import ModelReply, ModelRequest, ModelSettings, Plan,
 from karat.output.tables import Cell, Table
 
 _TOKENS_PER_RECORD = 12  # besides its text or its reason
-_ASSUMED = (
-    "tokens are counted roughly, with a short sentence as the reason for each label, and the sentences of an answer as"
-    " its claims, where these are not known yet",
-    "requests that have to be repeated are not included",
-)
+_TOKENS = "tokens are counted roughly, with a short sentence as the reason for each label"
+_CLAIMS = ", and with the sentences of a text as its claims or nuggets"
+_REPEATED = "requests that have to be repeated are not included"
 
 
 @dataclass(frozen=True)
@@ -62,9 +60,10 @@ def estimate(
     known: set[int] = set()
     new: set[int] = set()
     tokens_in = tokens_out = 0
+    extracts = False
 
     def outcome(request: ModelRequest) -> RequestOutcome:
-        nonlocal tokens_in, tokens_out
+        nonlocal tokens_in, tokens_out, extracts
         key = settings.key(request)
         call = journal.known(key)
         if call is not None:
@@ -73,6 +72,7 @@ def estimate(
             return RequestOutcome(request, key, "failed" if read.problem else "done", read.records, was_known=True)
         if hash(key) not in new:
             new.add(hash(key))
+            extracts |= any(record["record"] == "item" for record in request.expected)
             schema = json.dumps(request.schema)
             tokens_in += sum(map(_tokens, (*(message["content"] for message in request.messages), schema)))
             tokens_out += _reply_tokens(request)
@@ -87,7 +87,8 @@ def estimate(
                 break
             outcomes = [outcome(request) for request in requests]
     cost = prices.cost(tokens_in, tokens_out) if prices else None
-    return Estimate(len(new), len(known), tokens_in, tokens_out, cost, (*notes, *_ASSUMED))
+    about_claims = _CLAIMS if extracts else ""
+    return Estimate(len(new), len(known), tokens_in, tokens_out, cost, (*notes, f"{_TOKENS}{about_claims}", _REPEATED))
 
 
 def _reply_tokens(request: ModelRequest) -> int:

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, BinaryIO, Protocol, Self
 
 from karat.arguments import check_path, is_remote
@@ -23,6 +23,7 @@ from karat.labels.records import FILE_LINE, Item, read_item, record_line
 from karat.output.appended_file import AppendedFile
 
 _SECONDS_BETWEEN_SYNCS = 5.0
+_being_written: list[str] = []  # for the message at a signal
 
 
 class Journal(Protocol):
@@ -122,11 +123,14 @@ class VerdictFile:
                 self._read(file)
             self._reader = _opened(self.path)
             on_error.pop_all()
+        if self._file is not None:
+            _being_written.append(self.path)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._reader.close()
         if self._file is not None:
+            _being_written.remove(self.path)
             try:
                 self._file.close()
             except KaratError:
@@ -260,6 +264,16 @@ class VerdictFile:
             self.notes.append(f"{self.path}: {lines} of an unfinished call {were} removed from the end")
         file.seek(max(size - 1, 0))
         self._before = FILE_LINE if not size else b"" if file.read(1) == b"\n" else b"\n"
+
+
+def print_what_is_kept() -> None:
+    """Say on standard error that nothing is lost, for a signal that ends the program."""
+    for path in _being_written:
+        what = (
+            f"karat: interrupted. {printable(path)} has what was judged so far: run the same command again to go on.\n"
+        )
+        with suppress(OSError):
+            os.write(2, what.encode(errors="backslashreplace"))
 
 
 def _opened(path: str) -> BinaryIO:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from karat.arguments import as_count, as_number, check_path, check_switch, check_text
@@ -17,6 +17,7 @@ from karat.judges.journal import MemoryJournal, VerdictFile
 from karat.judges.model import MODEL_HINT, RecordedModel, language_model, model_name
 from karat.judges.prompts import load_prompts
 from karat.judges.requests import LanguageModel, ModelSettings
+from karat.labels.responses import Response
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Judging:
     systems: tuple[str | None, ...]
     usage: Usage
     notes: tuple[str, ...] = ()
+    responses: tuple[Response, ...] = field(default=(), repr=False)
+    """the answers that were judged"""
 
     def scores(self, measures: Measures | None = None, *, system: str | None = None) -> Scores:
         """The scores of a system by all labels of this author; `system` is needed if there are several.
@@ -60,7 +63,10 @@ class Judging:
         return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
 
     def task_scores(self) -> dict[str | None, Scores]:
-        """The scores of all systems on the measures of the task, without systems that have no label yet."""
+        """The scores of the judged answers of all systems, on the measures of the task.
+
+        Systems that have no label of the task are left out.
+        """
         from karat.labels.reading import read_verdict_records
         from karat.labels.selection import select
 
@@ -68,7 +74,8 @@ class Judging:
         scores = {}
         for system in self.systems:
             try:
-                selected = select(records, system, self.by)
+                answers = [each for each in self.responses if each.system == system]
+                selected = select(records, system, self.by, answers)
             except KaratError:
                 continue
             if found := self._task_scores(selected, system):
@@ -153,7 +160,8 @@ class Judge:
             report = show and (lambda ended, usage: show(ended, len(plans), usage_text(usage)))
             usage = carry_out(plans, asker, report)
             notes = [*journal.notes, *assignment.notes, *plans.notes, *asker.notes, *self._notes()]
-        return Judging(path, assignment.task, model.name, assignment.systems, usage, tuple(dict.fromkeys(notes)))
+        about = assignment.task, model.name, assignment.systems
+        return Judging(path, *about, usage, tuple(dict.fromkeys(notes)), assignment.responses)
 
     def estimate(self, assignment: Assignment, path: str | None) -> Estimate:
         """How many calls are needed, and what they may cost; nothing is asked."""

@@ -145,16 +145,16 @@ def _notes(recipe: str, by_query: Mapping[str, Sequence[Response]]) -> tuple[str
     without = [query for query, responses in by_query.items() if gold_answers(responses) is None]
     if not without or recipe not in ("claims", "correctness", *_OF_NUGGETS):
         return ()
-    queries = "the only query" if len(by_query) == len(without) == 1 else plural(len(without), "query")
+    have = f"{plural(len(without), 'query')} {'has' if len(without) == 1 else 'have'}"
     if recipe == "claims":
         if len(without) == len(by_query):
             hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
             raise KaratError("the results have no gold answers to compare claims with", hint=hint)
-        return (f"{queries} without gold answers: claims are compared with passages only",)
+        return (f"{have} no gold answers: claims are compared with passages only",)
     if recipe == "correctness":
-        return (f"{queries} without gold answers: whether an answer is correct rests on what the model knows",)
+        return (f"{have} no gold answers: whether an answer is correct rests on what the model knows",)
     return (
-        f"{queries} without gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages that systems"
+        f"{have} no gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages that systems"
         " retrieved, so what none of them found is not missed",
     )
 

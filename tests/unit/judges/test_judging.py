@@ -188,9 +188,22 @@ def test_several_systems_need_names(path: Path) -> None:
         karat.judge(RESULTS, RESULTS, task="context", model=Toy(), verdicts=path, system="a")
 
 
+def test_a_system_is_evaluated_on_the_queries_that_it_answered(path: Path, tmp_path: Path) -> None:
+    for name, rows in (("one", RESULTS), ("two", RESULTS[:1])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    judging = karat.judge(tmp_path / "one.jsonl", tmp_path / "two.jsonl", task="nuggets", model=Toy(), verdicts=path)
+    assert {name: each.queries for name, each in judging.task_scores().items()} == {"one": ("q1", "q2"), "two": ("q1",)}
+
+
+def test_an_estimate_mentions_claims_only_if_they_are_extracted() -> None:
+    notes = {task: karat.estimate_judging(RESULTS, task=task).notes for task in ("context", "nuggets")}
+    assert not any("claims or nuggets" in note for note in notes["context"])
+    assert any("claims or nuggets" in note for note in notes["nuggets"])
+
+
 def test_notes_say_what_was_odd(path: Path) -> None:
     judging = karat.judge(RESULTS, task="nuggets", model=Toy(), verdicts=path, samples=2)
-    assert any("without gold answers" in note for note in judging.notes)
+    assert any("no gold answers" in note for note in judging.notes)
     assert "2 samples with temperature 0 may all be the same" in judging.notes
 
 

@@ -409,14 +409,14 @@ def test_nuggets_come_from_passages_if_there_are_no_gold_answers(judge: ToyJudge
     assert name == "nuggets"
     assert [each["text"] for each in data["passages"]] == ["Gold is soft and yellow.", "Gold melts.", "Iron is hard."]
     found = plans("nuggets", responses, MemoryJournal(), load_prompts(), by="m")
-    assert [note.split(":")[0] for note in found.notes] == ["the only query without gold answers"]
+    assert [note.split(":")[0] for note in found.notes] == ["1 query has no gold answers"]
 
 
 @pytest.mark.parametrize(
     ("recipe", "note"),
     [
-        ("claims", "1 query without gold answers: claims are compared with passages only"),
-        ("correctness", "1 query without gold answers: whether an answer is correct rests on what the model knows"),
+        ("claims", "1 query has no gold answers: claims are compared with passages only"),
+        ("correctness", "1 query has no gold answers: whether an answer is correct rests on what the model knows"),
         ("faithfulness", None),
     ],
 )
