@@ -75,7 +75,9 @@ class QuestionItems:
         passages = [each for each in items_of(response) if each.type == "passage"]
         labelled = [each for each in known.values() if each.type == "sentence"]
         ids = {each.id for each in passages}
-        if labelled and not is_changed and all(_is_in(each, response.answer, ids) for each in labelled):
+        # If they are the first of the same sentences, a crash may have left the others unwritten.
+        are_others = {(each.id, each.text) for each in labelled} - {(each.id, each.text) for each in sentences}
+        if are_others and not is_changed and all(_is_in(each, response.answer, ids) for each in labelled):
             sentences = _with_citations(labelled, sentences)
         gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
         if recipe in READ_SENTENCES:

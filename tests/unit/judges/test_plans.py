@@ -181,6 +181,14 @@ def test_sentences_are_complete_after_another_answer_was_judged_without_them(jud
     assert values(judge, *VALUES["support"]) == {name: round(value, 4) for name, value in VALUES["support"].items()}
 
 
+def test_sentences_are_complete_after_a_crash_between_their_records(judge: ToyJudge) -> None:
+    judge.judge([RESULT], "support")
+    content = judge.path.read_bytes()
+    judge.path.write_bytes(content[: content.index(b'"id":"s2"')])
+    judge.judge([RESULT], "support")
+    assert judge.path.read_bytes() == content
+
+
 @pytest.mark.parametrize("recipe", ["support", "citations"])
 def test_the_same_answer_cites_other_passages_if_others_were_retrieved(judge: ToyJudge, recipe: str) -> None:
     one, other = RESULT["retrieved"]
