@@ -92,6 +92,7 @@ def test_the_answer_says_that_a_difference_may_be_due_to_chance() -> None:
             "One query",
         ),
         ({"one": [0.5]}, "one has a mean RR of 0.500, over 1 query.", "One query says nothing"),
+        ({"one": [0.5, math.nan, 0.25]}, ", over 2 of 3 queries.", ""),
         ({"one": [math.nan] * 3, "two": [math.nan] * 3}, "No query has a value for RR.", ""),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from karat.comparison import Comparison, ComparisonRow
 from karat.comparison.power import POWER, Power
 from karat.comparison.sentences import difference_text, p_text, queries_needed_text, result_text
@@ -42,7 +44,10 @@ def _result(subject: ReportSubject, best: Sequence[str]) -> str:
     if not best:
         return f"No query has a value for {measure}."
     if len(subject.systems) == 1:
-        return f"{best[0]} has a {_mean(subject)} {measure} of {_value(subject, best[0])}, over {_queries(subject)}."
+        number = int(np.count_nonzero(~np.isnan(subject.systems[best[0]].values[measure])))
+        of = "" if number == len(subject.queries) else f"{number:,} of "  # those without a value are not in the mean
+        over = f"{of}{_queries(subject)}"
+        return f"{best[0]} has a {_mean(subject)} {measure} of {_value(subject, best[0])}, over {over}."
     if len(best) == len(subject.systems):
         value = cell_text(subject.systems[best[0]].combined(measure), measure, _DIGITS)
         all_systems = "Both systems" if len(best) == 2 else f"All {len(best)} systems"
