@@ -13,6 +13,7 @@ from karat.json_decoding import decode_json
 from karat.judges.journal import Journal
 from karat.judges.plans import Plans, plans, relevance_plans
 from karat.judges.prompts import Prompt
+from karat.labels.missing import rubric_measure
 from karat.labels.recipes import RECIPES
 from karat.labels.responses import Response
 from karat.labels.results import read_responses
@@ -110,6 +111,11 @@ def read_rubric(given: object) -> Task:
     require(
         not is_recipe, f"{rubric.name} is the name of a built-in task", "Give the rubric another name.", where=where
     )
+    try:
+        rubric_measure(rubric.name)
+    except KaratError:
+        what = f"{shown(rubric.name)} cannot be the name of a rubric, because no measure can be written with it"
+        raise KaratError(what, where=where, hint="Give the rubric a name such as politeness.") from None
     require(rubric.question, "the rubric has no question to ask", _RUBRIC_EXAMPLE, where=where)
     return rubric
 

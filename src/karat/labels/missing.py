@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from karat.errors import KaratError, plural, printable
 from karat.labels.selection import Selected
+from karat.labels.tasks import BUILT_IN
 from karat.labels.things import label_status
 from karat.measures import parse
 from karat.measures.relations import relations_of
@@ -52,7 +54,16 @@ def measures_of(task: str) -> list[str]:
     """
     candidates = (*_MEASURES, "NuggetCoverage")
     first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in candidates}
-    return [name for name, relation in first.items() if recipe_of(relation) == task] or [f"Correctness(task={task})"]
+    return [name for name, relation in first.items() if recipe_of(relation) == task] or [rubric_measure(task)]
+
+
+def rubric_measure(name: str) -> str:
+    """The measure that reads the labels of a rubric; an error if it cannot name the rubric.
+
+    >>> rubric_measure("tone"), rubric_measure("tone, style")
+    ('Correctness(task=tone)', 'Correctness(task="tone, style")')
+    """
+    return str(parse("Correctness", "verdicts")(task=name))
 
 
 def task_measures(selected: Selected, task: str) -> list[str]:
@@ -63,7 +74,7 @@ def task_measures(selected: Selected, task: str) -> list[str]:
 def labelled_measures(selected: Selected) -> list[str]:
     """The measures whose labels are there, for at least one query."""
     verdicts = selected.samples[0]
-    found = _labelled(selected, _MEASURES)
+    found = _labelled(selected, (*_MEASURES, *_rubrics(selected)))
     if not found and len(verdicts.cite_sentence):
         return ["CitationValid"]
     if not found and not len(verdicts.label_task) and selected.records.documents:
@@ -74,6 +85,15 @@ def labelled_measures(selected: Selected) -> list[str]:
         hint = f"{_unused(selected)}`karat measures` lists all measures."
         raise KaratError("no measure can be computed from these labels", hint=hint)
     return found
+
+
+def _rubrics(selected: Selected) -> list[str]:
+    """The measures of the rubrics, except those that no measure can name."""
+    names = []
+    for rubric in selected.records.tasks.keys() - BUILT_IN.keys():
+        with suppress(KaratError):
+            names.append(rubric_measure(rubric))
+    return sorted(names)
 
 
 def _labelled(selected: Selected, names: Sequence[str]) -> list[str]:

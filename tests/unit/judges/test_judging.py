@@ -188,6 +188,21 @@ def test_several_systems_need_names(path: Path) -> None:
         karat.judge(RESULTS, RESULTS, task="context", model=Toy(), verdicts=path, system="a")
 
 
+@pytest.mark.parametrize("name", ["tone, style", "tone (1)", "my tone", '"tone"', "Ton=é"])
+def test_a_rubric_may_have_any_name_and_is_evaluated_without_naming_it(path: Path, name: str) -> None:
+    judging = karat.judge(RESULTS, rubric={**RUBRIC, "name": name}, model=Toy(), verdicts=path)
+    [measure] = judging.scores().means
+    assert name in measure
+    assert karat.evaluate_verdicts(path).means == {measure: 0.5} == karat.evaluate_verdicts(path, measure).means
+
+
+@pytest.mark.parametrize("name", [" tone", "none", '"it\'s"'])
+def test_a_rubric_that_no_measure_can_name_is_refused_before_anything_is_asked(path: Path, name: str) -> None:
+    with pytest.raises(KaratError, match="cannot be the name of a rubric"):
+        karat.judge(RESULTS, rubric={**RUBRIC, "name": name}, model=Toy(), verdicts=path)
+    assert not path.exists()
+
+
 def test_a_system_is_evaluated_on_the_queries_that_it_answered(path: Path, tmp_path: Path) -> None:
     for name, rows in (("one", RESULTS), ("two", RESULTS[:1])):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
