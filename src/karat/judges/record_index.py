@@ -1,4 +1,4 @@
-"""Where the records of a verdict file are: calls by their keys, items by their questions; a few bytes for each."""
+"""Where the records of a verdict file are: calls by their keys, items by their questions; about 100 bytes for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from karat.files.input_file import BOM
 from karat.files.kinds import PEEK, check_is_text
 from karat.json_decoding import decode_json, decode_lines
 from karat.judges.requests import Record
-from karat.labels.records import FILE_LINE, check_version, kind_of
+from karat.labels.records import FILE_LINE, check_version, kind_of, text_digest
+from karat.labels.selection import is_person
 
 HINT = "A verdict file has one record per line."
 _LINES_AT_ONCE = 1_000
@@ -75,7 +76,8 @@ class RecordIndex:
 
     def are_latest(self, records: Sequence[Record], key: str) -> bool:
         """Whether the last records about the same things are these, from this call."""
-        return self._latest.get(_subject(records[0])) == _content_of_call(key, records)
+        said = _distinct(records)
+        return all(self._latest.get(_subject(record)) == _content_of_call(key, record) for record in said)
 
     def _end_pending(self) -> None:
         """Something else than the call of the last records has come."""
@@ -86,27 +88,24 @@ class RecordIndex:
     def _without_call(self) -> list[Place]:
         """Add the last records without their call; if that was never finished, return their places instead."""
         pending, self._pending = self._pending, []
-        is_copied = bool(pending) and self._has_reply(_hashed(pending[0][0]["call"]))  # to correct them
         are_calls_removed = self._lacks_calls and not self._calls  # all of them, by somebody
-        if not is_copied and not are_calls_removed:
+        if not are_calls_removed and not any(_is_corrected(record) for record, _ in pending):
             return [place for _, place in pending]
         for record, place in pending:
             self._add_alone(record, place)
         return []
 
-    def _has_reply(self, key: int) -> bool:
-        return key in self._calls and key not in self._failed
-
     def _add_call(self, call: Record, place: Place) -> None:
         key, is_failed = _hashed(call.get("key")), call.get("state") == "failed"
         if self._pending and self._pending[0][0]["call"] == call.get("key"):
-            records = [record for record, _ in self._pending]
             for record, of_record in self._pending:
                 self._add_record(record, of_record)
-            self._latest[_subject(records[0])] = _content_of_call(call.get("key"), records)  # the first stands for all
+            for record in _distinct([record for record, _ in self._pending]):
+                self._latest[_subject(record)] = _content_of_call(call.get("key"), record)
             self._pending = []
         self._end_pending()
-        if call.get("state") == "reused" or (is_failed and self._has_reply(key)):
+        has_reply = key in self._calls and key not in self._failed
+        if call.get("state") == "reused" or (is_failed and has_reply):
             return
         self._calls[key] = place.start
         (self._failed.add if is_failed else self._failed.discard)(key)
@@ -133,9 +132,11 @@ class RecordIndex:
 
 def is_judged_without_call(record: Record) -> bool:
     """Whether a record is a verdict of a model that needed no call, such as one about an empty answer."""
-    by = record.get("by")
-    is_human = by is None or str(by).partition(":")[0] == "human"
-    return record["record"] == "verdict" and record.get("call") is None and not is_human
+    return record["record"] == "verdict" and record.get("call") is None and not _is_by_person(record)
+
+
+def _is_by_person(verdict: Record) -> bool:
+    return is_person(str(verdict.get("by") or "human"))
 
 
 def _hashed(*ids: object) -> int:
@@ -152,9 +153,25 @@ def _content(record: Record) -> int:
     return hash(json.dumps(record, sort_keys=True, default=str))
 
 
-def _content_of_call(key: object, records: Sequence[Record]) -> int:
-    """What a call says about which things, as far as it can change: a later reply may have no failures."""
-    return _hashed(key, *((_subject(record), record.get("state")) for record in records))
+def _distinct(records: Sequence[Record]) -> list[Record]:
+    """The records of a call that no other call gives: its labels, and the first item for all of them.
+
+    Others may be passages, which several calls are about.
+    """
+    return [record for at, record in enumerate(records) if not at or record["record"] == "verdict"]
+
+
+def _content_of_call(key: object, record: Record) -> int:
+    """What a call says in a record, as far as that can change: a later reply may have no failures."""
+    return _hashed(key, record.get("state"))
+
+
+def _is_corrected(record: Record) -> bool:
+    """Whether a person has changed a record of a call: it has the digest of another text, or is a label of theirs."""
+    text, digest = record.get("text"), record.get("digest")
+    if record["record"] == "item":
+        return isinstance(text, str) and digest is not None and digest != text_digest(text)
+    return record["record"] == "verdict" and _is_by_person(record)
 
 
 def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, Any] | None, Place]]:

@@ -22,7 +22,7 @@ from karat.judges.journal import Journal, MemoryJournal, VerdictFile
 from karat.judges.requests import ModelRequest, ReadReply
 from karat.labels.filled_sheets import FilledSheet
 from karat.labels.reading import read_verdict_records
-from karat.labels.records import record_line
+from karat.labels.records import record_line, text_digest
 from karat.labels.writing import add_to_verdict_file
 
 
@@ -167,6 +167,19 @@ def test_a_reply_about_the_same_texts_is_written_for_items_with_other_ids(path: 
     assert list(read_verdict_records(path).labels.item) == ["c1", "c2", "c1", "c9"]
 
 
+def test_every_label_of_a_reply_is_the_last_one_after_it_was_used_again(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(None, [verdict(name, "none") for name in ("c1", "c2")])
+        file.write(call("k1"), [verdict("c1"), verdict("c2")])
+        file.write(call("k2"), [verdict("c2", "partial")])
+        for _ in range(2):
+            file.reuse(call("k1"), [verdict("c1"), verdict("c2")])
+        file.write(None, [verdict(name, "none") for name in ("c1", "c2")])
+    assert list(read_verdict_records(path).labels.label) == [
+        *["none", "none"], *["full", "full"], "partial", *["full", "full"], *["none", "none"],
+    ]  # fmt: skip
+
+
 def test_an_answer_that_changed_and_changed_back_has_its_labels_again(path: Path) -> None:
     with VerdictFile(path) as file:
         file.write(call("k1"), [item("c1", "old"), item("c2")])
@@ -247,9 +260,23 @@ def test_items_whose_calls_somebody_removed_are_known(path: Path) -> None:
         assert [each.id for each in file.items("q1", "a")] == ["k1", "k2"]
 
 
+def test_a_reply_that_was_being_used_again_when_a_crash_came_is_used_again(path: Path) -> None:
+    first, second = ({**item(name, system="b"), "digest": text_digest("Gold is soft.")} for name in ("c1", "c2"))
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [item("c1"), item("c2")])
+        before = path.read_bytes()
+        file.reuse(call("k1"), [first, second])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b'"c2"', len(before))])
+    with VerdictFile(path) as file:
+        assert file.items("q1", "b") == []
+        file.reuse(call("k1"), [first, second])
+    assert path.read_bytes() == whole
+
+
 @pytest.mark.parametrize("after", [[], [item("c2")], [{**item("c2"), "call": "k2"}, call("k2")]])
 def test_a_line_that_somebody_copied_to_correct_it_counts(path: Path, after: list[dict[str, Any]]) -> None:
-    corrected = {**item(text="Gold is yellow."), "call": "k1"}
+    corrected = {**item(text="Gold is yellow."), "digest": text_digest("Gold is soft."), "call": "k1"}
     with VerdictFile(path) as file:
         file.write(call("k1"), [item(), verdict()])
     with path.open("ab") as end:
@@ -260,6 +287,16 @@ def test_a_line_that_somebody_copied_to_correct_it_counts(path: Path, after: lis
         assert file.items("q1", "a")[0].text == "Gold is yellow."
         file.write(call("k3"), [])
     assert path.read_bytes().startswith(before)
+
+
+def test_a_label_of_a_person_that_names_the_call_stays(path: Path) -> None:
+    with VerdictFile(path) as file:
+        file.write(call("k1"), [verdict()])
+    with path.open("ab") as end:
+        end.write(record_line(verdict(label="none", by="human:Ada", call="k1")))
+    with VerdictFile(path) as file:
+        assert not file.notes
+    assert list(read_verdict_records(path).labels.by) == ["m", "human:Ada"]
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n", ""])
