@@ -97,6 +97,7 @@ def test_unjudged_documents_are_estimated(folder: Path) -> None:
     ("words", "message"),
     [
         (["rag.jsonl", "--task", "support", "-o", "v.jsonl"], "no model is given. Use --model NAME"),
+        (["rag.jsonl", "--task", "support", "--model", " ", "--replay", "-o", "v.jsonl"], "no model is given"),
         (["rag.jsonl", "--model", "m", "-o", "v.jsonl"], "neither a task nor a rubric is given"),
         (["rag.jsonl", "--task", "suport", "--model", "m", "-o", "v.jsonl"], "--task suport is not one of"),
         (["rag.jsonl", "--task", "support", "--model", "m"], "-o is missing"),

@@ -159,7 +159,8 @@ def _judge(given: Mapping[str, Any], estimate: bool) -> Judge:
 
     from karat.judges.judge import Judge
 
-    if given["model"] is None and not given["replay"] and not estimate:
+    is_needed = not given["replay"] and not estimate
+    if not (given["model"] or "").strip() and (is_needed or given["model"] is not None):
         hint = "Use --model NAME, with --base-url URL if it is not OpenAI's; --replay to ask nothing; or --estimate."
         raise KaratError("no model is given", hint=hint)
     return Judge(**{field.name: given[field.name] for field in fields(Judge)})

@@ -20,6 +20,7 @@ from karat.json_decoding import decode_json, decode_lines
 from karat.judges.record_index import HINT, Place, RecordIndex, is_judged_without_call, records_with_places
 from karat.judges.requests import ModelRequest, Record
 from karat.labels.records import FILE_LINE, Item, read_item, record_line
+from karat.labels.tasks import read_task
 from karat.output.appended_file import AppendedFile
 
 _SECONDS_BETWEEN_SYNCS = 5.0
@@ -216,7 +217,10 @@ class VerdictFile:
                 is_same = before is not None and before.record() == item.record() and not before.is_changed
                 is_known = before is None if record.get("removed") else is_same
             elif record["record"] == "task":
-                is_known = self._index.tasks.get(record["name"]) == record
+                task = self._index.tasks.get(record["name"])
+                is_known = task == record
+                if task is not None:  # otherwise nobody could read the file any more
+                    read_task(record, "").check_same_scale(read_task(task, self.path), self.path)
             else:
                 is_known = is_judged_without_call(record) and self._index.is_latest(record)
             new += [] if is_known else [record]

@@ -246,10 +246,7 @@ def _add_item(records: VerdictRecords, item: Item, labels: int, *, declared: boo
 
 
 def _add_task(records: VerdictRecords, task: Task, where: str) -> None:
-    known = records.tasks.get(task.name)
-    if known is not None and known.scale != task.scale:
-        hint = "Give the changed rubric another name: labels on two scales cannot be compared."
-        raise KaratError(f"the task {shown(task.name)} already has another scale", where=where, hint=hint)
+    task.check_same_scale(records.tasks.get(task.name), where)
     records.tasks[task.name] = task
 
 

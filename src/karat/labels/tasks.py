@@ -26,6 +26,12 @@ class Task:
         """The task as a record of a verdict file."""
         return {"record": "task", "name": self.name, "question": self.question, "scale": dict(self.scale)}
 
+    def check_same_scale(self, known: Task | None, where: str) -> None:
+        """Raise an error if the task is known with another scale."""
+        if known is not None and known.scale != self.scale:
+            hint = "Give the changed rubric another name: labels on two scales cannot be compared."
+            raise KaratError(f"the task {shown(self.name)} already has another scale", where=where, hint=hint)
+
     def label(self, given: object, where: str) -> str:
         """A label as it is spelled on the scale; a label that is not on it is an error."""
         text = _spelled(given)

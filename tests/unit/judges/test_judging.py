@@ -203,6 +203,17 @@ def test_a_rubric_that_no_measure_can_name_is_refused_before_anything_is_asked(p
     assert not path.exists()
 
 
+def test_a_rubric_with_another_scale_is_refused_before_it_makes_the_file_unreadable(path: Path) -> None:
+    karat.judge(RESULTS, rubric=RUBRIC, model=Toy(), verdicts=path)
+    before, model = path.read_bytes(), Toy()
+    with pytest.raises(KaratError, match="the task 'tone' already has another scale"):
+        karat.judge(RESULTS, rubric={**RUBRIC, "scale": {"poor": 0, "good": 1}}, model=model, verdicts=path)
+    assert (path.read_bytes(), model.asked) == (before, 0)
+    karat.judge(RESULTS, rubric={**RUBRIC, "question": "Is it very polite?"}, model=model, verdicts=path)
+    assert model.asked == len(RESULTS)
+    assert karat.evaluate_verdicts(path).means == {"Correctness(task=tone)": 0.5}
+
+
 def test_a_system_is_evaluated_on_the_queries_that_it_answered(path: Path, tmp_path: Path) -> None:
     for name, rows in (("one", RESULTS), ("two", RESULTS[:1])):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
