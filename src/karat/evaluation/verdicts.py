@@ -13,7 +13,7 @@ from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
 from karat.errors import KaratError
 from karat.labels.missing import check_labels, labelled_measures, labelled_samples
-from karat.labels.reading import VerdictRecords, read_verdict_records
+from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.results import read_labelled_results
 from karat.labels.selection import Selected, select
 from karat.options import Unknown, check_choice
@@ -27,6 +27,7 @@ from karat.sources.result_fields import Part
 from karat.sources.results import Results
 
 
+@without_collection()
 def evaluate_verdicts(
     verdicts: Any,
     measures: Measures | None = None,

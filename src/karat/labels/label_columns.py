@@ -143,7 +143,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Callable[[str], list[Any]]:
     if rows and len(set(map(len, rows))) == 1:
         try:
             # Rows with as many fields, and with all of these, have the same fields, as those of a program have.
-            by_name = {name: [row[name] for row in rows] for name in rows[0]}
+            by_name = {name: [row[name] for row in rows] for name in rows[0] if name != "record"}
         except KeyError:
             pass
         else:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import compress
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -191,29 +192,29 @@ def _add(
     lines: Sequence[int],
     rows: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Add records in order; runs of verdicts, of which there are most, are added together."""
-    verdicts: list[int] = []
-    before = len(labels)
-    for at, row in enumerate(rows):
-        if row.get("record") == "verdict" and "type" not in row:
-            verdicts.append(at)
-            continue
-        where = _place(source, lines[at])
-        kind = kind_of(row, where)
+    """Add records in order; verdicts, of which there are most, are added together."""
+    is_verdict = [row.get("record") == "verdict" and "type" not in row for row in rows]
+    others = [at for at, is_plain in enumerate(is_verdict) if not is_plain]
+    first, number_of_others = len(labels), 0
+    for at in others:
+        row, where = rows[at], _place(source, lines[at])
+        kind, labels_before = kind_of(row, where), first + at - number_of_others
         if kind == "verdict":
-            verdicts.append(at)
+            is_verdict[at] = True
             if row.get("type") is not None:
-                _add_item(records, read_item(row, where, "item"), before + len(verdicts), declared=False)
-        elif kind == "item":
-            _add_item(records, read_item(row, where), before + len(verdicts))
+                _add_item(records, read_item(row, where, "item"), labels_before + 1, declared=False)
+            continue
+        number_of_others += 1
+        if kind == "item":
+            _add_item(records, read_item(row, where), labels_before)
         elif kind == "task":
             _add_task(records, read_task(row, where), where)
         elif kind == "call":
             records.calls.append(read_call(row, where))
         else:
             check_version(row, where)
-    lines, rows = [lines[at] for at in verdicts], [rows[at] for at in verdicts]
-    labels.add(rows, lines, records.tasks, lambda at: _place(source, lines[at]))
+    lines = list(compress(lines, is_verdict))
+    labels.add(list(compress(rows, is_verdict)), lines, records.tasks, lambda at: _place(source, lines[at]))
 
 
 def _add_item(records: VerdictRecords, item: Item, labels: int, *, declared: bool = True) -> None:
