@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, BinaryIO, Protocol, Self
 
 from karat.arguments import check_path, is_remote
-from karat.errors import KaratError, plural, printable
+from karat.errors import KaratError, plural, printable, shown
 from karat.files.input_file import InputFile
 from karat.json_decoding import decode_json, decode_lines
 from karat.judges.record_index import HINT, Place, RecordIndex, is_judged_without_call, records_with_places
@@ -195,6 +195,7 @@ class VerdictFile:
         self._unwritten += len(records)
         if self._file is None or not records:
             return
+        self._check_owners(records)
         lines = [record_line(record) for record in records]
         start = self._file.append(b"".join([self._before, *lines])) + len(self._before)
         self._before = b""
@@ -203,6 +204,24 @@ class VerdictFile:
         if time.monotonic() - self._last_sync > _SECONDS_BETWEEN_SYNCS:
             self._file.sync()
             self._last_sync = time.monotonic()
+
+    def _check_owners(self, records: Sequence[Record]) -> None:
+        """Refuse items that the file has for all systems, or for one of them: nobody could read the file any more."""
+        known: dict[tuple[str, str | None], dict[str, Item]] = {}
+        for item in (read_item(record, "") for record in records if record["record"] == "item"):
+            others = (None,) if item.system is not None else (None, *self._index.systems)
+            for owner in ((item.query, system) for system in others):
+                known[owner] = known[owner] if owner in known else self._items(*owner)
+                before = known[owner].get(item.id)
+                is_same = before is not None and before.system == item.system
+                if before is None or (is_same and (before.type == "document") == (item.type == "document")):
+                    continue
+                it = f"the item {shown(item.id)} of query {shown(item.query)} is in the file"
+                what = f"{it} for {_owner(before)}, and now for {_owner(item)}"
+                if is_same:
+                    what = f"{it} as a {before.type}, and now as a {item.type}"
+                hint = "Use another file, or the same name of the system as before (system=, --system)."
+                raise KaratError(what, where=self.path, hint=hint)
 
     def _new(self, records: Sequence[Record]) -> list[Record]:
         """The records that the file does not have yet, or not any more."""
@@ -288,6 +307,10 @@ def _opened(path: str) -> BinaryIO:
         raise KaratError("remote verdict files are not read here", where=path, hint="Copy it to a local file.")
     InputFile.of(path).start(1)  # raises a good error if it cannot be read
     return open(path, "rb")
+
+
+def _owner(item: Item) -> str:
+    return "all systems" if item.system is None else f"the system {shown(item.system)}"
 
 
 def _is_final(call: Record, retry_failed: bool) -> bool:

@@ -37,6 +37,8 @@ class RecordIndex:
     def __init__(self) -> None:
         self.tasks: dict[str, Record] = {}
         self.models: set[str] = set()
+        self.systems: set[str] = set()
+        """those that have items"""
         self._calls: dict[int, int] = {}
         self._failed: set[int] = set()
         self._items: dict[int, array[int]] = {}
@@ -121,6 +123,8 @@ class RecordIndex:
 
     def _add_record(self, record: Record, place: Place) -> None:
         if record["record"] == "item":
+            if record.get("system") is not None:
+                self.systems.add(str(record["system"]))
             ends = self._items.setdefault(_hashed(record.get("query"), record.get("system")), array("Q"))
             if ends and ends[-1] == place.start:
                 ends[-1] = place.end

@@ -214,6 +214,20 @@ def test_a_rubric_with_another_scale_is_refused_before_it_makes_the_file_unreada
     assert karat.evaluate_verdicts(path).means == {"Correctness(task=tone)": 0.5}
 
 
+@pytest.mark.parametrize(("first", "then"), [(None, "rag"), ("rag", None)])
+def test_answers_with_and_without_the_name_of_a_system_are_not_mixed_in_one_file(
+    path: Path, first: str | None, then: str | None
+) -> None:
+    karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, system=first)
+    before, model = path.read_bytes(), Toy()
+    owners = {None: "all systems", "rag": "the system 'rag'"}
+    with pytest.raises(KaratError, match=f"is in the file for {owners[first]}, and now for {owners[then]}"):
+        karat.judge(RESULTS, task="faithfulness", model=model, verdicts=path, system=then)
+    assert (path.read_bytes(), model.asked) == (before, 0)
+    karat.judge(RESULTS, task="faithfulness", model=model, verdicts=path, system=first)
+    assert len(karat.evaluate_verdicts(path).means) == 3
+
+
 def test_a_system_is_evaluated_on_the_queries_that_it_answered(path: Path, tmp_path: Path) -> None:
     for name, rows in (("one", RESULTS), ("two", RESULTS[:1])):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
