@@ -19,6 +19,7 @@ import pytest
 from karat import KaratError, Pipeline, evaluate_verdicts
 from karat.components.evaluators import ContextRelevanceEvaluator, FaithfulnessEvaluator, LLMEvaluator
 from karat.evaluation import EvaluationRunResult
+from karat.labels.reading import read_verdict_records
 from tests.llm_server import LLMServer, Sent, error
 
 KEY = "sk-a-key-that-nobody-must-see"
@@ -295,6 +296,8 @@ def test_the_verdict_file_gives_the_same_values_and_nothing_is_asked_twice(tmp_p
     assert [each["Faithfulness"] for each in values] == first["individual_scores"]
     assert [each["ContextRelevance"] for each in values] == relevance["individual_scores"]
     assert (scores["Faithfulness"], scores["ContextRelevance"]) == (first["score"], relevance["score"])
+    claims = {item.id for item in read_verdict_records(path).items.values() if item.type == "claim"}
+    assert claims == {f"claim{at}" for at in range(1, 6)}  # as `karat judge` names them
     size = path.stat().st_size
     assert FaithfulnessEvaluator(model=model, verdicts=path).run(**both) == first
     assert ContextRelevanceEvaluator(model=model, verdicts=path).run(**contexts) == relevance

@@ -98,7 +98,7 @@ class FaithfulnessEvaluator(GroundingEvaluator):
 
     def _records(self, question: Question, reply: Mapping[str, Any]) -> Iterator[Record]:
         texts, scores = reply["statements"], reply["statement_scores"]
-        claims = [question.item(f"c{at}", "claim", text, of="answer") for at, text in enumerate(texts, 1)]
+        claims = [question.item(f"claim{at}", "claim", text, of="answer") for at, text in enumerate(texts, 1)]
         items = [*_given(question), *claims]
         yield from (item.record() for item in items)
         yield from question.removals(items, "claim", "passage")
