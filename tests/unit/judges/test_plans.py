@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
@@ -622,3 +625,34 @@ def _check_strict(schema: Mapping[str, Any]) -> None:
             _check_strict(inner)
     elif schema["type"] == "array":
         _check_strict(schema["items"])
+
+
+VERSIONS = [
+    {**RESULT, "answer": answer, "retrieved": [passages[at] for at in order]}
+    for passages in [[*RESULT["retrieved"], {"id": "d3", "content": "Gold melts."}]]
+    for answer, order in [
+        ("Gold is soft [1]. Gold is blue [1][2].", (0, 1)),
+        ("Gold is soft [1]. Gold is blue [1][2].", (1, 0)),
+        ("Gold melts [1]. Gold is soft [1][2]. Iron is hard [2].", (2, 1)),
+        ("Gold is soft [1]. Iron is hard [1]. Gold melts [2].", (0, 2)),
+    ]
+]
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.tuples(st.sampled_from(VERSIONS), st.sampled_from(["support", "citations", "faithfulness"]))),
+    st.sampled_from(VERSIONS),
+    st.sampled_from(["support", "citations", "faithfulness"]),
+)
+def test_what_was_judged_before_does_not_change_the_values(
+    before: list[tuple[dict[str, Any], str]], result: dict[str, Any], recipe: str
+) -> None:
+    found = []
+    for judged in ([*before, (result, recipe)], [(result, recipe)]):
+        with tempfile.TemporaryDirectory() as folder:
+            judge = ToyJudge(Path(folder, "verdicts.jsonl"))
+            for each, of in judged:
+                judge.judge([each], of)
+            found.append(values(judge, *VALUES[recipe]))
+    assert found[0] == found[1]
