@@ -639,9 +639,11 @@ VERSIONS = [
 ]
 
 
-@settings(max_examples=20)
+@settings(max_examples=60)
 @given(
-    st.lists(st.tuples(st.sampled_from(VERSIONS), st.sampled_from(["support", "citations", "faithfulness"]))),
+    st.lists(
+        st.tuples(st.sampled_from(VERSIONS), st.sampled_from(["support", "citations", "faithfulness"])), max_size=3
+    ),
     st.sampled_from(VERSIONS),
     st.sampled_from(["support", "citations", "faithfulness"]),
 )
