@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from karat import Scores, compare
 from karat.answers import Answers
@@ -152,3 +153,15 @@ def test_a_bar_counts_the_work_for_all_measures_and_never_goes_back(
     assert {of for _, of in seen} == {total}
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert seen[-1] == (total, total)
+
+
+def test_in_eighty_columns_a_bar_shows_how_much_is_done_and_most_details(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    details = "1,136 calls, 12 failed, 102,970 tokens, cost 1.35"
+    bar = progress._bar("queries", 12, 50, details)
+    bar.stop()
+    console = Console(width=80)
+    with console.capture() as shown:
+        console.print(bar.get_renderable())
+    assert " 12/50 queries " in shown.get()
+    assert details[:38] in shown.get()

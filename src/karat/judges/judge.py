@@ -157,7 +157,7 @@ class Judge:
                 budget=self._budget(),
             )
             show = stack.enter_context(progress_bar("queries"))
-            report = show and (lambda ended, usage: show(ended, len(plans), usage_text(usage)))
+            report = show and (lambda ended, usage: show(ended, len(plans), progress_text(usage)))
             usage = carry_out(plans, asker, report)
             notes = [*journal.notes, *assignment.notes, *plans.notes, *asker.notes, *self._notes()]
         about = assignment.task, model.name, assignment.systems
@@ -206,6 +206,17 @@ class Judge:
         if self.samples > 1 and not self.temperature:
             return [f"{self.samples} samples with temperature 0 may all be the same"]
         return []
+
+
+def progress_text(usage: Usage) -> str:
+    """What was asked so far, short enough for a progress bar.
+
+    >>> progress_text(Usage(calls=24, known=388, done=409, failed=3, tokens_in=120_000, tokens_out=9_000, cost=0.31))
+    '24 calls, 3 failed, 129,000 tokens, cost 0.31'
+    """
+    cost = "" if usage.cost is None else f", cost {cost_text(usage.cost)}"
+    tokens = f"{usage.tokens_in + usage.tokens_out:,} tokens"
+    return f"{plural(usage.calls, 'call')}, {usage.failed:,} failed, {tokens}{cost}"
 
 
 def usage_text(usage: Usage) -> str:

@@ -68,9 +68,14 @@ def remove_bar() -> None:
 def _bar(unit: str, completed: float, total: int, details: str) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
-    counts = [DownloadColumn()] if unit == "bytes" else [MofNCompleteColumn(), TextColumn(unit)]
-    columns = [BarColumn(), *counts, TimeRemainingColumn(), TextColumn("{task.fields[details]}", markup=False)]
+    whole = Column(no_wrap=True)  # in a narrow window, the bar and the details are cut first
+    number = MofNCompleteColumn(table_column=whole)
+    counts = [DownloadColumn()] if unit == "bytes" else [number, TextColumn(unit)]
+    time_left = TimeRemainingColumn(table_column=whole)
+    bar_column = BarColumn(bar_width=10 if details else 40)
+    columns = [bar_column, *counts, time_left, TextColumn("{task.fields[details]}", markup=False)]
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     bar.update(bar.add_task("", details=details), completed=completed, total=total)
     bar.start()

@@ -195,7 +195,7 @@ class LLMEvaluator(SerializableComponent):
         # Imported here, because most programs with evaluators do not ask a model.
         from karat.judges.asking import Asker
         from karat.judges.journal import MemoryJournal, VerdictFile
-        from karat.judges.judge import usage_text
+        from karat.judges.judge import progress_text
         from karat.judges.model import RecordedModel, language_model, model_name
 
         questions = self._questions(inputs)
@@ -234,7 +234,7 @@ class LLMEvaluator(SerializableComponent):
             yield Asking(
                 map(plan, range(len(questions))),
                 asker,
-                bar and (lambda done, usage: bar(done, len(questions), usage_text(usage))),
+                bar and (lambda done, usage: bar(done, len(questions), progress_text(usage))),
                 outcomes,
             )
         if notes := [*journal.notes, *model.notes]:
