@@ -13,6 +13,7 @@ from karat.documents.normalization import FOLDS, normalized
 from karat.documents.words import tokens
 from karat.judges.requests import Record
 
+# The words and examples are those of Haystack (Apache-2.0), so that the labels can be compared with its own.
 _INSTRUCTIONS = (
     "Please extract only sentences from the provided context which are absolutely relevant and required to answer the"
     " following question. If no relevant sentences are found, or if you believe the question cannot be answered from"

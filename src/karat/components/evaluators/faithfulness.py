@@ -14,6 +14,7 @@ from karat.judges.replies import UnreadableReplyError, label_in, list_in
 from karat.judges.requests import Record
 from karat.labels.records import Item
 
+# The words and examples are those of Haystack (Apache-2.0), so that the labels can be compared with its own.
 _INSTRUCTIONS = (
     "Your task is to judge the faithfulness or groundedness of statements based on context information. First, please"
     " extract statements from a provided predicted answer to a question. Second, calculate a faithfulness score for"
