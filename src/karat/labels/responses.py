@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from karat.errors import KaratError, shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of an answer, and what it cites: ids of passages, and invalid citations as they were written."""
 
@@ -15,7 +15,7 @@ class Sentence:
     cites: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A passage that a system was given, with its rank from 1; the text is None if only the id is known."""
 
@@ -24,7 +24,7 @@ class Passage:
     text: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Response:
     """What a system answered to a question, in sentences, and the passages that it was given, each once."""
 
@@ -47,7 +47,7 @@ class Response:
         return chosen
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Responses:
     """The responses in a source, and notes on what was guessed about it."""
 
