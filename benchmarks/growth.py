@@ -75,7 +75,7 @@ ROWS = (
     ),
     Row("answers", "EM and F1", (1_000, 10_000, 100_000), "answers"),
     Row("verdicts", "verdict file to all measures of claims, 121 labels each", (100, 1_000, 10_000), "questions", 10),
-    Row("replayed", "correctness by a judge, replayed", (1_000, 10_000, 100_000), "questions", memory=300),
+    Row("replayed", "correctness by a judge, replayed", (1_000, 10_000, 100_000), "questions", memory=200),
     Row("intervals", "intervals of five measures", (10_000, 100_000, 1_000_000), "queries", 10),
     Row("bounds", "bounds of AP, 1,000 documents per query", RUN, "lines", 10),
     Row("bounds-one", "bounds of AP, one query", (100, 1_000, 10_000), "documents"),
