@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from karat.errors import require, shown
+from karat.errors import KaratError, did_you_mean, require, shown
 
 Class = TypeVar("Class", bound=type)
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -60,7 +60,7 @@ class _Component:
     def set_input_types(instance: object, **types: Any) -> None:
         """Declare the inputs of a component whose method is `run(self, **inputs)`, in its constructor.
 
-        All of them are mandatory, and there are no others.
+        All of them are mandatory, and no others are accepted.
         """
         setattr(instance, _INPUTS, {name: Input(kind, mandatory=True) for name, kind in types.items()})
 
@@ -93,6 +93,12 @@ def inputs_of(instance: object) -> dict[str, Input]:
     """The inputs of a component: the parameters of its `run`, and those that its constructor declared."""
     cls: Any = type(instance)
     return {**_inputs(cls), **getattr(instance, _INPUTS, {})}
+
+
+def unknown_input(name: object, known: Collection[str], where: str | None = None) -> KaratError:
+    """The error for an input that a component does not have."""
+    hint = f"{did_you_mean(name, known)} The inputs are {', '.join(known) or 'none'}.".strip()
+    return KaratError(f"there is no input {shown(name)}", where=where, hint=hint)
 
 
 def accepts_any_input(instance: object) -> bool:

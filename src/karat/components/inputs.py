@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from karat.components.component import Input, accepts_any_input, inputs_of
+from karat.components.component import Input, accepts_any_input, inputs_of, unknown_input
 from karat.components.graph import Graph
-from karat.components.types import find_mismatch, type_text
-from karat.errors import KaratError, did_you_mean, list_hint, shown
+from karat.components.types import check_type
+from karat.errors import KaratError, did_you_mean, shown
 
 _FORM = "Pass inputs as {component: {input: value}}."
 
@@ -25,8 +25,7 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
             if each in sockets:
                 check_input(value, sockets[each], each, name)
             elif not accepts_any_input(instance):
-                hint = f"{did_you_mean(each, sockets)} The inputs are {', '.join(sockets) or 'none'}.".strip()
-                raise KaratError(f"there is no input {shown(each)}", where=where, hint=hint)
+                raise unknown_input(each, sockets, where)
         for each, socket in sockets.items():
             if socket.mandatory and each not in given and each not in connected:
                 hint = f"Pass {{{name!r}: {{{each!r}: ...}}}}, or connect an output to {name}.{each}."
@@ -36,9 +35,8 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
 
 def check_input(value: object, socket: Input, name: str, component: str) -> None:
     """Reject a value of the wrong type; the error names the part of the value that is wrong."""
-    if value is not socket.default and (found := find_mismatch(value, socket.type)):
-        hint = f"It must be {type_text(found.wanted)}. {list_hint(found.part)}".strip()
-        raise KaratError(f"{name}{found.path} is {shown(found.part)}", where=f"component {component}", hint=hint)
+    if value is not socket.default:
+        check_type(value, socket.type, name, f"component {component}")
 
 
 def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

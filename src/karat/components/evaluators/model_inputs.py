@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, get_origin
 
-from karat.components.types import find_mismatch, type_text
-from karat.errors import KaratError, did_you_mean, list_hint, require, shown
+from karat.components.component import unknown_input
+from karat.components.types import check_type, type_text
+from karat.errors import KaratError, require, shown
 from karat.judges.prompts import Prompt, message_json
 from karat.judges.requests import Message
 from karat.labels.records import text_digest
@@ -54,8 +55,8 @@ def check_inputs(expected: Mapping[str, Any], received: Mapping[str, Any]) -> No
     for name in expected:
         require(name in received, f"the input {name} is missing", f"The inputs are {', '.join(expected)}.")
     for name in received:
-        hint = f"{did_you_mean(name, expected)} The inputs are {', '.join(expected)}.".strip()
-        require(name in expected, f"there is no input {shown(name)}", hint)
+        if name not in expected:
+            raise unknown_input(name, expected)
     check_same_length(received)
 
 
@@ -68,9 +69,7 @@ def questions_of(types: Mapping[str, Any], inputs: Mapping[str, Sequence[Any]]) 
 def check_types(types: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
     """Reject inputs of `run` that have parts of another type."""
     for name, kind in types.items():
-        if found := find_mismatch(inputs.get(name, []), kind):
-            hint = f"It must be {type_text(found.wanted)}. {list_hint(found.part)}".strip()
-            raise KaratError(f"{name}{found.path} is {shown(found.part)}", hint=hint)
+        check_type(inputs.get(name, []), kind, name)
 
 
 def prompt_of(name: str, instructions: str, outputs: Sequence[str], examples: Sequence[Mapping[str, Any]]) -> Prompt:
