@@ -72,11 +72,9 @@ class RecordedModel:
     is_server = False
     notes: Sequence[str] = ()
 
-    def ask(
-        self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
-    ) -> ModelReply:
-        """It is never asked."""
-        raise NotImplementedError
+    def ask(self, *_messages: Any, **_settings: Any) -> ModelReply:
+        """It is never asked, because a replay sends nothing."""
+        raise CallError("a replay does not ask a model", again=False)
 
     def close(self) -> None:
         """It has no connections."""
