@@ -10,7 +10,7 @@ class LabelRow:
     """A label of an item: what the item was compared with, by whom it was labelled, and why; or an unlabelled item.
 
     `against` is empty for the answer as a whole. `label` is None if it is unknown: `state` is then `failed`, `stale` if
-    a text has changed since it was labelled, or `unlabelled` if there is no label at all.
+    a text has changed since it was labelled, or `unlabelled` if nobody gave a label.
     """
 
     item: str

@@ -16,7 +16,7 @@ from karat.labels.sentences import split_sentences
 from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE
 
 MOST_PASSAGES = 30
-"""from which nuggets are extracted, if there are no gold answers"""
+"""from which nuggets are extracted, if gold answers are not known"""
 _MOST_NUGGETS = 20
 _EXPECTED_NUGGETS = 8
 _SUPPORT = BUILT_IN["support"]

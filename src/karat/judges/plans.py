@@ -141,7 +141,7 @@ def _with_gold(responses: Sequence[Response]) -> list[Response]:
 
 
 def _notes(recipe: str, by_query: Mapping[str, Sequence[Response]]) -> tuple[str, ...]:
-    """What cannot be asked, or rests on less than it should, because there are no gold answers."""
+    """What cannot be asked, or rests on less than it should, without gold answers."""
     without = [query for query, responses in by_query.items() if gold_answers(responses) is None]
     if not without or recipe not in ("claims", "correctness", *_OF_NUGGETS):
         return ()
@@ -241,7 +241,7 @@ class _Planner:
             if self.task.name == "relevance" and not has_text(each.item.text or ""):
                 certain.append(subject.verdict(state=NOTHING_TO_JUDGE))
             elif self.task.name == "support" and not _has_evidence(response, each.against):
-                certain.append(subject.verdict(label="none", why="There is no text to compare it with."))
+                certain.append(subject.verdict(label="none", why="The text to compare it with is empty."))
             else:
                 open_ones.append(subject)
         return certain, open_ones

@@ -20,7 +20,7 @@ DIGESTS = {
     "claims/1": "26f93062",
     "nuggets/1": "1eb6c362",
     "relevance/1": "f82b1057",
-    "correctness/1": "f229dde8",
+    "correctness/1": "96496a80",
     "abstention/1": "68bef89d",
     "rubric/1": "f4c252b0",
 }
