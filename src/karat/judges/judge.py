@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from karat.arguments import as_count, as_number, check_path, check_switch, check_text
@@ -21,6 +22,7 @@ from karat.labels.responses import Response
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
+    from karat.labels.reading import VerdictRecords
     from karat.labels.selection import Selected
     from karat.registry.selection import Measures
     from karat.scores import Scores
@@ -72,15 +74,17 @@ class Judging:
 
         records = read_verdict_records(self.path)
         scores = {}
-        for system in self.systems:
-            try:
-                answers = [each for each in self.responses if each.system == system]
-                selected = select(records, system, self.by, answers)
-            except KaratError:
-                continue
-            if found := self._task_scores(selected, system):
+        for system in filter(partial(self._has_labels, records), self.systems):
+            answers = [each for each in self.responses if each.system == system]
+            if found := self._task_scores(select(records, system, self.by, answers), system):
                 scores[system] = found
         return scores
+
+    def _has_labels(self, records: VerdictRecords, system: str | None) -> bool:
+        labels = records.labels
+        about = labels.system.where(lambda each: each is None or each == system)
+        mine = about & labels.by.where(lambda each: each == self.by) & ~records.about_documents()
+        return bool(mine.any()) and (system is None or system in records.systems)
 
     def _task_scores(self, selected: Selected, system: str | None) -> Scores | None:
         """The scores on those measures of the task that can be computed; None if there are none."""

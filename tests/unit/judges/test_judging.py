@@ -50,6 +50,14 @@ def test_answers_are_judged_once(path: Path) -> None:
     assert str(again).startswith("0 calls (2 more were in the file), 0 failed")
 
 
+def test_what_is_wrong_with_the_file_is_an_error_of_its_scores_and_not_a_system_without_labels(path: Path) -> None:
+    judging = karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, system="rag")
+    with path.open("a") as file:
+        file.write('{"record": "item", "query": "q1", "id": "p1", "type": "passage", "rank": 1}\n')
+    with pytest.raises(KaratError, match="another id"):
+        judging.task_scores()
+
+
 def test_files_are_systems_and_share_calls(path: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in RESULTS))
