@@ -9,6 +9,7 @@ from contextlib import suppress
 import numpy as np
 
 from karat.errors import KaratError, plural, printable
+from karat.labels.recipes import RECIPES
 from karat.labels.selection import Selected
 from karat.labels.tasks import BUILT_IN
 from karat.labels.things import label_status
@@ -154,9 +155,11 @@ def recipe_of(relation: Relation) -> str:
 
 
 def _how_to_label(relation: Relation) -> str:
+    recipe = recipe_of(relation)
+    by_model = f" `karat judge results.jsonl --task {recipe}` asks a language model." if recipe in RECIPES else ""
     return (
-        f"`karat verdicts template results.jsonl --task {recipe_of(relation)} -o todo.csv` writes a sheet to fill in,"
-        " and `karat verdicts import` reads it."
+        f"`karat verdicts template results.jsonl --task {recipe} -o todo.csv` writes a sheet to fill in, and"
+        f" `karat verdicts import` reads it.{by_model}"
     )
 
 
