@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 import karat
+from karat.judges.pace import Pace
 from tests.judges.commands import judge_words, key_of, results_file, run, start, toy_rule, written_calls
 from tests.llm_server import LLMServer, Sent
 
 QUERIES = 40
+CONCURRENCY = 4
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,14 @@ def records_of(path: Path) -> list[str]:
     return sorted(json.dumps(each, sort_keys=True) for each in records if each["record"] != "call")
 
 
+def most_in_flight(sent: int) -> int:
+    """How many requests may be under way, or have replies that are not written yet, after so many were sent."""
+    pace = Pace(CONCURRENCY)
+    for _ in range(sent):
+        pace.good(0.0, 0.0)
+    return pace.limit
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
 def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_written(
     results: Path, uninterrupted: Path, tmp_path: Path, number: signal.Signals
@@ -50,14 +60,14 @@ def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_wri
     for stop in (*stops, None):
         known = written_calls(path)
         with LLMServer(toy_rule, delay=0.01) as server:
-            with start(*judge_words(results, path, server.url, "--concurrency", 4)) as process:
+            with start(*judge_words(results, path, server.url, "--concurrency", CONCURRENCY)) as process:
                 while process.poll() is None and (stop is None or len(known) + len(server.sent) < stop):
                     time.sleep(0.001)
                 if stop is not None:
                     process.send_signal(number)
                 out, error = process.communicate(timeout=60)
             sent = [key_of(each) for each in server.sent]
-            in_flight += server.most_at_once
+            in_flight += most_in_flight(len(sent))
         assert not known & {*sent}, "a call was repeated whose reply was in the file"
         assert stop is not None or process.returncode == 0, error
         if stop is not None and number != signal.SIGKILL:
