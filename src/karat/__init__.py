@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         evaluate_verdicts,
     )
     from karat.evaluation.label_agreement import label_agreement
-    from karat.judges.judge import Judging
-    from karat.judges.judging import estimate_judging, judge
+    from karat.judges.judge import estimate_judging, judge
+    from karat.judges.judging import Judging
     from karat.measures import Measure, definitions, parse, register
     from karat.scores import Finding, Scores, SystemScores
     from karat.verdicts import Verdicts
@@ -40,7 +40,7 @@ _HOMES = {
     "Document": "karat.documents.document",
     "EvaluationRunResult": "karat.evaluation",
     "Finding": "karat.scores",
-    "Judging": "karat.judges.judge",
+    "Judging": "karat.judges.judging",
     "KaratError": "karat.errors",
     "Measure": "karat.measures",
     "Pipeline": "karat.components.pipeline",
@@ -53,13 +53,13 @@ _HOMES = {
     "default_from_dict": "karat.components.serialization",
     "default_to_dict": "karat.components.serialization",
     "definitions": "karat.measures",
-    "estimate_judging": "karat.judges.judging",
+    "estimate_judging": "karat.judges.judge",
     "evaluate": "karat.evaluation",
     "evaluate_answers": "karat.evaluation",
     "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
     "evaluate_verdicts": "karat.evaluation",
-    "judge": "karat.judges.judging",
+    "judge": "karat.judges.judge",
     "label_agreement": "karat.evaluation.label_agreement",
     "parse": "karat.measures",
     "register": "karat.measures",

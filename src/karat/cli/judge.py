@@ -18,7 +18,7 @@ from karat.options import EVALUATION_OPTIONS, Recipe
 if TYPE_CHECKING:
     from karat.cli.systems import Evaluation
     from karat.judges.assignments import Assignment
-    from karat.judges.judge import Judge, Judging
+    from karat.judges.judging import Judge, Judging
     from karat.scores import Scores
 
 _RELEVANCE = "relevance"
@@ -138,7 +138,7 @@ def _with_options(text: str) -> str:
     """A message with the names of options, such as --base-url, instead of those of arguments."""
     from dataclasses import fields
 
-    from karat.judges.judge import Judge
+    from karat.judges.judging import Judge
 
     names = [field.name for field in fields(Judge) if "_" in field.name]
     text = re.sub(rf"\b({'|'.join(names)})=", r"\1 ", text)
@@ -157,7 +157,7 @@ def _check_options(context: click.Context, task: str | None) -> None:
 def _judge(given: Mapping[str, Any], estimate: bool) -> Judge:
     from dataclasses import fields
 
-    from karat.judges.judge import Judge
+    from karat.judges.judging import Judge
 
     is_needed = not given["replay"] and not estimate
     if not (given["model"] or "").strip() and (is_needed or given["model"] is not None):

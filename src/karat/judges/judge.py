@@ -1,236 +1,176 @@
-"""A language model as a judge: what it is asked and how, what it may cost, and what came of it."""
+"""judge() and estimate_judging(): have answers or documents judged by a language model, in a verdict file."""
 
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from karat.arguments import as_count, as_number, check_path, check_switch, check_text
-from karat.errors import KaratError, enumeration, plural, require, shown
-from karat.judges.asking import Asker, carry_out
-from karat.judges.assignments import RELEVANCE, Assignment
-from karat.judges.budget import CallBudget, Usage, read_prices
-from karat.judges.estimates import Estimate, cost_text, estimate
-from karat.judges.journal import MemoryJournal, VerdictFile
-from karat.judges.model import MODEL_HINT, RecordedModel, language_model, model_name
-from karat.judges.prompts import load_prompts
-from karat.judges.requests import LanguageModel, ModelSettings
-from karat.labels.responses import Response
-from karat.output.progress import progress_bar
+from karat.arguments import check_path, check_text
+from karat.errors import KaratError, require
+from karat.judges.assignments import RELEVANCE, Assignment, answers_to_judge, documents_to_judge, read_rubric
+from karat.judges.estimates import Estimate
+from karat.judges.judging import Judge, Judging
 
-if TYPE_CHECKING:
-    from karat.labels.reading import VerdictRecords
-    from karat.labels.selection import Selected
-    from karat.registry.selection import Measures
-    from karat.scores import Scores
-
-_LONGEST_TIMEOUT = 24 * 60 * 60
-_RANGES = {"concurrency": (1, 1000), "samples": (1, 1000), "seed": (0, 2**63 - 1), "max_tokens": (1, 10**9)}
+_DEPTH = 10
 
 
-@dataclass(frozen=True)
-class Judging:
-    """What a judge has done: its labels are in the verdict file `path`, `by` this author."""
+def judge(
+    source: Any,
+    *runs: Any,
+    verdicts: str | os.PathLike[str],
+    task: str | None = None,
+    rubric: Any = None,
+    model: Any = None,
+    system: str | None = None,
+    queries: Any = None,
+    corpus: Any = None,
+    depth: int = _DEPTH,
+    overlap: int = 0,
+    fields: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002
+    base_url: str | None = None,
+    api_key_env: str = "OPENAI_API_KEY",
+    concurrency: int = 8,
+    timeout: float = 60.0,
+    samples: int = 1,
+    temperature: float = 0.0,
+    seed: int = 42,
+    max_tokens: int = 2048,
+    prompts: str | os.PathLike[str] | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_calls: int | None = None,
+    max_tokens_total: int | None = None,
+    max_cost: float | None = None,
+    replay: bool = False,
+    retry_failed: bool = False,
+) -> Judging:
+    """Have answers or documents judged by a language model, which adds labels to the verdict file `verdicts`.
 
-    path: str
-    task: str
-    by: str
-    systems: tuple[str | None, ...]
-    usage: Usage
-    notes: tuple[str, ...] = ()
-    responses: tuple[Response, ...] = field(default=(), repr=False)
-    """the answers that were judged"""
+    `source` are results, with further results of other systems in `runs`; `task` says what is asked, or a `rubric` of
+    your own (`{"name": ..., "question": ..., "scale": {label: number}}`, or a JSON file). With `task="relevance"`,
+    `source` is ground truth, `runs` are runs, and the unjudged documents in their top `depth` are graded, with all
+    judged ones of `overlap` queries. `queries` and `corpus` are the texts of what is known by id only.
 
-    def scores(self, measures: Measures | None = None, *, system: str | None = None) -> Scores:
-        """The scores of a system by all labels of this author; `system` is needed if there are several.
+    `model` is the name of a model (of OpenAI, or of the server at `base_url`; the key is in the environment variable
+    `api_key_env`), a Haystack chat generator, or a function that takes messages and returns a text. Everything is asked
+    `samples` times. `prompts` is a folder with prompts of your own.
 
-        The measures are those of the task, if none are given.
-        """
-        from karat.evaluation import evaluate_verdicts
-        from karat.labels.reading import read_verdict_records
-        from karat.labels.selection import select
+    Replies are written to the file before they count. If the same call is made again, nothing that is in the file is
+    asked again, except failures: those without a reply, and with `retry_failed` all. With `replay`, everything must be
+    in the file. `max_calls`, `max_tokens_total` and `max_cost`, with the prices of a million tokens, are not exceeded.
 
-        if self.task == RELEVANCE:
-            hint = "Evaluate runs with them: evaluate(truth, run, verdicts=...)."
-            raise KaratError("these are labels of documents, not of answers", where=self.path, hint=hint)
-        if system is None and len(self.systems) == 1:
-            system = self.systems[0]
-        if measures is None:
-            selected = select(read_verdict_records(self.path), system, self.by)
-            if found := self._task_scores(selected, system):
-                return found
-        return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
-
-    def task_scores(self) -> dict[str | None, Scores]:
-        """The scores of the judged answers of all systems, on the measures of the task.
-
-        Systems that have no label of the task are left out.
-        """
-        from karat.labels.reading import read_verdict_records
-        from karat.labels.selection import select
-
-        records = read_verdict_records(self.path)
-        scores = {}
-        for system in filter(partial(self._has_labels, records), self.systems):
-            answers = [each for each in self.responses if each.system == system]
-            if found := self._task_scores(select(records, system, self.by, answers), system):
-                scores[system] = found
-        return scores
-
-    def _has_labels(self, records: VerdictRecords, system: str | None) -> bool:
-        labels = records.labels
-        about = labels.system.where(lambda each: each is None or each == system)
-        mine = about & labels.by.where(lambda each: each == self.by) & ~records.about_documents()
-        return bool(mine.any()) and (system is None or system in records.systems)
-
-    def _task_scores(self, selected: Selected, system: str | None) -> Scores | None:
-        """The scores on those measures of the task that can be computed; None if there are none."""
-        from karat.evaluation.verdicts import score_verdicts
-        from karat.labels.missing import task_measures
-        from karat.registry.selection import select_measures
-
-        names = task_measures(selected, self.task)
-        if not names:
-            return None
-        return score_verdicts(selected, select_measures(names, subjects=("verdicts",)), "bounds", system or "")
-
-    def __str__(self) -> str:
-        return usage_text(self.usage)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judge:
-    """A language model as a judge: who is asked, how, and what it may cost. `judge` explains the options."""
-
-    model: Any = None
-    base_url: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int = 8
-    timeout: float = 60.0
-    samples: int = 1
-    temperature: float = 0.0
-    seed: int = 42
-    max_tokens: int = 2048
-    prompts: str | os.PathLike[str] | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-    max_calls: int | None = None
-    max_tokens_total: int | None = None
-    max_cost: float | None = None
-    replay: bool = False
-    retry_failed: bool = False
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            if as_count(getattr(self, name), least, most) is None:
-                what = f"{name}={shown(getattr(self, name))} is not a whole number from {least} to {most:,}"
-                raise KaratError(what)
-        temperature = as_number(self.temperature)
-        is_valid = temperature is not None and 0 <= temperature <= 2
-        require(is_valid, f"temperature={shown(self.temperature)} is not a number from 0 to 2")
-        timeout = as_number(self.timeout)
-        is_valid = timeout is not None and 0 < timeout <= _LONGEST_TIMEOUT
-        require(is_valid, f"timeout={shown(self.timeout)} is not a number of seconds above 0, up to a day")
-        self.prompts is None or check_path(self.prompts, "prompts")
-        for name in ("replay", "retry_failed"):
-            check_switch(name, getattr(self, name))
-        check_text("api_key_env", self.api_key_env)
-        self.base_url is None or check_text("base_url", self.base_url)
-        self._budget()  # which checks the limits and the prices
-        both = self.replay and self.retry_failed
-        require(not both, "a replay asks nothing, so that failed calls cannot be made again", "Leave one of them out.")
-
-    def judge(self, assignment: Assignment, path: str) -> Judging:
-        """Ask for all labels that are not in the file yet."""
-        require(self.replay or self.model is not None, "no model is given", MODEL_HINT)
-        prompts = load_prompts(self.prompts)
-        with ExitStack() as stack:
-            journal = stack.enter_context(VerdictFile(path, replay=self.replay, retry_failed=self.retry_failed))
-            model = RecordedModel(self._replayed_name(journal)) if self.replay else self._language_model()
-            stack.callback(model.close)
-            plans = assignment.plans(journal, prompts, model.name, self.samples)
-            asker = Asker(
-                model,
-                self._settings(model.name),
-                journal,
-                concurrency=self.concurrency,
-                timeout=self.timeout,
-                budget=self._budget(),
-            )
-            show = stack.enter_context(progress_bar("queries"))
-            report = show and (lambda ended, usage: show(ended, len(plans), progress_text(usage)))
-            usage = carry_out(plans, asker, report)
-            notes = [*journal.notes, *assignment.notes, *plans.notes, *asker.notes, *self._notes()]
-        about = assignment.task, model.name, assignment.systems
-        return Judging(path, *about, usage, tuple(dict.fromkeys(notes)), assignment.responses)
-
-    def estimate(self, assignment: Assignment, path: str | None) -> Estimate:
-        """How many calls are needed, and what they may cost; nothing is asked."""
-        with ExitStack() as stack:
-            journal: VerdictFile | MemoryJournal = MemoryJournal()
-            name = "" if self.model is None else model_name(self.model)
-            if path is not None and os.path.exists(path):
-                file = VerdictFile(path, read_only=True, retry_failed=self.retry_failed)
-                journal = stack.enter_context(file)
-                name = name or (file.models[0] if len(file.models) == 1 else "")
-            plans = assignment.plans(journal, load_prompts(self.prompts), name, self.samples)
-            notes = [*journal.notes, *assignment.notes, *plans.notes]
-            return estimate(plans, journal, self._settings(name), self._budget().prices, notes)
-
-    def _language_model(self) -> LanguageModel:
-        return language_model(self.model, base_url=self.base_url, api_key_env=self.api_key_env, timeout=self.timeout)
-
-    def _settings(self, name: str) -> ModelSettings:
-        return ModelSettings(name, float(self.temperature), int(self.seed), int(self.max_tokens))
-
-    def _budget(self) -> CallBudget:
-        return CallBudget(
-            max_calls=self.max_calls,
-            max_tokens=self.max_tokens_total,
-            max_cost=self.max_cost,
-            prices=read_prices(self.price_in, self.price_out),
-        )
-
-    def _replayed_name(self, journal: VerdictFile) -> str:
-        """The model whose replies are read from a file: the given one, or the only one."""
-        if self.model is not None:
-            return model_name(self.model)
-        if len(journal.models) == 1:
-            return journal.models[0]
-        if not journal.models:
-            hint = "Judge without replay first."
-            raise KaratError("the file has no replies of a model", where=journal.path, hint=hint)
-        hint = f"Name the model whose replies are wanted: {enumeration(journal.models, 'or')}."
-        raise KaratError("the file has replies of several models", where=journal.path, hint=hint)
-
-    def _notes(self) -> list[str]:
-        if self.samples > 1 and not self.temperature:
-            return [f"{self.samples} samples with temperature 0 may all be the same"]
-        return []
-
-
-def progress_text(usage: Usage) -> str:
-    """What was asked so far, short enough for a progress bar.
-
-    >>> progress_text(Usage(calls=24, known=388, done=409, failed=3, tokens_in=120_000, tokens_out=9_000, cost=0.31))
-    '24 calls, 3 failed, 129,000 tokens, cost 0.31'
+    >>> import json, tempfile
+    >>> def model(messages):
+    ...     return json.dumps({"label": 3, "why": "It is the answer."})
+    >>> results = [{"query": "How hard is gold?", "retrieved": ["Gold is soft."], "answer": "Not very."}]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     judging = judge(results, task="context", model=model, verdicts=f"{folder}/verdicts.jsonl")
+    ...     judging.scores().means
+    {'ContextRelevance': 1.0, 'ContextPrecision': 1.0}
     """
-    cost = "" if usage.cost is None else f", cost {cost_text(usage.cost)}"
-    tokens = f"{usage.tokens_in + usage.tokens_out:,} tokens"
-    return f"{plural(usage.calls, 'call')}, {usage.failed:,} failed, {tokens}{cost}"
+    asked = Judge(
+        model=model,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        concurrency=concurrency,
+        timeout=timeout,
+        samples=samples,
+        temperature=temperature,
+        seed=seed,
+        max_tokens=max_tokens,
+        prompts=prompts,
+        price_in=price_in,
+        price_out=price_out,
+        max_calls=max_calls,
+        max_tokens_total=max_tokens_total,
+        max_cost=max_cost,
+        replay=replay,
+        retry_failed=retry_failed,
+    )
+    path = check_path(verdicts, "verdicts")
+    assignment = _assignment(source, runs, task, rubric, system, queries, corpus, depth, overlap, fields, format)
+    return asked.judge(assignment, path)
 
 
-def usage_text(usage: Usage) -> str:
-    """What was asked, in a line.
+def estimate_judging(
+    source: Any,
+    *runs: Any,
+    verdicts: str | os.PathLike[str] | None = None,
+    task: str | None = None,
+    rubric: Any = None,
+    model: Any = None,
+    system: str | None = None,
+    queries: Any = None,
+    corpus: Any = None,
+    depth: int = _DEPTH,
+    overlap: int = 0,
+    fields: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002
+    samples: int = 1,
+    temperature: float = 0.0,
+    seed: int = 42,
+    max_tokens: int = 2048,
+    prompts: str | os.PathLike[str] | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    retry_failed: bool = False,
+) -> Estimate:
+    """About how many calls `judge` would make with the same arguments, and how many tokens; nothing is asked.
 
-    >>> usage_text(Usage(calls=24, known=388, done=409, failed=3, tokens_in=120_000, tokens_out=9_000, cost=0.31))
-    '24 calls (388 more were in the file), 3 failed, 120,000 tokens in, 9,000 out, cost 0.31'
+    With prices of a million tokens, it says what that costs. Replies that are in `verdicts` already cost nothing.
+
+    >>> results = [{"query": "How hard is gold?", "retrieved": ["Gold is soft."], "answer": "Not very."}]
+    >>> estimate_judging(results, task="context").calls
+    1
     """
-    known = f" ({usage.known:,} more {'was' if usage.known == 1 else 'were'} in the file)" if usage.known else ""
-    not_asked = f", {usage.not_asked:,} not asked" if usage.not_asked else ""
-    tokens = f"{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
-    cost = "" if usage.cost is None else f", cost {cost_text(usage.cost)}"
-    return f"{plural(usage.calls, 'call')}{known}, {usage.failed:,} failed{not_asked}, {tokens}{cost}"
+    asked = Judge(
+        model=model,
+        samples=samples,
+        temperature=temperature,
+        seed=seed,
+        max_tokens=max_tokens,
+        prompts=prompts,
+        price_in=price_in,
+        price_out=price_out,
+        retry_failed=retry_failed,
+    )
+    path = None if verdicts is None else check_path(verdicts, "verdicts")
+    assignment = _assignment(source, runs, task, rubric, system, queries, corpus, depth, overlap, fields, format)
+    return asked.estimate(assignment, path)
+
+
+def _assignment(
+    source: Any,
+    runs: Sequence[Any],
+    task: str | None,
+    rubric: Any,
+    system: str | None,
+    queries: Any,
+    corpus: Any,
+    depth: int,
+    overlap: int,
+    fields: Mapping[str, str] | None,
+    form: str | None,
+) -> Assignment:
+    task is None or check_text("task", task)
+    system is None or check_text("system", system)
+    form is None or check_text("format", form)
+    others: dict[str, bool] = {"depth": depth != _DEPTH, "overlap": bool(overlap)}
+    if task == RELEVANCE:
+        others = {"rubric": rubric is not None, "system": system is not None, "fields": fields is not None}
+    for name in filter(others.get, others):
+        raise KaratError(f"{name} has no effect on {f'the task {task}' if task else 'a rubric'}", hint="Leave it out.")
+    if task != RELEVANCE:
+        own = None if rubric is None else read_rubric(rubric)
+        texts: Any = {"queries": queries, "corpus": corpus, "fields": fields, "format": form}
+        return answers_to_judge([source, *runs], task, own, system=system, **texts)
+    from karat.evaluation import evaluate_runs
+
+    hint = "Pass the ground truth first, and then runs."
+    require(runs, "the unjudged documents are those of runs, and none is given", hint)
+    are_files = all(isinstance(each, str | os.PathLike) for each in runs)
+    named = list(runs) if are_files else {f"run {at}": each for at, each in enumerate(runs, 1)}
+    systems = evaluate_runs(source, named, f"Judged@{depth}", truth_format=form, run_format=form)
+    return documents_to_judge(systems, depth=depth, overlap=overlap, queries=queries, corpus=corpus)

@@ -195,7 +195,7 @@ class LLMEvaluator(SerializableComponent):
         # Imported here, because most programs with evaluators do not ask a model.
         from karat.judges.asking import Asker
         from karat.judges.journal import MemoryJournal, VerdictFile
-        from karat.judges.judge import progress_text
+        from karat.judges.judging import progress_text
         from karat.judges.model import RecordedModel, language_model, model_name
 
         questions = self._questions(inputs)
