@@ -48,6 +48,20 @@ def test_results_need_only_an_answer_and_passages_if_there_are_labels() -> None:
     assert scores.per_query["q2"] == {"Faithfulness(unit=sentences)": None, "SupportRecall": None}
 
 
+def test_results_need_answers_only_for_measures_of_answers(folder: Path) -> None:
+    passages = [{name: value for name, value in record.items() if name != "answer"} for record in RECORDS]
+    write(folder / "rag.jsonl", passages)
+    good(folder, "verdicts", "template", "rag.jsonl", "--task", "context", "-o", "todo.csv")
+    relevant = {**ROW, "task": "relevance", "against": "question", "label": 3}
+    labels = [{**relevant, "query": f"q{at}", "item": f"d{at}"} for at in (1, 2)]
+    assert evaluated(passages, labels, None).means == {"ContextRelevance": 1.0, "ContextPrecision": 1.0}
+    labels.append({**ROW, "query": "q1", "item": "c1", "type": "claim", "against": "context"})
+    assert evaluated(passages, labels, "ContextRelevance")["ContextRelevance"] == 1.0
+    for measures in ("Faithfulness", None, ["ContextRelevance", "CitationValid"]):
+        with pytest.raises(KaratError, match="no line has a field 'answer'"):
+            evaluated(passages, labels, measures)
+
+
 def test_the_demo_has_documents_answers_and_verdicts_in_one_table() -> None:
     truth = [{**json.loads(line), "truth": ["gold-001"]} for line in demo.GENERATED.read_text("utf-8").splitlines()]
     scores = evaluate_results(truth, verdicts=demo.VERDICTS, by="human:ann", name="generated")

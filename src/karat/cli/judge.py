@@ -38,8 +38,8 @@ def _setting(name: str, kind: type, metavar: str, help: str, default: Any = None
 @opt.file_argument(
     "truth",
     "RESULTS",
-    "Generated answers: results with the fields query, answer and retrieved, or a submission to TREC RAG. With --task"
-    " relevance: ground truth.",
+    "Generated answers: results with the fields query, answer and retrieved, as far as the task is about them, or a"
+    " submission to TREC RAG. With --task relevance: ground truth.",
     required=True,
 )
 @opt.file_argument(

@@ -20,7 +20,8 @@ _RECIPES: tuple[str, ...] = get_args(Recipe)
 @opt.file_argument(
     "results",
     "RESULTS",
-    "Generated answers: results with the fields query, answer and retrieved, or a submission to TREC RAG.",
+    "Generated answers: results with the fields query, answer and retrieved, as far as the task is about them, or a"
+    " submission to TREC RAG.",
     required=True,
 )
 @click.option(
@@ -63,6 +64,7 @@ def command(
     from karat.cli.terminal import print_text
     from karat.errors import KaratError, plural, printable
     from karat.labels.reading import read_verdict_records
+    from karat.labels.recipes import needed_fields
     from karat.labels.results import read_responses
     from karat.labels.sheets import sheet_of, write_sheet
     from karat.sources.run_files import run_names
@@ -77,6 +79,7 @@ def command(
         queries=Inputs().texts("queries", queries) or None,
         corpus=Inputs().texts("corpus", corpus) or None,
         fields=parse_fields(fields),
+        needed=needed_fields(task),
     )
     known = [*records.items.values()] if records else []
     sheet = sheet_of(task, read.responses, known, records.tasks if records else None)

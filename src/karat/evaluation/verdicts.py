@@ -12,7 +12,7 @@ from karat.analysis.label_bounds import label_bounds
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
 from karat.errors import KaratError
-from karat.labels.missing import check_labels, labelled_measures, labelled_samples
+from karat.labels.missing import check_labels, labelled_measures, labelled_samples, reads_answers
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.results import read_labelled_results
 from karat.labels.selection import Selected, select
@@ -71,6 +71,8 @@ class LabelledResults:
 
     results: Results
     selected: Selected
+    no_answers: KaratError | None
+    """the error for measures that are about answers, if the results have none"""
 
     @classmethod
     def read(
@@ -98,7 +100,7 @@ class LabelledResults:
         system = name if name in records.systems or not runs else runs.pop()
         selected = select(records, system, by, responses.responses, named_by="name=, or FILE:NAME on the command line")
         notes = read.notes if read.parts else responses.notes
-        return cls(replace(read, notes=notes), selected)
+        return cls(replace(read, notes=notes), selected, responses.no_answers)
 
     @property
     def measures(self) -> list[str]:
@@ -108,6 +110,8 @@ class LabelledResults:
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
         check_choice("unknown", unknown, get_args(Unknown))
+        if self.no_answers and any(map(reads_answers, measures)):
+            raise self.no_answers
         return score_verdicts(self.selected, measures, unknown, name)
 
 

@@ -14,7 +14,7 @@ from karat.judges.journal import Journal
 from karat.judges.plans import Plans, plans, relevance_plans
 from karat.judges.prompts import Prompt
 from karat.labels.missing import rubric_measure
-from karat.labels.recipes import RECIPES
+from karat.labels.recipes import RECIPES, needed_fields
 from karat.labels.responses import Response
 from karat.labels.results import read_responses
 from karat.labels.tasks import Task, read_task
@@ -62,8 +62,10 @@ def answers_to_judge(
     is_one = system is None or len(sources) == 1
     require(is_one, "one name is given for several systems", "Judge them one after the other, or leave out system.")
     names = [system] if system is not None else _names(sources)
+    options: Any = {"queries": queries, "corpus": corpus, "fields": fields, "format": format}
+    needed = needed_fields(recipe)
     read = [
-        read_responses(source, system=name, queries=queries, corpus=corpus, fields=fields, format=format)
+        read_responses(source, system=name, needed=needed, **options)
         for name, source in zip(names, sources, strict=True)
     ]
     responses = tuple(chain.from_iterable(each.responses for each in read))

@@ -23,9 +23,9 @@ _SUPPORT = BUILT_IN["support"]
 _IMPORTANCE = ("vital", "okay")
 
 
-def has_text(text: str) -> bool:
-    """Whether a text has a letter or a digit."""
-    return any(map(str.isalnum, text))
+def has_text(text: str | None) -> bool:
+    """Whether there is a text with a letter or a digit."""
+    return any(map(str.isalnum, text or ""))
 
 
 def nothing_in(item: Item) -> Record:
@@ -83,8 +83,8 @@ def nugget_passages(responses: Sequence[Response]) -> list[Passage]:
     passages = sorted((each for response in responses for each in response.passages), key=lambda each: each.rank)
     by_text: dict[str, Passage] = {}
     for each in passages:
-        if each.text is not None and has_text(each.text):
-            by_text.setdefault(each.text, each)
+        if has_text(each.text):
+            by_text.setdefault(each.text or "", each)
     return [*by_text.values()][:MOST_PASSAGES]
 
 

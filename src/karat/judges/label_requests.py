@@ -102,7 +102,7 @@ def _evidence(response: Response, against: Against) -> dict[str, Any]:
 def _against_digest(response: Response, against: Against) -> str:
     """The digest of what items are compared with, by which a label notices that it has changed since."""
     if against == "answer":
-        return text_digest(response.answer)
+        return text_digest(response.answer or "")
     if against == "gold":
         return text_digest(gold_text(response.gold_answers or ()))
     return joint_digest([text_digest(each.text or "") for each in response.compared_passages(against)])

@@ -238,7 +238,7 @@ class _Planner:
             if each.item.text is None or (each.against == "gold" and response.gold_answers is None):
                 continue
             subject = subject_of(each, self.task, response)
-            if self.task.name == "relevance" and not has_text(each.item.text or ""):
+            if self.task.name == "relevance" and not has_text(each.item.text):
                 certain.append(subject.verdict(state=NOTHING_TO_JUDGE))
             elif self.task.name == "support" and not _has_evidence(response, each.against):
                 certain.append(subject.verdict(label="none", why="The text to compare it with is empty."))
@@ -251,4 +251,4 @@ def _has_evidence(response: Response, against: Against) -> bool:
     """Whether there is any text that an item can be compared with."""
     if against in ("answer", "gold"):
         return any(map(has_text, [response.answer] if against == "answer" else response.gold_answers or ()))
-    return any(has_text(each.text or "") for each in response.compared_passages(against))
+    return any(has_text(each.text) for each in response.compared_passages(against))

@@ -77,7 +77,7 @@ class QuestionItems:
         ids = {each.id for each in passages}
         # If they are the first of the same sentences, a crash may have left the others unwritten.
         are_others = {(each.id, each.text) for each in labelled} - {(each.id, each.text) for each in sentences}
-        if are_others and not is_changed and all(_is_in(each, response.answer, ids) for each in labelled):
+        if are_others and not is_changed and all(_is_in(each, response.answer or "", ids) for each in labelled):
             sentences = _with_citations(labelled, sentences)
         gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
         if recipe in READ_SENTENCES:
@@ -86,7 +86,7 @@ class QuestionItems:
             gone += labelled  # also those that are in the answer: they may not be all of its sentences
         if recipe in READ_PASSAGES:
             gone += _without((each for each in known.values() if each.type == "passage"), passages)
-        new = [answer]
+        new = [answer] if response.answer is not None else []
         new += sentences if recipe in READ_SENTENCES else []
         new += passages if recipe in READ_PASSAGES else []
         self._replace(system, gone, new)
@@ -160,4 +160,4 @@ def _without(items: Iterable[Item], current: Iterable[Item]) -> list[Item]:
 
 def _is_other(known: Item | None, item: Item) -> bool:
     """Whether an item is known with another text."""
-    return known is not None and known.is_about_other_text(item.text or "")
+    return known is not None and known.is_about_other_text(item.text)

@@ -72,8 +72,10 @@ class VerdictArrays:
 
     def add_response(self, response: Response) -> None:
         """What a response says without a label: which sentences and passages there are, and if there is an answer."""
-        query = self.queries[response.query]
-        for each in ("sentences", "passages", *(() if any(map(str.isalnum, response.answer)) else ("claims",))):
+        query, known = self.queries[response.query], ["passages"]
+        if response.answer is not None:
+            known += ["sentences"] if any(map(str.isalnum, response.answer)) else ["sentences", "claims"]
+        for each in known:
             self.listed[SETS.index(each), query] = True
         if response.gold_answers is not None:
             gold = self.items.position[response.query, "gold"]

@@ -130,7 +130,7 @@ def add_items_of_responses(items: Items, responses: Sequence[Response]) -> Chang
     for key in gone:
         del items[key]
     sentences, passages = ([item for item in items.values() if item.type == kind] for kind in ("sentence", "passage"))
-    stale = _add_given(items, (item for each in responses for item in (*items_of(each), _answer(each))))
+    stale = _add_given(items, (item for each in responses for item in (*items_of(each), *_answer(each))))
     stale |= _passages_not_given(passages, responses)
     notes = []
     current = (item for item in sentences if (item.query, item.id) not in stale)
@@ -139,8 +139,10 @@ def add_items_of_responses(items: Items, responses: Sequence[Response]) -> Chang
     return Changes(stale, gone, notes)
 
 
-def _answer(response: Response) -> Item:
-    return Item(response.query, "answer", "answer", response.system, text=response.answer)
+def _answer(response: Response) -> list[Item]:
+    """The answer of a response, if it is known."""
+    item = Item(response.query, "answer", "answer", response.system, text=response.answer)
+    return [] if response.answer is None else [item]
 
 
 def _add_given(items: Items, given: Iterable[Item]) -> set[ItemKey]:
@@ -185,7 +187,7 @@ def _sentences_of_other_answers(listed: Iterable[Item], responses: Iterable[Resp
 
 def _has_all(response: Response, sentences: Sequence[Item]) -> bool:
     """Whether an answer has all of these sentences, whoever has split it into sentences."""
-    if not sentences:
+    if not sentences or response.answer is None:
         return True
     own, whole = {_letters(each.text) for each in response.sentences}, _letters(response.answer)
     texts = ((item.text or "", item.cites) for item in sentences)

@@ -136,6 +136,13 @@ def labelled_samples(measure: Measure, selected: Selected) -> tuple[Verdicts, ..
     return tuple(sample for sample in selected.samples if not _missing(measure, sample))
 
 
+def reads_answers(measure: Measure) -> bool:
+    """Whether a measure is about answers: it reads labels of them, or does not say what it reads."""
+    relations = relations_of(measure)
+    about = {name for relation in relations for name in (relation.items, relation.against)}
+    return not relations or bool(about & {"answer", "claims", "sentences"})
+
+
 def in_words(relation: Relation) -> str:
     """What labels are about.
 

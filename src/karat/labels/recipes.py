@@ -23,6 +23,8 @@ from karat.options import Recipe
 RECIPES: tuple[str, ...] = get_args(Recipe)
 
 _TASKS = {"context": "relevance", "correctness": "correctness", "abstention": "abstention"}
+_WITHOUT_ANSWERS = ("context", "coverage")
+_OF_PASSAGES = (*_WITHOUT_ANSWERS, "faithfulness", "support", "citations")
 
 
 class Asked(NamedTuple):
@@ -36,6 +38,16 @@ class Asked(NamedTuple):
 def task_of(recipe: str) -> str:
     """The task that a recipe asks for. A rubric is its own recipe."""
     return "support" if recipe in RECIPES and recipe not in _TASKS else _TASKS.get(recipe, recipe)
+
+
+def needed_fields(recipe: str) -> tuple[str, ...]:
+    """The fields of results without which a recipe, or a rubric, has nothing to ask.
+
+    >>> needed_fields("context"), needed_fields("support"), needed_fields("correctness")
+    (('retrieved',), ('answer', 'retrieved'), ('answer',))
+    """
+    answer = () if recipe in _WITHOUT_ANSWERS else ("answer",)
+    return (*answer, "retrieved") if recipe in _OF_PASSAGES else answer
 
 
 def subjects(recipe: str, response: Response, items: Sequence[Item]) -> list[Item]:

@@ -82,9 +82,9 @@ class Item(NamedTuple):
         """The digest of the text that was labelled, as far as it is known."""
         return self.digest or (None if self.text is None else text_digest(self.text))
 
-    def is_about_other_text(self, text: str) -> bool:
-        """Whether another text was labelled than this one, as far as it is known."""
-        return self.labelled_digest not in (None, text_digest(text))
+    def is_about_other_text(self, text: str | None) -> bool:
+        """Whether another text was labelled than this one, as far as both are known."""
+        return text is not None and self.labelled_digest not in (None, text_digest(text))
 
     def has_other_text_than(self, digest: str | None) -> bool:
         """Whether the text is not the one that a digest was computed from, if both are known."""

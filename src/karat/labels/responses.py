@@ -31,7 +31,8 @@ class Response:
     query: str
     system: str | None
     question: str
-    answer: str
+    answer: str | None
+    """None if it is unknown: the results have no answers"""
     sentences: tuple[Sentence, ...] = ()
     passages: tuple[Passage, ...] = ()
     gold_answers: tuple[str, ...] | None = None
@@ -53,3 +54,5 @@ class Responses:
 
     responses: tuple[Response, ...]
     notes: tuple[str, ...] = ()
+    no_answers: KaratError | None = None
+    """the error for whoever needs answers, if the source has none"""

@@ -29,11 +29,13 @@ def read_responses(
     queries: Any = None,
     corpus: Any = None,
     fields: Mapping[str, str] | None = None,
+    needed: Collection[str] = ("answer",),
     format: str | None = None,  # noqa: A002
 ) -> Responses:
     """Read generated answers from results or from a submission to TREC RAG: a file, a list of records, a data frame.
 
-    `queries` and `corpus` are the texts of questions, and of passages that are known by id only.
+    `queries` and `corpus` are the texts of questions, and of passages that are known by id only. Results must have the
+    `needed` fields.
 
     >>> results = [{"query": "q1", "retrieved": ["Gold is soft."], "answer": "It is soft [1]."}]
     >>> [response] = read_responses(results).responses
@@ -45,7 +47,7 @@ def read_responses(
         is_submission, records = _is_submission(records)
         if is_submission:
             return read_trec_rag(records, system)
-        return _of_results(name, records, system, fields, has_corpus=corpus is not None)
+        return _of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
 
     return _with_texts(read_records(source, fields, format, read), queries, corpus)
 
@@ -70,7 +72,7 @@ def read_labelled_results(
             return Results(name, queries, {}, {}, {}, {}, questions=questions), responses
         kept: list[tuple[str, Record]] = []
         results = results_of(name, _kept(records, kept), fields, required, optional, labelled=True)
-        return results, _of_results(name, kept, system, fields, has_corpus=False)
+        return results, _of_results(name, kept, system, fields, (), has_corpus=False)
 
     return read_records(source, fields, format, read)
 
@@ -102,19 +104,20 @@ def _of_results(
     records: Iterable[tuple[str, Record]],
     system: str | None,
     fields: Mapping[str, str] | None,
+    needed: Collection[str],
     has_corpus: bool,
 ) -> Responses:
-    results = generated_results(name, records, fields)
+    results, no_answers = generated_results(name, records, fields, needed)
     strings_are_ids = has_corpus or _are_ids(results.run.values())
     responses = []
     for query in results.queries:
         documents = _documents(results.run.get(query, ()), f"{name}, query {query}", strings_are_ids)
         by_rank, passages = _passages(list(documents))
-        answer = results.answers.get(query, "")
+        answer = None if no_answers else results.answers.get(query, "")
         question = results.questions.get(query, query)
         gold = results.gold_answers.get(query)
-        responses.append(Response(query, system, question, answer, _sentences(answer, by_rank), passages, gold))
-    return Responses(tuple(responses), results.notes)
+        responses.append(Response(query, system, question, answer, _sentences(answer or "", by_rank), passages, gold))
+    return Responses(tuple(responses), results.notes, no_answers)
 
 
 def _sentences(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
@@ -206,4 +209,4 @@ def _with_texts(responses: Responses, queries: Any, corpus: Any) -> Responses:
             )
             for each in found
         )
-    return Responses(found, tuple(notes))
+    return replace(responses, responses=found, notes=tuple(notes))

@@ -169,7 +169,7 @@ def _check_has_items(recipe: str, response: Response) -> None:
     """Raise an error if there is nothing to label because nobody has listed it yet."""
     if recipe in ("nuggets", "coverage"):
         what, name = f"no nuggets are listed for query {shown(response.query)}", "nuggets"
-    elif recipe == "claims" and response.answer.strip():
+    elif recipe == "claims" and (response.answer or "").strip():
         what, name = f"no claims are listed for query {shown(response.query)}", "claims"
     else:
         return
@@ -203,7 +203,7 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
     if task.name not in BUILT_IN:
         of_row["rubric"] = {"question": task.question, "scale": dict(task.scale)}
     if is_first:
-        of_row["answer"] = text_digest(response.answer)
+        of_row |= {} if response.answer is None else {"answer": text_digest(response.answer)}
         of_row["passages"] = [
             [each.id, each.rank, None if each.text is None else text_digest(each.text)] for each in response.passages
         ]

@@ -92,6 +92,39 @@ def test_without_measures_the_scores_are_those_of_the_task(path: Path, given: An
     assert judging.scores().means == judging.task_scores()["rag"].means == means
 
 
+@pytest.mark.parametrize(("task", "measure"), [("context", "ContextRelevance"), ("coverage", "NuggetCoverage")])
+def test_passages_are_judged_without_answers_and_claims_of_answers_are_kept(
+    path: Path, task: str, measure: str
+) -> None:
+    karat.judge(RESULTS, task="faithfulness", model=Toy(), verdicts=path, system="rag")
+    without = [{name: value for name, value in row.items() if name != "answer"} for row in RESULTS]
+    judging = karat.judge(without, task=task, model=Toy(), verdicts=path, system="rag")
+    assert judging.scores()[measure] == judging.task_scores()["rag"][measure] == 1.0
+    assert karat.evaluate_results(without, measure, verdicts=path, name="rag")[measure] == 1.0
+    again = karat.judge(RESULTS, task="faithfulness", model=None, verdicts=path, system="rag", replay=True)
+    assert again.scores()["Faithfulness"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("task", "fields"),
+    [
+        ("faithfulness", "'answer' and 'retrieved'"),
+        ("support", "'answer' and 'retrieved'"),
+        ("citations", "'answer' and 'retrieved'"),
+        ("context", "'retrieved'"),
+        ("coverage", "'retrieved'"),
+        ("nuggets", "'answer'"),
+        ("claims", "'answer'"),
+        ("correctness", "'answer'"),
+        ("abstention", "'answer'"),
+    ],
+)
+def test_results_need_the_fields_that_the_task_reads(path: Path, task: str, fields: str) -> None:
+    with pytest.raises(KaratError, match=rf"no line has (a field|the fields) {fields}"):
+        karat.judge([{"query": "q1", "gold_answers": ["Soft."]}], task=task, model=Toy(), verdicts=path)
+    assert not path.exists()
+
+
 def test_documents_that_are_not_judged_are_graded(path: Path) -> None:
     truth, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 3.0, "d3": 2.0, "d4": 1.0}}
     texts: dict[str, Any] = {
