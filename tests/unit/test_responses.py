@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from karat.errors import KaratError
 from karat.labels.items import items_of
 from karat.labels.records import read_item
 from karat.labels.responses import Passage, Response, Sentence
-from karat.labels.results import read_responses
+from karat.labels.results import read_labelled_results, read_responses
 
 D1, D2 = {"id": "d1", "content": "Gold is soft."}, {"id": "d2", "content": "Gold is yellow."}
 
@@ -81,6 +82,16 @@ def test_a_query_may_lack_an_answer_but_not_all_of_them() -> None:
     assert (len(first.sentences), second.answer, second.sentences) == (1, "", ())
     with pytest.raises(KaratError, match="no line has a field 'answer'"):
         read_responses([{"query": "q1", "retrieved": ["Gold is soft."]}])
+
+
+@pytest.mark.parametrize("content", ["", "nonsense"])
+def test_the_hint_for_results_that_cannot_be_read_is_about_answers(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "rag.jsonl"
+    file.write_text(content)
+    hint = re.escape('Each line is one object: {"query": "...", "retrieved": [...], "answer": "..."}')
+    for read in (read_responses, read_labelled_results):
+        with pytest.raises(KaratError, match=hint):
+            read(file)
 
 
 def test_a_span_is_not_a_passage() -> None:

@@ -18,7 +18,7 @@ from karat.labels.trec_rag import is_trec_rag, read_trec_rag
 from karat.sources.generated import generated_results
 from karat.sources.records import Record
 from karat.sources.result_fields import Part
-from karat.sources.results import Results, read_records, results_of
+from karat.sources.results import HINT_ON_ANSWERS, Results, read_records, results_of
 from karat.sources.texts import read_texts
 
 
@@ -49,7 +49,7 @@ def read_responses(
             return read_trec_rag(records, system)
         return _of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
 
-    return _with_texts(read_records(source, fields, format, read), queries, corpus)
+    return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS), queries, corpus)
 
 
 def read_labelled_results(
@@ -74,7 +74,7 @@ def read_labelled_results(
         results = results_of(name, _kept(records, kept), fields, required, optional, labelled=True)
         return results, _of_results(name, kept, system, fields, (), has_corpus=False)
 
-    return read_records(source, fields, format, read)
+    return read_records(source, fields, format, read, HINT_ON_ANSWERS)
 
 
 def _of_one_run(responses: Responses, name: str) -> Responses:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from karat.errors import KaratError
 from karat.sources.records import Record
 from karat.sources.result_fields import missing_fields_error
-from karat.sources.results import Results, found_fields, questions_of, read_field
+from karat.sources.results import HINT_ON_ANSWERS, Results, found_fields, questions_of, read_field
 
 _READ = ("retrieved", "gold_answers", "answer")
 # Unlike in an evaluation, each of these fields is of use without the others.
@@ -22,7 +22,7 @@ def generated_results(
     `given` maps karat's field names to those of the records; `needed` are the fields that must be present. If there are
     no answers, the error for whoever needs them is returned too.
     """
-    records, fields, found, without_query = found_fields(name, source, given, _READ, _NEEDED)
+    records, fields, found, without_query = found_fields(name, source, given, _READ, _NEEDED, hint=HINT_ON_ANSWERS)
     if missing := [field for field in ("query", *needed) if not found[field] and field not in without_query]:
         raise missing_fields_error(missing, fields, records[0][1], name)
     retrieved, golds, answers = (read_field(field, found, fields.names) for field in _READ)

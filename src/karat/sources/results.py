@@ -29,6 +29,8 @@ __all__ = ["Results", "read_results"]
 Read = TypeVar("Read")
 
 _HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
+HINT_ON_ANSWERS = 'Each line is one object: {"query": "...", "retrieved": [...], "answer": "..."}.'
+"""for results whose answers or passages are labelled"""
 _QUESTIONS = {plain_name(name) for name in ("question", "question_text", "query_text")}
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 
@@ -91,13 +93,17 @@ def read_records(
     fields: Mapping[str, str] | None,
     format: str | None,  # noqa: A002
     read: Callable[[str, Iterable[tuple[str, Record]]], Read],
+    hint: str = _HINT,
 ) -> Read:
-    """What a function reads from the name of a source and its records, each with its place."""
+    """What a function reads from the name of a source and its records, each with its place.
+
+    `hint` says what records look like, for errors.
+    """
     field_names(fields)  # an invalid one is an error before anything is read
     if is_file(source):
         file = InputFile.of(source)
         try:
-            return read(file.name, records_of_file(file, format, _HINT))
+            return read(file.name, records_of_file(file, format, hint))
         except KaratError:
             file.check()
             raise
@@ -121,7 +127,8 @@ def results_of(
 
     If the answers are `labelled`, no part must be present, and only ground truth is of no use without the rest.
     """
-    records, fields, found, without_query = found_fields(name, source, given, {*required, *optional})
+    hint = HINT_ON_ANSWERS if labelled else _HINT
+    records, fields, found, without_query = found_fields(name, source, given, {*required, *optional}, hint=hint)
     names, places = fields.names, found["query"]
     there = {field for field in found if found[field]} | without_query
     used = _fields_to_read(there, required, optional, labelled)
@@ -149,6 +156,8 @@ def found_fields(
     given: Mapping[str, str] | None,
     parts: Collection[str],
     needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
+    *,
+    hint: str,
 ) -> tuple[list[tuple[str, Record]], ResultFields, dict[str, dict[str, Any]], set[str]]:
     """All records, the names of their fields, and their values as `_collect_fields` returns them."""
     records: list[tuple[str, Record]] = []
@@ -162,7 +171,7 @@ def found_fields(
     if fault:
         raise fault
     if not records:
-        raise KaratError("no results found", where=name, hint=_HINT)
+        raise KaratError("no results found", where=name, hint=hint)
     return records, fields, found, without_query
 
 
