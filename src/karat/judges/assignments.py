@@ -93,7 +93,7 @@ def documents_to_judge(
     documents = read_texts(corpus, {document for _, document in pairs}, "corpus")
 
     def make(journal: Journal, prompts: Mapping[str, Prompt], by: str, samples: int) -> Plans:  # noqa: ARG001
-        return relevance_plans(pairs, questions, documents, prompts, samples=samples)
+        return relevance_plans(pairs, questions, documents, journal, prompts, samples=samples)
 
     return Assignment(RELEVANCE, tuple(systems), make, (*questions.notes, *documents.notes))
 

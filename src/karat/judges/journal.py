@@ -213,14 +213,14 @@ class VerdictFile:
             for owner in ((item.query, system) for system in others):
                 known[owner] = known[owner] if owner in known else self._items(*owner)
                 before = known[owner].get(item.id)
-                is_same = before is not None and before.system == item.system
-                if before is None or (is_same and (before.type == "document") == (item.type == "document")):
+                if before is None or _may_replace(item, before):
                     continue
                 it = f"the item {shown(item.id)} of query {shown(item.query)} is in the file"
                 what = f"{it} for {_owner(before)}, and now for {_owner(item)}"
-                if is_same:
-                    what = f"{it} as a {before.type}, and now as a {item.type}"
                 hint = "Use another file, or the same name of the system as before (system=, --system)."
+                if before.system == item.system:
+                    what = f"{it} as a {before.type}, and now as a {item.type}"
+                    hint = "Use another file, or name the system of the answers (system=, --system)."
                 raise KaratError(what, where=self.path, hint=hint)
 
     def _new(self, records: Sequence[Record]) -> list[Record]:
@@ -307,6 +307,13 @@ def _opened(path: str) -> BinaryIO:
         raise KaratError("remote verdict files are not read here", where=path, hint="Copy it to a local file.")
     InputFile.of(path).start(1)  # raises a good error if it cannot be read
     return open(path, "rb")
+
+
+def _may_replace(item: Item, before: Item) -> bool:
+    """Whether an item may have the id of an earlier one. Documents are apart from the items of systems."""
+    if item.system != before.system:
+        return "document" in (item.type, before.type)
+    return (item.type == "document") == (before.type == "document")
 
 
 def _owner(item: Item) -> str:

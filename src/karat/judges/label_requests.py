@@ -109,11 +109,10 @@ def _against_digest(response: Response, against: Against) -> str:
 
 
 def relevance_request(
-    subject: LabelSubject, question: str, passage: Mapping[str, Any], prompt: Prompt, sample: int, *also: Record
+    subject: LabelSubject, question: str, passage: Mapping[str, Any], prompt: Prompt, sample: int
 ) -> ModelRequest:
-    """The request for the relevance of a passage or a document; other records are written together with the label."""
-    data = {"question": question, "passages": [passage]}
-    return _request_for_one(subject, data, prompt, sample, also)
+    """The request for the relevance of a passage or a document."""
+    return _request_for_one(subject, {"question": question, "passages": [passage]}, prompt, sample)
 
 
 def _answer_request(subject: LabelSubject, response: Response, prompt: Prompt, sample: int) -> ModelRequest:
@@ -130,13 +129,11 @@ def _answer_request(subject: LabelSubject, response: Response, prompt: Prompt, s
     return _request_for_one(subject, data, prompt, sample)
 
 
-def _request_for_one(
-    subject: LabelSubject, data: Mapping[str, Any], prompt: Prompt, sample: int, also: Sequence[Record] = ()
-) -> ModelRequest:
+def _request_for_one(subject: LabelSubject, data: Mapping[str, Any], prompt: Prompt, sample: int) -> ModelRequest:
     labels = subject.labels
 
     def read(reply: Any) -> ReadReply:
-        return ReadReply((subject.labelled(read_label(reply, labels)), *also))
+        return ReadReply((subject.labelled(read_label(reply, labels)),))
 
     allowed: Collection[Any] = _LABELS.get(subject.task.name, labels)
     kind = "integer" if subject.task.name in _LABELS else "string"
@@ -145,8 +142,8 @@ def _request_for_one(
         prompt.messages(data),
         object_schema(why={"type": "string"}, label={"type": kind, "enum": list(allowed)}),
         read,
-        (subject.failed, *also),
-        (subject.labelled(_EXPECTED._replace(label=labels[0])), *also),
+        (subject.failed,),
+        (subject.labelled(_EXPECTED._replace(label=labels[0])),),
         sample,
     )
 

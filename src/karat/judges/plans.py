@@ -90,6 +90,7 @@ def relevance_plans(
     pairs: Iterable[tuple[str, str]],
     queries: FoundTexts,
     corpus: FoundTexts,
+    known: KnownItems,
     prompts: Mapping[str, Prompt],
     *,
     samples: int = 1,
@@ -105,14 +106,15 @@ def relevance_plans(
     notes = [f"{plural(without, 'document')} not judged: the text of the query or the document is unknown"]
 
     def plan(query: str) -> Plan:
+        items = [Item(query, each, "document", digest=text_digest(corpus[each].text)) for each in by_query[query]]
+        known.write(None, [item.record() for item in items])
         requests = []
-        for document in by_query[query]:
-            found = corpus[document]
-            item = Item(query, document, "document", digest=text_digest(found.text))
+        for item in items:
+            found = corpus[item.id]
             passage = {"id": 1, **({"title": found.title} if found.title else {}), "text": found.text}
             subject = LabelSubject(BUILT_IN["relevance"], item, against="question")
             requests += [
-                relevance_request(subject, queries[query].text, passage, prompts["relevance"], sample, item.record())
+                relevance_request(subject, queries[query].text, passage, prompts["relevance"], sample)
                 for sample in range(samples)
             ]
         yield requests

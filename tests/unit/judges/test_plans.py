@@ -19,6 +19,7 @@ from karat.judges.extraction import nuggets_request
 from karat.judges.journal import MemoryJournal, VerdictFile
 from karat.judges.plans import plans, relevance_plans
 from karat.judges.prompts import load_prompts
+from karat.labels.document_grades import document_grades
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import joint_digest, text_digest
 from karat.labels.results import read_responses
@@ -537,10 +538,10 @@ def test_documents_are_judged_like_passages(judge: ToyJudge) -> None:
     pairs = [("q1", "d1"), ("q1", "d2"), ("q1", "d9"), ("q9", "d1")]
     queries = read_texts({"q1": "What is gold like?"}, ["q1", "q9"], "queries")
     corpus = read_texts({"d1": {"title": "Gold", "text": "Gold is soft."}, "d2": "Iron is hard."}, ["d1", "d2", "d9"])
-    found = relevance_plans(pairs, queries, corpus, load_prompts())
-    assert found.notes == ("2 documents not judged: the text of the query or the document is unknown",)
     with VerdictFile(judge.path) as file:
+        found = relevance_plans(pairs, queries, corpus, file, load_prompts())
         judge.carry_out(found, file)
+    assert found.notes == ("2 documents not judged: the text of the query or the document is unknown",)
     assert [data for _, data in judge.asked] == [
         {"question": "What is gold like?", "passages": [{"id": 1, "title": "Gold", "text": "Gold is soft."}]},
         {"question": "What is gold like?", "passages": [{"id": 1, "text": "Iron is hard."}]},
@@ -558,8 +559,34 @@ def test_the_same_prompt_serves_passages_and_documents(judge: ToyJudge) -> None:
     )
     judge.judge([RESULT], "context")
     with VerdictFile(judge.path) as file:
-        judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, load_prompts()), file)
+        judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
     assert judge.asked == []
+
+
+def test_a_document_may_have_the_id_of_a_passage_of_a_system(judge: ToyJudge) -> None:
+    results = [{**RESULT, "retrieved": [{"id": "x", "content": "Iron is hard."}]}]
+    queries = read_texts({"q1": RESULT["question"]}, ["q1"], "queries")
+    corpus = read_texts({"x": "Iron is hard."}, ["x"])
+    for _ in range(2):
+        judge.judge(results, "context")
+        with VerdictFile(judge.path) as file:
+            judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
+    records = read_verdict_records(str(judge.path))
+    assert document_grades(records).grades == {"q1": {"x": 0.0}}
+    assert evaluate_verdicts(records, system="rag")["ContextRelevance"] == 0.0
+
+
+@pytest.mark.parametrize("text", ["Iron is hard.", "Gold is soft."], ids=["the same text", "another text"])
+def test_a_document_that_is_a_passage_without_a_system_in_the_file_is_an_error_before_anything_is_asked(
+    judge: ToyJudge, text: str
+) -> None:
+    judge.judge([{**RESULT, "retrieved": [{"id": "x", "content": "Iron is hard."}]}], "context", system=None)
+    before = judge.path.read_bytes()
+    queries, corpus = read_texts({"q1": RESULT["question"]}, ["q1"], "queries"), read_texts({"x": text}, ["x"])
+    with VerdictFile(judge.path) as file, pytest.raises(KaratError, match="as a passage, and now as a document"):
+        judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
+    assert judge.asked == []
+    assert judge.path.read_bytes() == before
 
 
 HOSTILE = [
