@@ -107,6 +107,12 @@ def test_ground_truth_and_runs_are_read_from_s3(pack: Callable[[bytes], bytes], 
     assert karat.evaluate(truth, run, "RR")["RR"] == 0.75
 
 
+@pytest.mark.parametrize("scheme", ["s3a", "s3n", "S3A"])
+def test_the_spellings_of_spark_name_the_same_files(scheme: str, put: Put) -> None:
+    run = put("spelled/run.trec", RUN).replace("s3://", f"{scheme}://")
+    assert karat.evaluate(put("spelled/truth.qrels", QRELS), run, "RR")["RR"] == 0.75
+
+
 def test_every_way_of_reading_works_on_remote_files(put: Put) -> None:
     file = InputFile(put("run", RUN))
     assert file.start(5) == RUN[:5]

@@ -15,6 +15,7 @@ from karat.errors import KaratError, did_you_mean, enumeration, require
 
 # abfs:// (Azure) is left out: if no credentials are set, Arrow aborts the process.
 _SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs")
+_OTHER_SPELLINGS = {"s3a": "s3", "s3n": "s3"}  # of Hadoop and Spark
 # A question mark may also be part of a name, or of a pattern.
 _URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
 _S3_OPTIONS = ("region", "scheme", "endpoint_override")
@@ -50,7 +51,8 @@ class RemotePath:
     def of(cls, uri: str) -> RemotePath:
         found = _URI.fullmatch(uri)
         scheme, user, path, options = found.groups("") if found else ("", "", uri, "")
-        return cls(scheme.lower(), user, path, options)
+        scheme = scheme.lower()
+        return cls(_OTHER_SPELLINGS.get(scheme, scheme), user, path, options)
 
     @property
     def name(self) -> str:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, Format, check_format, is_arrow
+from karat.files.part_files import files_of_table
 from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
 from karat.sources.formats import check_content, contradiction, detect
 from karat.sources.guessed_formats import FormatGuess, GuessedTable
-from karat.sources.part_files import files_of_table
 from karat.sources.tables import ByQuery, Number, PairTable
 
 

@@ -7,9 +7,9 @@ from karat.files.input_file import InputFile
 from karat.files.json_start import is_json, json_or_jsonl
 from karat.files.kinds import arrow_format
 from karat.files.names import IN_PROSE, Format, format_of_name, is_arrow
+from karat.files.part_files import part_files
 from karat.sources.cbor import is_cbor
 from karat.sources.delimited import looks_delimited
-from karat.sources.part_files import part_files
 from karat.sources.tables import Number
 from karat.sources.trec_lines import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
 

@@ -12,12 +12,12 @@ from karat.errors import KaratError, plural
 from karat.files.delimited_text import row_error
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, check_format, is_arrow
+from karat.files.part_files import files_of_table
 from karat.json_decoding import decode_json
 from karat.sources.columns import check_unique
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
-from karat.sources.part_files import files_of_table
 from karat.sources.records import Record, records_from_json_lines, records_from_list
 
 AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."

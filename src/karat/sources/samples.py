@@ -11,11 +11,11 @@ from typing import Any
 from karat.files.delimited_text import first_rows
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
+from karat.files.part_files import files_of_table
 from karat.sources.cbor import decode_cbor, is_cbor
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
-from karat.sources.part_files import files_of_table
 
 _START = 1 << 16  # bytes
 _ROWS = 20  # or lines of JSON

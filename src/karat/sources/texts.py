@@ -15,10 +15,10 @@ from karat.documents.ids import identifier
 from karat.errors import KaratError, enumeration, first_few, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
+from karat.files.part_files import files_of_table
 from karat.sources.files import DescribedFile
 from karat.sources.kinds import check_text_file, reject_lists_and_numbers, reject_pairs
 from karat.sources.objects import hugging_face_table, is_hugging_face, is_series
-from karat.sources.part_files import files_of_table
 from karat.sources.records import Record, field_value, records_from_list
 from karat.sources.text_columns import TextColumns, text_columns
 from karat.sources.text_files import HINT, TextFile

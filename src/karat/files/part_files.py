@@ -11,7 +11,7 @@ from karat.errors import KaratError, enumeration
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, format_of_name, is_arrow
 from karat.files.remote import RemotePath
-from karat.sources.paths import remote_files
+from karat.files.remote_folders import is_hidden, remote_files
 
 
 def files_of_table(file: InputFile) -> list[InputFile]:
@@ -32,7 +32,11 @@ def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
     elif os.path.isdir(path):
         files = _files_in(path)
     elif has_magic(path) and not os.path.lexists(path):
-        files = [each for each in sorted(glob(path, recursive=True)) if os.path.isfile(each) and not _is_hidden(each)]
+        files = [
+            each
+            for each in sorted(glob(path, recursive=True))
+            if os.path.isfile(each) and not is_hidden(Path(each).name)
+        ]
         if not files:
             raise KaratError("no file has a name of this pattern", where=path)
     else:
@@ -54,17 +58,13 @@ def _files_in(folder: str) -> list[str]:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return []  # reading it as a file gives the error
-    shown = [entry for entry in entries if not _is_hidden(entry.name)]
+    shown = [entry for entry in entries if not is_hidden(entry.name)]
     files = [entry.path for entry in shown if entry.is_file()]
     partition = next((entry for entry in shown if "=" in entry.name and entry.is_dir()), None)
     if partition and not files:
         what = f"the folder is partitioned: {partition.name} contains only a part of the table"
         raise KaratError(what, where=folder, hint=f"Name one of its folders, such as {partition.path}.")
     return files
-
-
-def _is_hidden(path: str) -> bool:
-    return Path(path).name.startswith((".", "_"))
 
 
 def _format_of(path: str) -> ArrowFormat | None:
