@@ -16,6 +16,7 @@ from karat.stats.bootstrap import (
 )
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
+from karat.stats.moments import ExactSum, Moments
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
 from karat.stats.random_signs import MAX_EXACT, SystemPairs, randomization
 from karat.stats.signed_ranks import rank_sum, wilcoxon
@@ -28,7 +29,9 @@ __all__ = [
     "RESAMPLES",
     "ROUNDING",
     "SEED",
+    "ExactSum",
     "Kappa",
+    "Moments",
     "Progress",
     "SystemPairs",
     "abc_interval",

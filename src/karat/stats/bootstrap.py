@@ -73,8 +73,8 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
     acceleration = acceleration_of(deviations / largest)
     ends = []
-    for tail in _tails(level):
-        z = bias + normal.inv_cdf(tail)
+    for quantile in normal_quantiles(level):
+        z = bias + quantile
         bend = 1 - acceleration * z
         # Past the pole of the correction no quantile is defined: the interval ends at the most extreme resample.
         ends.append(normal.cdf(bias + z / bend) if bend > 0 else float(z > 0))
@@ -100,7 +100,7 @@ def abc_interval(
         return None
     normal = _normal()
     z0 = normal.inv_cdf(2 * normal.cdf(acceleration) * normal.cdf(-bias))
-    ws = [z0 + normal.inv_cdf(tail) for tail in _tails(level)]
+    ws = [z0 + quantile for quantile in normal_quantiles(level)]
     if not all(acceleration * w < 1 for w in ws):
         return None
     low, high = (value(w / (1 - acceleration * w) ** 2) for w in ws)
@@ -121,9 +121,11 @@ def standard_error(influence: Floats) -> float:
     return largest * float(np.sqrt(((influence / largest) ** 2).sum())) / len(influence) if largest else 0.0
 
 
-def _tails(level: float) -> tuple[float, float]:
-    """The probabilities below the two ends of an interval. Rounding must not make the second one 1."""
-    return (1 - level) / 2, min((1 + level) / 2, math.nextafter(1.0, 0.0))
+def normal_quantiles(level: float) -> tuple[float, float]:
+    """The two ends of an interval of a standard normal variable that it lies in with this probability."""
+    normal = _normal()
+    # Rounding must not make the second probability 1.
+    return normal.inv_cdf((1 - level) / 2), normal.inv_cdf(min((1 + level) / 2, math.nextafter(1.0, 0.0)))
 
 
 def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:
