@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from karat import demo
+from karat import demo, evaluate_verdicts
 from karat.judges.prompts import load_prompts
 from tests.end_to_end.in_process import good, mistake, printed, run_here
 from tests.llm_server import LLMServer, Sent
@@ -73,6 +73,21 @@ def test_if_all_calls_fail_it_says_why_and_what_to_do(folder: Path, task: str) -
         assert "2 labels failed, most often with this error: The field claims is missing. " in error
     else:
         assert out.splitlines()[2].split()[1:] == ["–", "0.0000", "to", "1.0000", "2"]
+
+
+def test_an_evaluation_names_what_could_not_be_extracted_for_any_query(folder: Path) -> None:
+    with LLMServer(lambda sent: {} if _NAMES[sent.prompt] == "claims" else toy_rule(sent)) as server:
+        for task in ("faithfulness", "context"):
+            words = ("judge", "rag.jsonl", "--task", task, "-o", "verdicts.jsonl", "--model", "m")
+            run_here(folder, *words, "--base-url", server.url, environment={"OPENAI_API_KEY": "key-of-the-tests"})
+    note = (
+        "note: the claims of the answer could not be extracted for 2 queries, most often with this error: The field"
+        " claims is missing. Measures of them are left out. `karat judge --retry-failed` asks again."
+    )
+    evaluated = ("evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl")
+    assert note in good(folder, *evaluated).splitlines()
+    assert note not in good(folder, *evaluated, "-m", "ContextRelevance").splitlines()
+    assert note.removeprefix("note: ") in map(str, evaluate_verdicts(folder / "verdicts.jsonl").findings)
 
 
 def test_an_estimate_needs_neither_a_model_nor_an_output(folder: Path) -> None:

@@ -234,6 +234,7 @@ def evaluate_results(
 
     scores = merge(parts, read.queries, list(map(str, selected)), name)
     unscored = [] if listed else [Finding("unscored", *what) for what in read.unscored]
+    unscored += labelled.unscored if labelled and not listed else ()
     notes = [Finding("reading", note, 0) for note in read.notes]
     findings = (*notes, *scores.findings, *unscored, *empty_results(read.empty))
     return replace(scores, findings=findings, questions=read.questions)

@@ -12,7 +12,7 @@ from karat.analysis.label_bounds import label_bounds
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
 from karat.errors import KaratError
-from karat.labels.missing import check_labels, labelled_measures, labelled_samples, reads_answers
+from karat.labels.missing import check_labels, failed_extractions, labelled_measures, labelled_samples, reads_answers
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.results import read_labelled_results
 from karat.labels.selection import Selected, select
@@ -56,9 +56,11 @@ def evaluate_verdicts(
     listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
     records = _records(verdicts)
     selected = select(records, system, by)
-    if listed is None:
-        listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
-    return score_verdicts(selected, listed, unknown, name)
+    if listed is not None:
+        return score_verdicts(selected, listed, unknown, name)
+    listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
+    scores = score_verdicts(selected, listed, unknown, name)
+    return replace(scores, findings=(*scores.findings, *_unscored(selected)))
 
 
 def _records(verdicts: Any) -> VerdictRecords:
@@ -107,6 +109,11 @@ class LabelledResults:
         """The measures that the labels suffice for."""
         return labelled_measures(self.selected)
 
+    @property
+    def unscored(self) -> list[Finding]:
+        """What the labels should have sufficed for."""
+        return _unscored(self.selected)
+
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
         check_choice("unknown", unknown, get_args(Unknown))
@@ -148,6 +155,10 @@ def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, na
         ),
         asked=asked_names(measures),
     )
+
+
+def _unscored(selected: Selected) -> list[Finding]:
+    return [Finding("unscored", *what) for what in failed_extractions(selected)]
 
 
 def _digests(selected: Selected) -> dict[str, str]:

@@ -37,6 +37,8 @@ _AGAINST_WORDS = {
     "gold": "against the gold answer", "question": "to the question", "cited": "against what they cite",
     "others": "against what they cite",
 }  # fmt: skip
+_EXTRACTED = {"answer": "claims", "gold": "gold_claims", "question": "nuggets"}
+"""the items that are extracted from an implied item"""
 _RECIPES = {
     ("claims", "context"): "faithfulness", ("sentences", "context"): "faithfulness",
     ("passages", "question"): "context",
@@ -120,15 +122,45 @@ def _unused(selected: Selected) -> str:
 
 def _failures(selected: Selected) -> list[str]:
     """How many labels failed, and the most frequent error of their calls, as a sentence."""
-    labels, status = selected.records.labels, label_status(selected.records)
+    rows = _failed_rows(selected)
+    return [f"{plural(len(rows), 'label')} failed{_most_frequent_error(selected, rows)}. "] if rows else []
+
+
+def failed_extractions(selected: Selected) -> list[tuple[str, int, str]]:
+    """Items that could not be extracted for any query, so that no measure reads them: what, how often, and a hint."""
+    labels, known = selected.records.labels, {item.set for item in selected.known_items}
+    rows_of: dict[str, list[int]] = {}
+    for row in _failed_rows(selected):
+        items = _EXTRACTED.get(labels.item[row]) if labels.task[row] == "support" else None
+        if items is not None and items not in known:
+            rows_of.setdefault(items, []).append(row)
+    hint = "Measures of them are left out. `karat judge --retry-failed` asks again."
+    found = []
+    for items, rows in rows_of.items():
+        queries, why = len({labels.query[row] for row in rows}), _most_frequent_error(selected, rows)
+        found.append((f"{_ITEMS[items]} could not be extracted for {plural(queries, 'query')}{why}", queries, hint))
+    return found
+
+
+def _failed_rows(selected: Selected) -> list[int]:
+    """The labels of the evaluated queries that failed, without those that were given later."""
+    labels = selected.records.labels
+    systems, queries = {None, *(item.system for item in selected.known_items)}, {*selected.samples[0].queries}
     has_failed = labels.state.where(lambda state: state == "failed") & labels.by.where(selected.authors.__contains__)
-    rows = [row for row in np.flatnonzero(has_failed).tolist() if status[row] == "counts"]
-    if not rows:
+    has_failed &= labels.system.where(systems.__contains__) & labels.query.where(queries.__contains__)
+    if not has_failed.any():
         return []
-    errors = {call.key: call.error for call in selected.records.calls if call.state == "failed" and call.error}
+    status = label_status(selected.records)
+    return [row for row in np.flatnonzero(has_failed).tolist() if status[row] == "counts"]
+
+
+def _most_frequent_error(selected: Selected, rows: Sequence[int]) -> str:
+    """The most frequent error of the calls of labels, as the end of a sentence."""
+    labels, calls = selected.records.labels, selected.records.calls
+    errors = {call.key: call.error for call in calls if call.state == "failed" and call.error}
     found = Counter(error for row in rows if (error := errors.get(labels.call[row] or "")))
     why = "".join(f", most often with this error: {printable(error)}" for error, _ in found.most_common(1))
-    return [f"{plural(len(rows), 'label')} failed{why.removesuffix('.')}. "]
+    return why.removesuffix(".")
 
 
 def labelled_samples(measure: Measure, selected: Selected) -> tuple[Verdicts, ...]:
