@@ -108,8 +108,8 @@ def test_questions_without_a_gold_answer_are_ignored_and_a_finding() -> None:
     assert "unknown" not in scores.queries
     assert "other" not in scores.queries
     found = findings_by_code(scores)["unknown-answers"]
-    assert (found.count, found.queries) == (2, ("unknown", "other"))
-    assert found.message == "2 questions without a gold answer (ignored): unknown, other"
+    assert (found.count, found.queries) == (2, ("other", "unknown"))
+    assert found.message == "2 questions without a gold answer (ignored): other, unknown"
 
 
 def test_a_truth_with_only_none_is_an_error() -> None:
@@ -126,7 +126,7 @@ def test_findings_are_shown_with_the_scores() -> None:
     text = str(evaluate_answers(TRUTH, PREDICTIONS))
     assert "3 queries" in text
     assert "note: 1 question without an answer (scored 0): später." in text
-    assert "note: 2 questions without a gold answer (ignored): unknown, other." in text
+    assert "note: 2 questions without a gold answer (ignored): other, unknown." in text
 
 
 def test_two_empty_answers_match_and_none_matches_nothing() -> None:
@@ -523,7 +523,7 @@ def test_with_missing_skip_queries_are_left_out_of_documents_and_answers() -> No
     }
     found = findings_by_code(scores)
     assert found["missing-queries"].queries == ("neither was found",)
-    assert found["missing-answers"].queries == ("neither was found", "half")
+    assert found["missing-answers"].queries == ("half", "neither was found")
     assert "(left out)" in found["missing-answers"].message
 
 

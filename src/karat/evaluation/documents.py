@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from karat.analysis.evidence import Evidence
-from karat.errors import KaratError, require
+from karat.errors import KaratError, require, shown
 from karat.evaluation.corpus import CorpusMatcher
-from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries, share_of_labels
-from karat.evaluation.reading import ReadingOptions, check_fields, paths_of, read_judgments, read_labelled_judgments
+from karat.evaluation.facts import DocumentFacts
+from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
+from karat.evaluation.reading import ReadingOptions, paths_of, read_judgments, read_labelled_judgments
 from karat.files.input_file import Progress
-from karat.judged import Floats, Judged
+from karat.judged import Bools, Floats, Judged
 from karat.matching.matchers import FunctionMatcher, Matcher, Same
+from karat.options import Missing
 from karat.ranking import RankingRules, judge
 from karat.registry import Measure
 from karat.registry.selection import Selection, asked_names
@@ -51,69 +53,165 @@ def score_documents(
     truth_file: Any = None,
 ) -> Scores:
     """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
-    matcher = matching.matcher
     files = paths_of(truth if truth_file is None else truth_file, run)
-    spans: Spans | None = None
-    truths: dict[str, Mapping[str, str]] = {}
-    if _need_spans(measures):
-        from karat.sources.spans import materialized, read_spans
-
-        truth, run = materialized(truth), materialized(run)
-        read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
-        spans = read.spans
-        truths["spans"] = LazyDigests(partial(span_digests, spans, read.gold_documents))
-        if matcher == Same():
-            # The id of a span is the id of its document.
-            truth, run = read.gold_documents, read.retrieved_documents
-
-    judgments = read_judgments(truth, inputs, matcher)
-    by_function = isinstance(matcher, FunctionMatcher)
-    truths["judged"] = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
-    source = read_run(
-        run,
-        judgments,
-        columns=inputs.run_columns,
-        format=inputs.run_format,
-        key=matcher.key,
-        progress=progress,
-        name=name or "the run",
+    documents = JudgedDocuments.read(truth, run, measures, settings, inputs, matching.matcher, progress, name, files)
+    check_facts(documents.facts, matching.matcher, settings["missing"], documents.evidence.run.name)
+    scores = scores_of_documents(
+        documents.judged.queries,
+        documents.values(measures),
+        documents.facts,
+        documents.truths,
+        measures,
+        settings,
+        matching,
+        name,
+        documents.labels_by,
     )
+    return replace(scores, evidence=documents.evidence)
 
-    rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
-    judged, observations = judge(judgments, source, rules, matcher)
-    check_fields(matcher, judged, observations, source.name)
-    graded = _with_scores_as_grades(judged, judgments, measures)
-    evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
-    answered, skip_missing = judged.in_run, settings["missing"] == "skip"
+
+@dataclass(frozen=True, eq=False)
+class JudgedDocuments:
+    """Documents that were judged, of all queries or of a part of them: what their values are computed from.
+
+    `graded` is `judged` with the grades for graded measures. `answered` says which queries of `spans` are left, and
+    `truths` contains the digests of the ground truth. Nothing is checked that depends on other queries.
+    """
+
+    judged: Judged
+    graded: Judged
+    spans: Spans | None
+    answered: Bools | None
+    facts: DocumentFacts
+    truths: Mapping[str, Mapping[str, str]]
+    evidence: Evidence
+    labels_by: str | None
+
+    @classmethod
+    def read(
+        cls,
+        truth: Any,
+        run: Any,
+        measures: Selection,
+        settings: Mapping[str, Any],
+        inputs: ReadingOptions,
+        matcher: Matcher,
+        progress: Progress | None = None,
+        name: str = "",
+        files: tuple[str, ...] = (),
+    ) -> Self:
+        """Read ground truth and a run, and judge the documents of the run."""
+        spans: Spans | None = None
+        truths: dict[str, Mapping[str, str]] = {}
+        if _need_spans(measures):
+            from karat.sources.spans import materialized, read_spans
+
+            truth, run = materialized(truth), materialized(run)
+            read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
+            spans = read.spans
+            truths["spans"] = LazyDigests(partial(span_digests, spans, read.gold_documents))
+            if matcher == Same():
+                # The id of a span is the id of its document.
+                truth, run = read.gold_documents, read.retrieved_documents
+
+        judgments = read_judgments(truth, inputs, matcher)
+        by_function = isinstance(matcher, FunctionMatcher)
+        truths["judged"] = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
+        source = read_run(
+            run,
+            judgments,
+            columns=inputs.run_columns,
+            format=inputs.run_format,
+            key=matcher.key,
+            progress=progress,
+            name=name or "the run",
+        )
+        rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
+        before, observations = judge(judgments, source, rules, matcher)
+        graded = _with_scores_as_grades(before, judgments, measures)
+        evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
+        judged, labels, answered = before, judgments.labels, None
+        labelled = None if labels is None else labels.rows
+        if settings["missing"] == "skip":
+            answered = before.in_run
+            labelled = None if labelled is None else labelled[answered[before.gold_query]]
+            judged, graded = before.select(answered), graded.select(answered)
+        facts = DocumentFacts.of(
+            judged,
+            observations,
+            list(measures),
+            before=before,
+            labelled=labelled,
+            only_relevant=judgments.only_relevant,
+            truth_notes=judgments.notes,
+            run_notes=source.notes,
+        )
+        by = None if labels is None else labels.by
+        return cls(judged, graded, spans, answered, facts, truths, evidence, by)
+
+    def values(self, measures: Selection) -> dict[str, Floats]:
+        """The value of each measure for each query."""
+        values: dict[str, Floats] = {}
+        for measure in measures:
+            if self.spans is not None and measure.definition.takes == "spans":
+                column = measure.compute(self.spans)
+                values[str(measure)] = column if self.answered is None else column[self.answered]
+            else:
+                values[str(measure)] = measure.compute(self.graded if measure.definition.graded else self.judged)
+        return values
+
+
+def check_facts(facts: DocumentFacts, matcher: Matcher, missing: Missing, run: str) -> None:
+    """Raise an error if ground truth and run, of which all queries are known, do not fit together."""
+    for where, field, without, total in (
+        (
+            "the ground truth",
+            matcher.gold_key.field,
+            facts.golds_without_key,
+            facts.golds_without_key + facts.all_golds,
+        ),
+        (run, matcher.key.field, facts.without_key, facts.all_retrieved),
+    ):
+        # With normalization, documents that have the field may still be without a key.
+        if field != "id" and not matcher.key.folds and 0 < without == total:
+            raise _missing_field(matcher, field, where)
     # A run in memory may be empty: the system retrieved nothing.
-    if observations.unknown_queries and not answered.any():
-        raise no_common_queries(judgments.queries, observations.unknown_queries, source.name)
-    labels = judgments.labels
-    if skip_missing:
-        require(answered.any(), "the run contains no query", SCORE_MISSING, where=source.name)
-        labels = None if labels is None else replace(labels, rows=labels.rows[answered[judged.gold_query]])
-        judged, graded = judged.select(answered), graded.select(answered)
+    if facts.unknown and not facts.answered:
+        raise no_common_queries(facts.examples, facts.unknown, run)
+    if missing == "skip":
+        require(facts.answered, "the run contains no query", SCORE_MISSING, where=run)
 
-    values: dict[str, Floats] = {}
-    for measure in measures:
-        if spans is not None and measure.definition.takes == "spans":
-            column = measure.compute(spans)
-            values[str(measure)] = column[answered] if skip_missing else column
-        else:
-            values[str(measure)] = measure.compute(graded if measure.definition.graded else judged)
 
-    notes_read = (*notes_on_reading(judgments.notes, source.notes), *matching.notes)
-    notes = [Finding("reading", note, 0) for note in notes_read]
-    found = notes + findings(
-        judged, observations, list(measures), settings["missing"], matcher, only_relevant=judgments.only_relevant
-    )
-    found += [] if labels is None else [share_of_labels(judged, labels, list(measures))]
+def scores_of_documents(
+    queries: tuple[str, ...],
+    values: Mapping[str, Floats],
+    facts: DocumentFacts,
+    truths: Mapping[str, Mapping[str, str]],
+    measures: Selection,
+    settings: Mapping[str, Any],
+    matching: CorpusMatcher,
+    name: str = "",
+    labels_by: str | None = None,
+) -> Scores:
+    """The scores of all queries, with the findings that follow from the facts about them."""
+    notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *matching.notes)
+    found = [Finding("reading", note, 0) for note in notes]
+    found += findings(facts, list(measures), settings["missing"], matching.matcher, labels_by=labels_by)
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
-    recorded |= {} if labels is None else {"grades_by": labels.by}
-    fingerprint = Fingerprint(truths, str(matcher), recorded)
-    return Scores(
-        judged.queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked_names(measures)
-    )
+    recorded |= {} if labels_by is None else {"grades_by": labels_by}
+    fingerprint = Fingerprint(truths, str(matching.matcher), recorded)
+    return Scores(queries, values, tuple(found), name, fingerprint=fingerprint, asked=asked_names(measures))
+
+
+def _missing_field(matcher: Matcher, field: str, where: str) -> KaratError:
+    """The error if no document at all has the field that `match` names: it is probably a typo."""
+    if matcher.texts is not None:
+        which = "judged" if where == "the ground truth" else "retrieved"
+        return KaratError(f"the corpus has no text for any {which} document", where=where)
+    hint = "match= must name a field of the documents."
+    if where == "the ground truth" and matcher == Same(field):
+        hint += f" If it contains the id of a gold document, write {field}(gold=id)."
+    return KaratError(f"the field {shown(field)} is missing or empty in all documents", where=where, hint=hint)
 
 
 def _need_spans(measures: Iterable[Measure]) -> bool:

@@ -2,76 +2,63 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from karat.errors import KaratError, enumeration, first_few, percent
-from karat.judged import Judged
+from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
 from karat.matching.matchers import Matcher, Same
-from karat.ranking import Observations
 from karat.registry import Measure
 from karat.registry.names import format_value
 from karat.scores.finding import Finding, counted_finding, finding_about_queries
-from karat.sources.containers import GradesFromLabels
 
 _LISTED = 3
 _BY_ID = Same()
-_LEAST_POSITIVE = math.ulp(0.0)
 _SKIP_MISSING = 'To leave them out, use missing="skip" (--missing skip).'
 SCORE_MISSING = 'To score them 0, use missing="zero" (--missing zero).'
 
 
 def findings(
-    judged: Judged,
-    observations: Observations,
-    measures: Sequence[Measure],
-    missing: str,
+    facts: DocumentFacts,
+    measures: Sequence[Measure] = (),
+    missing: str = "zero",
     match: Matcher = _BY_ID,
     listed: int = _LISTED,
-    only_relevant: bool = False,
+    labels_by: str | None = None,
 ) -> list[Finding]:
     """The findings about ground truth and a run, most important first.
 
-    A finding about many queries lists the first `listed` of them by id. If the ground truth contains `only_relevant`
-    documents, no other document was judged, and the share of unjudged documents has no meaning.
+    A finding about many queries lists the first `listed` of them by id. If the ground truth contains relevant documents
+    only, no other document was judged, and the share of unjudged documents has no meaning. `labels_by` says whose
+    labels are grades of documents that the ground truth does not judge.
     """
     cannot_match = f"without {match.field} (cannot match)"
     found = [
         _match(match),
-        _missing_queries(judged, observations.missing_queries, missing),
-        _unknown_queries(observations.unknown_queries),
-        _empty_truths(judged, listed),
-        _nothing_found(judged, match),
-        *_no_relevant(judged, measures),
-        _nothing_retrieved(judged, observations, listed),
-        _documents("keyless-golds", observations.golds_without_key, "judged document", cannot_match),
-        _documents("keyless", sum(observations.without_key.values()), "retrieved document", cannot_match),
-        _documents("duplicates", observations.duplicates, "repeated document", "left out (the best rank is kept)"),
-        _documents("identical-ids", observations.identical_ids, "document", "whose id is the query id (ignored)"),
-        _slow_queries(observations.slow_queries, listed),
-        None if only_relevant else _unjudged(judged, measures),
+        _missing_queries(facts, missing),
+        _queries("unknown-queries", facts.unknown, "in the run but not in the ground truth (ignored)"),
+        _queries("empty-truths", facts.empty, "with empty ground truth (scored 0)", listed=listed),
+        _nothing_found(facts, match),
+        *_no_relevant(facts),
+        _nothing_retrieved(facts, listed),
+        _documents("keyless-golds", facts.golds_without_key, "judged document", cannot_match),
+        _documents("keyless", facts.without_key, "retrieved document", cannot_match),
+        _documents("duplicates", facts.duplicates, "repeated document", "left out (the best rank is kept)"),
+        _documents("identical-ids", facts.identical_ids, "document", "whose id is the query id (ignored)"),
+        _slow_queries(facts.slow, listed),
+        None if facts.only_relevant else _unjudged(facts.unjudged),
+        None if labels_by is None else _share_of_labels(facts.labelled, labels_by, largest_cutoff(measures)),
     ]
     return [finding for finding in found if finding]
 
 
-def share_of_labels(judged: Judged, labels: GradesFromLabels, measures: Sequence[Measure]) -> Finding:
+def _share_of_labels(labelled: Share, by: str, cutoff: int | None) -> Finding:
     """The share of the judged documents that have grades from labels: in the top of the largest cut-off, or in all."""
-    cutoff = max((measure.cutoff for measure in measures if measure.cutoff), default=None)
-    is_judged = judged.hit_grade >= 0
-    if cutoff is not None:
-        is_judged &= judged.hit_rank <= cutoff
-    graded = int(labels.rows[judged.hit_gold[is_judged]].sum())
-    share = percent(graded / max(1, int(is_judged.sum())))
+    share = percent(labelled.number / max(1, labelled.total))
     which = f"judged documents in the top {cutoff}" if cutoff else "judged documents that were retrieved"
-    topic = f"{which} with a grade from labels by {labels.by}"
-    return Finding(
-        "labels",
-        f"{share} of the {which} have their grade from labels by {labels.by}",
-        graded,
-        topic=topic,
-        amount=share,
-    )
+    topic = f"{which} with a grade from labels by {by}"
+    message = f"{share} of the {which} have their grade from labels by {by}"
+    return Finding("labels", message, labelled.number, topic=topic, amount=share)
 
 
 def no_common_queries(
@@ -110,40 +97,23 @@ def _match(match: Matcher) -> Finding | None:
     return None if match == _BY_ID else Finding("match", f"matched by {match}", 0)
 
 
-def _missing_queries(judged: Judged, queries: Sequence[str], missing: str) -> Finding | None:
-    if not queries:
-        return None
-    hint = _SKIP_MISSING if missing == "zero" and judged.in_run.any() else ""
-    return finding_about_queries("missing-queries", queries, f"missing from the run ({_treatment(missing)})", hint)
+def _missing_queries(facts: DocumentFacts, missing: str) -> Finding | None:
+    hint = _SKIP_MISSING if missing == "zero" and facts.answered else ""
+    return _queries("missing-queries", facts.missing, f"missing from the run ({_treatment(missing)})", hint)
 
 
-def _unknown_queries(queries: Sequence[str]) -> Finding | None:
-    return (
-        finding_about_queries("unknown-queries", queries, "in the run but not in the ground truth (ignored)")
-        if queries
-        else None
-    )
-
-
-def _empty_truths(judged: Judged, listed: int) -> Finding | None:
-    sizes = (judged.gold_offsets[1:] - judged.gold_offsets[:-1]).tolist()
-    queries = [query for query, size in zip(judged.queries, sizes, strict=True) if size == 0]
-    return (
-        finding_about_queries("empty-truths", queries, "with empty ground truth (scored 0)", listed=listed)
-        if queries
-        else None
-    )
+def _queries(code: str, queries: Sequence[str], what: str, hint: str = "", listed: int = _LISTED) -> Finding | None:
+    return finding_about_queries(code, queries, what, hint, listed=listed) if queries else None
 
 
 def _slow_queries(queries: Sequence[str], listed: int) -> Finding | None:
     what = "with texts so long that comparing them is slow"
-    hint = "Split long texts into chunks."
-    return finding_about_queries("long-texts", queries, what, hint, listed=listed) if queries else None
+    return _queries("long-texts", queries, what, "Split long texts into chunks.", listed)
 
 
-def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:
+def _nothing_found(facts: DocumentFacts, match: Matcher) -> Finding | None:
     """If the whole run has no judged document, ids are usually spelled differently, or `match` does not fit."""
-    if len(judged.hit_rank) or not len(judged.gold_grade) or not judged.retrieved.any():
+    if facts.hits or not facts.golds or not facts.retrieved:
         return None
     hint = "Check that match= compares the right field: look at a document of the ground truth and at one of the run."
     if match == _BY_ID:
@@ -156,19 +126,12 @@ def _nothing_found(judged: Judged, match: Matcher) -> Finding | None:
     return Finding("nothing-found", "no judged document is in the run", 0, hint)
 
 
-def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
+def _no_relevant(facts: DocumentFacts) -> list[Finding]:
     """For each threshold of the measures: the queries whose judged documents all have lower grades."""
-    thresholds = {rel for measure in measures if isinstance(rel := measure.get("rel"), int | float) and rel > 0}
-    wanted = {float(rel): f"grade {format_value(float(rel))} or more" for rel in sorted(thresholds)}
-    if any(measure.definition.graded and not measure.get("rel") for measure in measures):
-        # Any positive grade counts in graded measures.
-        wanted = {_LEAST_POSITIVE: "positive grade", **wanted}
     found: dict[tuple[str, ...], Finding] = {}
-    sizes = judged.gold_offsets[1:] - judged.gold_offsets[:-1]
-    for rel, grade in wanted.items():
-        lacking = (judged.relevant(rel) == 0) & (sizes > 0)
-        queries = tuple(query for query, lacks in zip(judged.queries, lacking.tolist(), strict=True) if lacks)
+    for rel, queries in facts.lacking.items():
         if queries:
+            grade = "positive grade" if rel == LEAST_POSITIVE else f"grade {format_value(rel)} or more"
             # If the same queries lack several grades, the lowest one is the strongest statement.
             found.setdefault(
                 queries, finding_about_queries("no-relevant", queries, f"without a document of {grade} (scored 0)")
@@ -176,44 +139,29 @@ def _no_relevant(judged: Judged, measures: Sequence[Measure]) -> list[Finding]:
     return list(found.values())
 
 
-def _nothing_retrieved(judged: Judged, observations: Observations, listed: int) -> Finding | None:
-    keyless = observations.without_key
-    rows = zip(judged.queries, judged.in_run.tolist(), judged.retrieved.tolist(), strict=True)
-    queries = [query for query, answered, count in rows if answered and count == keyless.get(query, 0)]
-    if not queries:
-        return None
-    which = "documents that can match" if any(query in keyless for query in queries) else "documents"
-    return finding_about_queries("nothing-retrieved", queries, f"of the run without {which} (scored 0)", listed=listed)
+def _nothing_retrieved(facts: DocumentFacts, listed: int) -> Finding | None:
+    which = "documents that can match" if facts.only_keyless else "documents"
+    what = f"of the run without {which} (scored 0)"
+    return _queries("nothing-retrieved", facts.nothing_retrieved, what, listed=listed)
 
 
 def _documents(code: str, count: int, noun: str, what: str) -> Finding | None:
     return counted_finding(code, count, noun, what) if count else None
 
 
-def _unjudged(judged: Judged, measures: Sequence[Measure]) -> Finding | None:
-    """The share of unjudged documents at each cut-off of the measures, or of all documents without a cut-off.
-
-    Of more than three cut-offs, these are the lowest and the highest. Measures with `judged_only` have none.
-    """
-    affected = [measure for measure in measures if not measure.get("judged_only")]
-    if measures and not affected:
+def _unjudged(unjudged: Mapping[int | None, Share]) -> Finding | None:
+    """The share of unjudged documents at each cut-off, or of all documents without a cut-off."""
+    count = [share.number for share in unjudged.values()][-1:]
+    if not any(count):
         return None
-    cutoffs = sorted({measure.cutoff for measure in affected if measure.cutoff})
-    cutoffs = cutoffs if len(cutoffs) <= 3 else [cutoffs[0], cutoffs[-1]]
-    known = judged.by_rank.graded(0)
-    shares: dict[str, str] = {}
-    unjudged = 0
-    for k in cutoffs or (None,):
-        retrieved = int(judged.depth(k).sum())
-        unjudged = retrieved - int(known.top(k).count().sum())
-        shares[f"in the top {k}" if k else ""] = percent(unjudged / max(1, retrieved))
-    if not unjudged:
-        return None
+    shares = {
+        f"in the top {k}" if k else "": percent(share.number / max(1, share.total)) for k, share in unjudged.items()
+    }
     first, *others = ((share, where) for where, share in shares.items() if share != "0%")
     texts = [" of the documents ".join(first).strip(), *map(" ".join, others)]
     topic = f"unjudged documents {enumeration(list(shares), 'and')}".strip()
     amount = enumeration(list(shares.values()), "and")
-    return Finding("unjudged", f"{enumeration(texts, 'and')} are unjudged", unjudged, topic=topic, amount=amount)
+    return Finding("unjudged", f"{enumeration(texts, 'and')} are unjudged", count[0], topic=topic, amount=amount)
 
 
 def _treatment(missing: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from karat.errors import KaratError
+from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import findings
 from karat.judged import Floats, Judged
 from karat.matching.matchers import Matcher
@@ -39,5 +40,6 @@ def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, na
 
 def warnings(lists: JudgedLists, match: Matcher) -> str:
     """Warnings about lists that were matched, which name all queries concerned; empty if there are none."""
-    found = findings(lists.binary, lists.observations, (), "zero", match, listed=len(lists.binary.queries))
+    facts = DocumentFacts.of(lists.binary, lists.observations)
+    found = findings(facts, match=match, listed=len(lists.binary.queries))
     return " ".join(str(finding) for finding in found if finding.code in _WORTH_A_WARNING)

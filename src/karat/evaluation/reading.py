@@ -8,12 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.arguments import check_mapping, check_text
-from karat.errors import KaratError, first_few, plural, require, shown
+from karat.errors import first_few, plural, require, shown
 from karat.evaluation.corpus import CorpusMatcher, check_corpus, with_corpus
 from karat.files.names import check_format
-from karat.judged import Judged
 from karat.matching.matchers import Match, Matcher, Same, matcher_of
-from karat.ranking import Observations
 from karat.sources import Truth, read_run, read_truth
 
 if TYPE_CHECKING:
@@ -97,21 +95,3 @@ def read_matcher(
         read_run(run, judgments, columns=columns, format=given, name=name or "the run") for name, run in runs.items()
     )
     return with_corpus(matcher, corpus, judgments, by_id)
-
-
-def check_fields(match: Matcher, judged: Judged, observations: Observations, run: str) -> None:
-    """Raise an error if no document at all has the field that `match` names: it is probably a typo."""
-    keyless_golds, keyless = observations.golds_without_key, sum(observations.without_key.values())
-    for where, field, without, total in (
-        ("the ground truth", match.gold_key.field, keyless_golds, keyless_golds + len(judged.gold_grade)),
-        (run, match.key.field, keyless, int(judged.retrieved.sum())),
-    ):
-        # With normalization, documents that have the field may still be without a key.
-        if field != "id" and not match.key.folds and 0 < without == total:
-            if match.texts is not None:
-                which = "judged" if where == "the ground truth" else "retrieved"
-                raise KaratError(f"the corpus has no text for any {which} document", where=where)
-            hint = "match= must name a field of the documents."
-            if where == "the ground truth" and match == Same(field):
-                hint += f" If it contains the id of a gold document, write {field}(gold=id)."
-            raise KaratError(f"the field {shown(field)} is missing or empty in all documents", where=where, hint=hint)

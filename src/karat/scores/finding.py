@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from karat.arguments import as_count, check_names, check_text
 from karat.errors import KaratError, for_log, plural, printable, shown
+
+_NUMBERS = re.compile("([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,14 @@ class Finding:
 def finding_about_queries(
     code: str, queries: Sequence[str], what: str, hint: str = "", *, noun: str = "query", listed: int = 3
 ) -> Finding:
-    """A finding about queries: how many there are, what is true of them, and the ids of the first ones.
+    """A finding about queries: how many there are, what is true of them, and the first ids.
+
+    They are in the order of ids, with numbers in them by value, so that it does not depend on the order of the input.
 
     >>> finding_about_queries("missing-queries", ["q7"], "missing from the run (scored 0)").message
     '1 query missing from the run (scored 0): q7'
     """
+    queries = sorted(queries, key=_numbers_by_value)
     more = len(queries) - listed
     ids = ", ".join(queries[:listed]) + (f" and {more:,} more" if more > 0 else "")
     return counted_finding(code, len(queries), noun, what, f": {ids}", hint, tuple(queries))
@@ -63,3 +69,10 @@ def counted_finding(
     """A finding about a number of queries or documents."""
     _, nouns = plural(0, noun).split(" ", 1)
     return Finding(code, f"{plural(count, noun)} {what}{more}", count, hint, queries, f"{nouns} {what}", f"{count:,}")
+
+
+def _numbers_by_value(name: str) -> tuple[list[tuple[str, int, str]], str]:
+    """What names are sorted by: q2 stands before q10."""
+    parts = _NUMBERS.split(name)
+    numbers = [number.lstrip("0") for number in parts[1::2]] + [""]
+    return [(text, len(number), number) for text, number in zip(parts[::2], numbers, strict=True)], name

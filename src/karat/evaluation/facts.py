@@ -1,0 +1,194 @@
+"""Facts about documents that were judged: what findings and checks need to know, for any part of the queries.
+
+The facts of several parts can be merged. So a part can be evaluated anywhere, and the findings are about all queries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from karat.judged import Bools, Judged
+from karat.ranking import Observations
+from karat.registry import Measure
+
+LEAST_POSITIVE = math.ulp(0.0)
+"""the lowest grade that counts in graded measures without a threshold"""
+_EXAMPLES = 4  # one more than messages show, so that they can say whether there are others
+
+
+class Share(NamedTuple):
+    """How many of how many."""
+
+    number: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class DocumentFacts:
+    """Facts about the documents of some queries. Queries are listed by their ids."""
+
+    answered: int = 0
+    """queries that are in the run"""
+    examples: tuple[str, ...] = ()
+    """the first queries of the ground truth"""
+    all_golds: int = 0
+    """judged documents, of queries that are left out too"""
+    all_retrieved: int = 0
+    """retrieved documents, of queries that are left out too"""
+    golds: int = 0
+    retrieved: int = 0
+    hits: int = 0
+    missing: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    """queries without a judged document"""
+    lacking: Mapping[float, tuple[str, ...]] = field(default_factory=dict)
+    """for each grade: queries with judged documents, but none of this grade or a higher one"""
+    nothing_retrieved: tuple[str, ...] = ()
+    only_keyless: bool = False
+    """whether one of these queries has documents, all without a key"""
+    golds_without_key: int = 0
+    without_key: int = 0
+    duplicates: int = 0
+    identical_ids: int = 0
+    slow: tuple[str, ...] = ()
+    """queries with texts so long that comparing them took seconds"""
+    unjudged: Mapping[int | None, Share] = field(default_factory=dict)
+    """for each cut-off: the retrieved documents that are not judged"""
+    only_relevant: bool = True
+    """whether documents were listed, not graded"""
+    labelled: Share = field(default_factory=Share)
+    """the judged documents in the top of the largest cut-off that have a grade from labels"""
+    truth_notes: tuple[str, ...] = ()
+    run_notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        judged: Judged,
+        observations: Observations,
+        measures: Sequence[Measure] = (),
+        *,
+        before: Judged | None = None,
+        labelled: Bools | None = None,
+        only_relevant: bool = False,
+        truth_notes: tuple[str, ...] = (),
+        run_notes: tuple[str, ...] = (),
+    ) -> Self:
+        """The facts about judged documents.
+
+        `before` is the same before queries were left out, if any were. `labelled` says which judged documents have a
+        grade from labels.
+        """
+        before = before or judged
+        nothing = _nothing_retrieved(judged, observations.without_key)
+        return cls(
+            answered=int(before.in_run.sum()),
+            examples=before.queries[:_EXAMPLES],
+            all_golds=len(before.gold_grade),
+            all_retrieved=int(before.retrieved.sum()),
+            golds=len(judged.gold_grade),
+            retrieved=int(judged.retrieved.sum()),
+            hits=len(judged.hit_rank),
+            missing=tuple(observations.missing_queries),
+            unknown=tuple(observations.unknown_queries),
+            empty=_where(judged, np.diff(judged.gold_offsets) == 0),
+            lacking={rel: _lacking(judged, rel) for rel in thresholds(measures)},
+            nothing_retrieved=nothing,
+            only_keyless=any(query in observations.without_key for query in nothing),
+            golds_without_key=observations.golds_without_key,
+            without_key=sum(observations.without_key.values()),
+            duplicates=observations.duplicates,
+            identical_ids=observations.identical_ids,
+            slow=tuple(observations.slow_queries),
+            unjudged=_unjudged(judged, measures),
+            only_relevant=only_relevant or not before.queries,
+            labelled=Share() if labelled is None else _labelled(judged, labelled, measures),
+            truth_notes=truth_notes,
+            run_notes=run_notes,
+        )
+
+    @classmethod
+    def merged(cls, parts: Iterable[Self]) -> Self:
+        """The facts about the queries of all parts, each of which has other queries."""
+        several = list(parts)
+        return cls(
+            **{each.name: _merged(each.name, [getattr(part, each.name) for part in several]) for each in fields(cls)}
+        )
+
+
+def _merged(name: str, values: Sequence[Any]) -> Any:
+    """A fact about all parts."""
+    match values[0]:
+        case bool():
+            return all(values) if name == "only_relevant" else any(values)
+        case int():
+            return sum(values)
+        case Share():
+            return Share(*map(sum, zip(*values, strict=True)))
+        case Mapping():
+            return {key: _merged(name, [value[key] for value in values]) for key in values[0]}
+    joined = chain.from_iterable(values)
+    if name == "examples":
+        return tuple(sorted(joined)[:_EXAMPLES])
+    # Parts may have the same notes, but not the same queries.
+    return tuple(dict.fromkeys(joined) if name.endswith("_notes") else joined)
+
+
+def thresholds(measures: Sequence[Measure]) -> list[float]:
+    """The lowest grades that count as relevant in these measures, in ascending order."""
+    found = {float(rel) for measure in measures if isinstance(rel := measure.get("rel"), int | float) and rel > 0}
+    if any(measure.definition.graded and not measure.get("rel") for measure in measures):
+        found.add(LEAST_POSITIVE)  # any positive grade counts in graded measures
+    return sorted(found)
+
+
+def largest_cutoff(measures: Sequence[Measure]) -> int | None:
+    """The largest cut-off of the measures; None if they have none."""
+    return max((measure.cutoff for measure in measures if measure.cutoff), default=None)
+
+
+def _where(judged: Judged, wanted: Bools) -> tuple[str, ...]:
+    return tuple(query for query, is_wanted in zip(judged.queries, wanted.tolist(), strict=True) if is_wanted)
+
+
+def _lacking(judged: Judged, rel: float) -> tuple[str, ...]:
+    return _where(judged, (judged.relevant(rel) == 0) & (np.diff(judged.gold_offsets) > 0))
+
+
+def _nothing_retrieved(judged: Judged, keyless: Mapping[str, int]) -> tuple[str, ...]:
+    """The queries of the run without a document that can match."""
+    rows = zip(judged.queries, judged.in_run.tolist(), judged.retrieved.tolist(), strict=True)
+    return tuple(query for query, answered, count in rows if answered and count == keyless.get(query, 0))
+
+
+def _unjudged(judged: Judged, measures: Sequence[Measure]) -> dict[int | None, Share]:
+    """The unjudged documents at each cut-off of the measures, or of all documents without a cut-off.
+
+    Of more than three cut-offs, these are the lowest and the highest. Measures with `judged_only` have none.
+    """
+    affected = [measure for measure in measures if not measure.get("judged_only")]
+    if measures and not affected:
+        return {}
+    cutoffs = sorted({measure.cutoff for measure in affected if measure.cutoff})
+    cutoffs = cutoffs if len(cutoffs) <= 3 else [cutoffs[0], cutoffs[-1]]
+    known = judged.by_rank.graded(0)
+    shares: dict[int | None, Share] = {}
+    for k in cutoffs or (None,):
+        retrieved = int(judged.depth(k).sum())
+        shares[k] = Share(retrieved - int(known.top(k).count().sum()), retrieved)
+    return shares
+
+
+def _labelled(judged: Judged, rows: Bools, measures: Sequence[Measure]) -> Share:
+    cutoff = largest_cutoff(measures)
+    is_judged = judged.hit_grade >= 0
+    if cutoff is not None:
+        is_judged &= judged.hit_rank <= cutoff
+    return Share(int(rows[judged.hit_gold[is_judged]].sum()), int(is_judged.sum()))
