@@ -259,6 +259,12 @@ def test_any_names_and_values_can_be_saved_as_csv(
     assert same(SystemScores.load(path), systems)
 
 
+def test_a_tab_in_the_name_of_a_measure_does_not_separate_columns(tmp_path: Path) -> None:
+    systems = SystemScores({'"': Scores(("",), {"\t0": np.array([0.0])}, name='"')})
+    systems.save(tmp_path / "s.csv")
+    assert same(SystemScores.load(tmp_path / "s.csv"), systems)
+
+
 def test_a_lone_surrogate_is_saved_as_json_and_refused_by_parquet(tmp_path: Path) -> None:
     scores = Scores(("\ud800",), {"AP": np.array([0.5])}, name="\udfff")
     scores.save(tmp_path / "s.json")

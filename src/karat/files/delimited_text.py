@@ -63,21 +63,22 @@ def _is_blank(cells: Sequence[str]) -> bool:
 def likely_separator(text: str, is_header: Callable[[Sequence[str]], bool]) -> str:
     """The separator with which the first row is a header, or with which all rows have equally many columns.
 
-    If several do, a tab comes first, as it is rarely part of a text, and then the one that gives the most columns.
+    A header decides. Otherwise, a tab comes first, as it is rarely part of a text, and then the separator that gives
+    the most columns.
     """
     first_line = text.lstrip().partition("\n")[0]
-    best, most = next((separator for separator in SEPARATORS if separator in first_line), ","), 1
-    for separator in SEPARATORS:
-        if separator not in first_line:
-            continue
+    present = [separator for separator in SEPARATORS if separator in first_line]
+    alike: dict[str, int] = {}  # the number of columns
+    for separator in present:
         rows = first_rows(text, separator, whole=False)
         width = len(rows[0]) if rows else 1
-        are_alike = len({*map(len, rows)}) == 1
-        if width > 1 and (is_header(rows[0]) or (are_alike and separator == "\t")):
+        if width > 1 and is_header(rows[0]):
             return separator
-        if are_alike and width > most:
-            best, most = separator, width
-    return best
+        if width > 1 and len({*map(len, rows)}) == 1:
+            alike[separator] = width
+    if not alike or "\t" in alike:
+        return "\t" if alike else (present or [","])[0]
+    return max(alike, key=lambda separator: alike[separator])
 
 
 class TooLongError(KaratError):
