@@ -68,19 +68,19 @@ class AnswerFields:
 
     def used_names(self, records: Sequence[Record], where: str) -> list[str]:
         """The names of the question and of the answer: the first ones that any record has."""
-        return [self._fitting(records, field, where)[0] for field in ("query", self.field)]
+        return [self.fitting(records, field, where)[0] for field in ("query", self.field)]
 
     def note_guesses(self, records: Sequence[Record], noun: Noun) -> None:
         """Note which names are not karat's own, and were not given."""
         guesses = []
         for field in ("query", self.field):
-            name, *others = self._fitting(records, field, "")
+            name, *others = self.fitting(records, field, "")
             if name not in (field, "answer") and field not in (self.given or {}):
                 guesses.append(Guess(field, name, tuple(others)))
         if guesses:
             self.notes[:] = dict.fromkeys([*self.notes, f"{self.source}: {guesses_note(guesses, noun)}"])
 
-    def _fitting(self, records: Sequence[Record], field: str, where: str) -> list[str]:
+    def fitting(self, records: Sequence[Record], field: str, where: str) -> list[str]:
         """The names of a field that any record has; `where` is the place of the first record."""
         names = self.names(field)
         present = [name for name in dict.fromkeys(chain.from_iterable(records)) if isinstance(name, str)]
