@@ -1,0 +1,1 @@
+"""The evaluation of large data on Spark."""

@@ -1,0 +1,142 @@
+"""Which columns of a DataFrame are read, decided from its schema by the functions that decide it for local tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from karat.errors import KaratError, did_you_mean, shown
+from karat.sources.answer_rows import AnswerFields
+from karat.sources.arrow_columns import id_notes
+from karat.sources.arrow_lists import list_columns, read_lists
+from karat.sources.columns import MAX_LISTED, check_unique, columns_to_read
+from karat.sources.frames import Frame
+from karat.sources.tables import Number
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Role = Literal["truth", "run", "gold_answers", "answer", "verdicts"]
+"""what a table contains"""
+
+NUMBERS: dict[str, Number] = {"truth": "grade", "run": "score"}
+"""what the numbers of ground truth and of a run are"""
+
+_POSITIONS = 100  # in a list: a path such as `choices.0.text` names one
+
+
+class TableColumns(NamedTuple):
+    """The columns that are read."""
+
+    names: Sequence[str]
+    query: str
+    """the column of queries; of answers, it may be a path such as `meta.id`"""
+    by_role: Mapping[str, str]
+    """the names that are given to the local reader"""
+    notes: tuple[str, ...]
+    documents: str | None = None
+    """the column of the lists of documents, if a row has all documents of a query"""
+
+
+def columns_of(
+    frame: DataFrame, role: Role, given: Mapping[str, str] | None, name: str, order: str | None
+) -> TableColumns:
+    """The columns of a DataFrame that are read; `given` are names of columns by role, or of fields of answers."""
+    schema = _arrow_schema(frame)
+    if role == "truth" or role == "run":
+        read = _pairs(schema, NUMBERS[role], given, name)
+    elif role == "verdicts":
+        # Each kind of record has fields of its own.
+        read = TableColumns(schema.names, _named("query", schema, name), {}, ())
+    else:
+        read = _answers(frame, schema, role, given, name)
+    names = [*read.names]
+    if order is not None and _sortable(order, schema, name) not in names:
+        names.append(order)
+    check_unique(names, schema.names, name)
+    for each in names:
+        if schema.field(each).metadata:
+            kind = frame.schema.fields[schema.get_field_index(each)].dataType.simpleString()
+            what = f"Spark cannot hand over values of type {kind}"
+            raise KaratError(what, where=f"{name}, column {each}", hint="Convert the column, or drop it.")
+    return read._replace(names=names)
+
+
+def numbered(frame: DataFrame) -> DataFrame:
+    """The same DataFrame with columns named c0, c1, ...: other names may be ambiguous, or need quoting."""
+    return frame.toDF(*(f"c{at}" for at in range(len(frame.columns))))
+
+
+def _pairs(schema: pa.Schema, number: Number, given: Mapping[str, str] | None, name: str) -> TableColumns:
+    """The columns of ground truth or of a run, with a row per pair or per query."""
+    if lists := list_columns(schema, number, given, name):
+        by_role = {"query": lists.query, "doc": lists.doc} | ({number: lists.number} if lists.number else {})
+        return TableColumns(lists.names, lists.query, by_role, read_lists(name, [], number, lists).notes, lists.doc)
+    columns = columns_to_read(schema.names, number, given, name)
+    by_role = {"query": columns.query, "doc": columns.doc, "rank" if columns.by_rank else number: columns.number}
+    names = list(dict.fromkeys(by_role.values()))
+    Frame.of(schema.empty_table().select(names), number, by_role, name)  # a column of a wrong type is an error
+    return TableColumns(names, columns.query, by_role, (*columns.note(name), *id_notes(schema, columns, name)))
+
+
+def _answers(
+    frame: DataFrame, schema: pa.Schema, role: str, given: Mapping[str, str] | None, name: str
+) -> TableColumns:
+    """The columns of questions and answers. Locally, the first is used that has any value."""
+    record = {field.name: _example(field.type) for field in schema}
+    fields = AnswerFields(role, given, name)
+    if any(len(fields.fitting([record], each, name)) > 1 for each in ("query", role)):
+        record = _without_empty(frame, record)
+    query, answer = fields.used_names([record], name)
+    fields.note_guesses([record], "column")
+    names = dict.fromkeys(each if each in schema.names else each.partition(".")[0] for each in (query, answer))
+    return TableColumns(list(names), query, {"query": query, role: answer}, tuple(fields.notes))
+
+
+def _example(kind: pa.DataType) -> Any:
+    """A value of this type, in which a path finds what it finds in a row."""
+    if pa.types.is_struct(kind):
+        return {field.name: _example(field.type) for field in kind}
+    return [_example(kind.value_type)] * _POSITIONS if pa.types.is_list(kind) else ""
+
+
+def _without_empty(frame: DataFrame, record: dict[str, Any]) -> dict[str, Any]:
+    """A record with None for columns that have no value in any row."""
+    from pyspark.sql import functions
+
+    rows = numbered(frame)
+    counts = rows.agg(*(functions.count(column) for column in rows.columns)).collect()[0]
+    return {name: value if count else None for (name, value), count in zip(record.items(), counts, strict=True)}
+
+
+def _sortable(order: str, schema: pa.Schema, name: str) -> str:
+    kind = schema.field(_named(order, schema, name)).type
+    if pa.types.is_nested(kind):
+        hint = "Pass order= with the name of a column of numbers, texts or times."
+        raise KaratError(f"rows cannot be sorted by the type {kind}", where=f"{name}, column {order}", hint=hint)
+    return order
+
+
+def _named(wanted: str, schema: pa.Schema, name: str) -> str:
+    """The name of a column; an error if there is no such column."""
+    if wanted in schema.names:
+        return wanted
+    listed = ", ".join(map(shown, schema.names[:MAX_LISTED])) or "none"
+    more = f" and {len(schema.names) - MAX_LISTED} more" if len(schema.names) > MAX_LISTED else ""
+    what = f"no column {shown(wanted)}; the columns are {listed}{more}"
+    raise KaratError(what, where=name, hint=did_you_mean(wanted, schema.names) or None)
+
+
+def _arrow_schema(frame: DataFrame) -> pa.Schema:
+    """The Arrow schema of a DataFrame; the fields of columns that Arrow cannot carry have metadata."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    fields = []
+    for field in frame.schema.fields:
+        try:
+            fields.append(pa.field(field.name, to_arrow_type(field.dataType, timezone="UTC")))
+        except Exception:  # of several types
+            fields.append(pa.field(field.name, pa.binary(), metadata={"type": field.dataType.simpleString()}))
+    return pa.schema(fields)

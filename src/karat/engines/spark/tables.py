@@ -1,0 +1,39 @@
+"""SparkTable: a DataFrame of which karat knows the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from karat.errors import KaratError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A DataFrame with the columns that are read, and no others; and what a local reader has to know to read them."""
+
+    name: str
+    """in messages: the path, "the ground truth", "the run" """
+    frame: DataFrame
+    query: str
+    """the name of the column with the ids of queries; of answers, it may be a path such as `meta.id`"""
+    key: Column
+    """the ids of queries as text, spelled as the local readers spell them: it decides on the bucket of a row"""
+    size: Column | None = None
+    """how many documents a row has, if that is not 1"""
+    order: str | None = None
+    """the name of the column that gives the order of rows: the rows of a bucket are sorted by it"""
+    counted: DataFrame | None = None
+    """a DataFrame with as many rows that is faster to count, such as the lines of a text file"""
+    notes: tuple[str, ...] = ()
+    """what was guessed; when a bucket is read, only a `NumericIdsNote` may be new"""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """the names of the columns by role (of answers, by field), for the local reader: it reads all buckets alike"""
+    by_query: bool = False
+    """whether a row has all documents of its query, in their order"""
+    empty_error: KaratError | None = None
+    """the error for a table without rows, if that is one"""
