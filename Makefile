@@ -3,6 +3,7 @@
 # make test-judges stop, starve and lie to judges that run as processes, with a server on this machine
 # make test-report run the tests of the report in a real browser (Debian's chromium) if there is one
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
+# make test-spark  run the tests that need pyspark and Java, in a separate environment
 # make test-wheel  build the wheel, install it in a new environment, and run the demo from there
 # make lint        run ruff and mypy, and check that generated files are up to date
 # make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
@@ -18,7 +19,7 @@ SEED ?= 1
 # The tests start karat hundreds of times. Without bytecode, each start would compile karat, and each run all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-judges test-report test-sas test-wheel lint docs fuzz bench clean
+.PHONY: demo test test-judges test-report test-sas test-spark test-wheel lint docs fuzz bench clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -36,6 +37,9 @@ test-report: .venv/tested-report
 
 test-sas: .venv-sas/installed
 	@.venv-sas/bin/python -m pytest tests/sas
+
+test-spark: .venv-spark/installed
+	@.venv-spark/bin/python -m pytest -rs tests/spark
 
 test-wheel: .venv/pip
 	@$(BIN)/python scripts/check_wheel.py
@@ -69,7 +73,7 @@ bench: .venv-bench/installed
 	@.venv-bench/bin/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .venv-bench .venv-sas .peers benchmarks/.data fuzz-failures karat-demo.html
+	rm -rf .venv .venv-bench .venv-sas .venv-spark .peers benchmarks/.data fuzz-failures karat-demo.html
 
 .venv/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "karat needs Python 3.11 or newer, for example: make PYTHON=python3.12")'
@@ -110,4 +114,11 @@ clean:
 	@.venv-sas/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	@.venv-sas/bin/python -m pip install --quiet --group torch
 	@.venv-sas/bin/python -m pip install --quiet --editable ".[sas]" --group test-sas
+	@touch $@
+
+.venv-spark/installed: pyproject.toml
+	@echo "creating .venv-spark with pyspark"
+	@$(PYTHON) -m venv .venv-spark
+	@.venv-spark/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	@.venv-spark/bin/python -m pip install --quiet --editable ".[spark,chunks]" --group test-spark
 	@touch $@

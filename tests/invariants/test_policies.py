@@ -68,7 +68,7 @@ MAY_IMPORT = {
     "components": "answers arguments documents errors evaluation judged judges labels matching measures output scores"
     " sources",
     "integrations": "components",
-    "engines": "errors sources",
+    "engines": "errors judged output scores sources",
     "demo": "",
     "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating judges labels"
     " matching measures options output plots registry report scores sources",

@@ -1,0 +1,181 @@
+"""Work on buckets of queries: the transport of data to executors, and of values per query back to the driver."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from karat.engines.spark.session import job_progress, quiet
+from karat.engines.spark.shipping import error_from, failure
+from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
+from karat.errors import plural
+from karat.judged import Floats
+from karat.scores.finding import Finding, finding_about_queries
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_MOST_PARTITIONS = 10_000  # of a shuffle: each costs the driver some milliseconds
+
+
+@dataclass(frozen=True)
+class CollectedBuckets:
+    """The results of all buckets, on the driver."""
+
+    queries: tuple[str, ...]
+    """in the order of their ids"""
+    values: dict[str, Floats]
+    texts: dict[str, list[str | None]]
+    facts: list[Any]
+    """one per bucket, in the order of bucket numbers; at least one"""
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class WrittenBuckets:
+    """What the driver gets if values and texts were written to files."""
+
+    facts: list[Any]
+    findings: tuple[Finding, ...]
+
+
+def in_buckets(
+    work: Work,
+    left: SparkTable,
+    right: SparkTable | None = None,
+    *,
+    values: Sequence[str],
+    texts: Sequence[str] = (),
+    buckets: int | None = None,
+    progress: bool = False,
+) -> Buckets:
+    """Call `work` in the executors with the rows of each bucket of queries, as Arrow tables.
+
+    A query is in the bucket that a hash of its id gives, so that all its rows, of both tables, are in the same one.
+    Nothing is computed before `collect` or `write` of the result is called.
+    """
+    tables = (left,) if right is None else (left, right)
+    sides = tuple(BucketSide(table.name, table.query, table.order) for table in tables)
+    return Buckets(tables, BucketWork(work, sides, tuple(values), tuple(texts)), buckets, progress)
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Work on buckets that is not done yet."""
+
+    tables: tuple[SparkTable, ...]
+    work: BucketWork
+    number: int | None
+    progress: bool
+
+    def collect(self) -> CollectedBuckets:
+        """The results of all buckets."""
+        with job_progress(self.tables[0].frame.sparkSession, self.progress):
+            table = _collected(self._results())
+        facts, findings = self._facts(table)
+        table = table.filter(pc.is_valid(table[QUERY]))
+        table = table.take(pc.sort_indices(table[QUERY]))
+        return CollectedBuckets(
+            tuple(table[QUERY].to_pylist()),
+            {name: _floats(table[f"value{at}"]) for at, name in enumerate(self.work.values)},
+            {name: table[f"text{at}"].to_pylist() for at, name in enumerate(self.work.texts)},
+            facts,
+            findings,
+        )
+
+    def write(self, path: str | Path) -> WrittenBuckets:
+        """Write values and texts to a folder of Parquet files, from the executors; nothing if there is an error."""
+        from pyspark import StorageLevel
+        from pyspark.sql import functions as F
+
+        names = {QUERY: QUERY}
+        names |= {f"value{at}": name for at, name in enumerate(self.work.values)}
+        names |= {f"text{at}": name for at, name in enumerate(self.work.texts)}
+        with job_progress(self.tables[0].frame.sparkSession, self.progress):
+            results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
+            try:
+                facts, findings = self._facts(_collected(results.where(F.col(QUERY).isNull())))
+                rows = results.where(F.col(QUERY).isNotNull())
+                rows = rows.select(*[F.col(column).alias(name) for column, name in names.items()])
+                try:
+                    rows.write.parquet(str(path))
+                except Exception as error:
+                    raise failure(error) from None
+            finally:
+                results.unpersist()
+        return WrittenBuckets(facts, findings)
+
+    def _results(self) -> DataFrame:
+        n = self.number or max(1, *(math.ceil(_size(table) / LARGE) for table in self.tables))
+        groups = [_bucketed(table, n).groupBy(BUCKET) for table in self.tables]
+        schema = ", ".join(f"{name} {kind}" for name, kind in self.work.columns().items())
+        with quiet():
+            if len(groups) == 1:
+                return groups[0].applyInArrow(self.work.function(), schema)
+            return groups[0].cogroup(groups[1]).applyInArrow(self.work.function(), schema)
+
+    def _facts(self, results: pa.Table) -> tuple[list[Any], tuple[Finding, ...]]:
+        """The facts about the buckets; the error of the first bucket that has one."""
+        results = results.sort_by(BUCKET)
+        for text in results[ERROR].drop_null():
+            raise error_from(text.as_py())
+        pickled = results[FACTS].drop_null().to_pylist()
+        if not pickled:  # without rows, there are no buckets
+            empty = [_with_bucket(_collected(table.frame.limit(0))) for table in self.tables]
+            return self._facts(self.work.run((pa.scalar(0),), *empty))
+        found = [pickle.loads(each) for each in pickled]  # noqa: S301  # executors sent it, which run our code
+        return [facts for facts, _ in found], _large_queries(large for _, large in found)
+
+
+def _bucketed(table: SparkTable, n: int) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    bucket = F.pmod(F.xxhash64(table.key), F.lit(n)).cast("int")
+    return table.frame.withColumn(BUCKET, bucket).repartition(min(n, _MOST_PARTITIONS), BUCKET)
+
+
+def _with_bucket(table: pa.Table) -> pa.Table:
+    return table.append_column(BUCKET, pa.nulls(len(table), pa.int32()))
+
+
+def _size(table: SparkTable) -> int:
+    """How many documents a table has."""
+    from pyspark.sql import functions as F
+
+    try:
+        if table.size is None:
+            frame = table.frame if table.counted is None else table.counted
+            return int(frame.count())
+        return int(table.frame.select(F.sum(table.size)).first()[0] or 0)
+    except Exception as error:
+        raise failure(error) from None
+
+
+def _collected(frame: DataFrame) -> pa.Table:
+    with quiet():
+        try:
+            return frame.toArrow()
+        except Exception as error:
+            raise failure(error) from None
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    """The numbers of a column; NaN where there is none."""
+    return np.asarray(pc.fill_null(column, float("nan")).to_numpy(), np.float64)
+
+
+def _large_queries(found: Iterable[dict[str, int]]) -> tuple[Finding, ...]:
+    large = {query: rows for each in found for query, rows in each.items()}
+    if not large:
+        return ()
+    what = f"with more than {plural(LARGE, 'row')}, which one executor reads at once"
+    return (finding_about_queries("large-queries", sorted(large), what),)

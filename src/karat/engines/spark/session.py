@@ -1,0 +1,148 @@
+"""Sessions of Spark: the caller's, or one of karat's own; and the progress of their jobs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import uuid
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.errors import KaratError
+from karat.output.progress import ShowProgress, progress_bar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_INSTALL = "Run: pip install 'karat[spark]'"
+_SECONDS = 0.2  # between two looks at the progress
+
+
+@contextmanager
+def spark_session(session: Any = None, *sources: Any, master: str | None = None) -> Iterator[SparkSession]:
+    """The session that is given, that of the DataFrames among the sources, the active one, or a new one.
+
+    A new session is stopped at the end, and writes nothing to the terminal; other sessions stay as they are.
+    """
+    check_installed()
+    from pyspark.sql import DataFrame, SparkSession
+
+    of_frames = [source.sparkSession for source in sources if isinstance(source, DataFrame)]
+    found = session or next(iter(of_frames), None) or (None if master else SparkSession.getActiveSession())
+    if found is not None:
+        yield found
+        return
+    created = _new_session(master or "local[*]")
+    try:
+        yield created
+    finally:
+        created.stop()
+
+
+def check_installed() -> None:
+    """An error if pyspark, or what it needs, cannot be imported."""
+    with quiet():
+        try:
+            import pandas  # noqa: F401  # pyspark needs it on the driver
+            import pyspark.sql
+        except ImportError as error:
+            raise KaratError(f"Spark cannot be used: {error}", hint=_INSTALL) from None
+    version = pyspark.__version__
+    if int(version.split(".")[0]) < 4:
+        raise KaratError(f"pyspark {version} is too old: karat needs pyspark 4 or newer", hint=_INSTALL)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without pyspark's warning about versions of pandas that it does not fully support: karat does not use it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+@contextmanager
+def job_progress(session: SparkSession, wanted: bool) -> Iterator[None]:
+    """Show the progress of the jobs that are started meanwhile, as tasks, on a terminal."""
+    context = _context(session) if wanted else None
+    if context is None:
+        yield
+        return
+    with progress_bar("tasks") as show:
+        if show is None:
+            yield
+            return
+        with _job_group(context) as group:
+            ended = threading.Event()
+            thread = threading.Thread(target=_poll, args=(context.statusTracker(), group, show, ended), daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                ended.set()
+                thread.join()
+
+
+def _poll(tracker: Any, group: str, show: ShowProgress, ended: threading.Event) -> None:
+    before = set(tracker.getJobIdsForGroup(group))
+    while not ended.wait(_SECONDS):
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group) if job not in before]
+        stages = {stage for job in jobs if job for stage in job.stageIds}
+        infos = [info for info in map(tracker.getStageInfo, stages) if info]
+        show(sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos))
+
+
+@contextmanager
+def _job_group(context: Any) -> Iterator[str]:
+    """The group of the jobs of this thread: a notebook has one, through which it cancels them; otherwise a new one."""
+    key = "spark.jobGroup.id"
+    if group := context.getLocalProperty(key):
+        yield group
+        return
+    group = f"karat-{uuid.uuid4()}"
+    context.setLocalProperty(key, group)
+    try:
+        yield group
+    finally:
+        context.setLocalProperty(key, None)
+
+
+def _context(session: SparkSession) -> Any:
+    """The SparkContext of a session; a session of Spark Connect has none."""
+    try:
+        return session.sparkContext
+    except Exception:  # it differs between releases which one is raised
+        return None
+
+
+def _new_session(master: str) -> SparkSession:
+    _check_java()
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf().setMaster(master).setAppName("karat")
+    conf.setAll([("spark.ui.enabled", "false"), ("spark.ui.showConsoleProgress", "false")])
+    with tempfile.TemporaryFile() as log:
+        try:
+            # What Java writes to standard error is no message to the user of karat.
+            gateway = launch_gateway(conf, {"stderr": log})
+            return SparkSession(SparkContext(conf=conf, gateway=gateway))
+        except Exception as error:
+            log.seek(0)
+            lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
+            what = next((line for line in lines if "Exception" in line or "rror" in line), str(error).splitlines()[0])
+            raise KaratError(f"Spark cannot be started with master {master}: {what}") from None
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if not (Path(home, "bin", "java").exists() if home else shutil.which("java")):
+        what = f"JAVA_HOME is {home}, which contains no Java" if home else "Java was not found"
+        raise KaratError(what, where="Spark", hint="Spark needs Java 17 or newer: install it, or set JAVA_HOME.")

@@ -1,0 +1,81 @@
+"""Functions and errors between the driver and the executors of Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import karat
+from karat.errors import KaratError, KaratTypeError
+
+_MARK = "KaratError in an executor: "
+
+
+def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that Spark can send to executors that may have another version of karat, or none.
+
+    It is sent by value, and compares versions, for which it needs nothing of karat, before it unpickles and calls
+    `function`. If they differ, it raises an error that `failure` finds in the exception on the driver.
+    """
+    from pyspark import cloudpickle
+
+    version, mark = karat.__version__, _MARK
+    try:
+        pickled = cloudpickle.dumps(function)
+    except Exception as error:  # pickling may call anything
+        what = f"a function or value cannot be sent to the executors of Spark: {error}"
+        raise KaratError(what, hint="Pass functions and values that can be pickled.") from None
+
+    def call(*arguments: Any) -> Any:
+        import json
+        import pickle
+        import platform
+
+        try:
+            from karat import __version__ as version_here
+
+            found = f"has karat {version_here}"
+        except ImportError as error:
+            version_here, found = "", f"cannot import karat ({error})"
+        if version_here != version:
+            what = f"an executor (on {platform.node()}) {found}, while the driver has karat {version}"
+            hint = f"Install karat {version} on all machines of the cluster."
+            raise RuntimeError(mark + json.dumps({"what": what, "where": None, "hint": hint, "type": "KaratError"}))
+        return pickle.loads(pickled)(*arguments)  # noqa: S301  # the driver sent it
+
+    return call
+
+
+def error_text(error: KaratError) -> str:
+    """An error as text, of which `error_from` makes the same error again."""
+    of_type = "KaratTypeError" if isinstance(error, KaratTypeError) else "KaratError"
+    return json.dumps({"what": error.what, "where": error.where, "hint": error.hint, "type": of_type})
+
+
+def error_from(text: str) -> KaratError:
+    """The error that an executor sent as text."""
+    sent = json.loads(text)
+    of_type = KaratTypeError if sent["type"] == "KaratTypeError" else KaratError
+    return of_type(sent["what"], where=sent["where"], hint=sent["hint"])
+
+
+def failure(error: Exception) -> KaratError:
+    """What an exception of Spark says, without the traces of Java and Python."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    for line in lines:
+        if _MARK in line:
+            return error_from(line.split(_MARK, 1)[1])
+    what = _of_python(lines) or (lines[0] if lines else type(error).__name__)
+    if "maxResultSize" in what:
+        hint = "Pass per_query_path= to write them to files from the executors, or raise spark.driver.maxResultSize."
+        return KaratError("the scores of all queries are too large for the driver", where="Spark", hint=hint)
+    return KaratError(f"a task failed: {what}", where="Spark", hint="The logs of the executors tell more.")
+
+
+def _of_python(lines: list[str]) -> str:
+    """The message after a Python traceback: the first line after it that is not indented."""
+    trace = next((at for at, line in enumerate(lines) if line.startswith("Traceback (most recent")), None)
+    if trace is None:
+        return ""
+    return next((line for line in lines[trace + 1 :] if not line.startswith(" ")), "")

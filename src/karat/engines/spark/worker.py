@@ -1,0 +1,137 @@
+"""The work on one bucket, in an executor. Its errors come back as data, so that Spark does not try it again."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from karat.engines.spark.shipping import error_from, error_text, for_executors
+from karat.errors import KaratError
+from karat.judged import Floats
+
+LARGE = 1_000_000
+"""rows: about so many are in a bucket, and a query with more is named in a finding"""
+
+BUCKET, QUERY, FACTS, ERROR = "__karat_bucket", "query", "facts", "error"
+"""columns of what executors return, besides values and texts"""
+
+_ARROW = {"int": pa.int32(), "string": pa.string(), "double": pa.float64(), "binary": pa.binary()}
+
+ROW_ERROR = "__karat_error"
+"""the column of a table, if it has one, with the error of a row that could not be read (see `error_text`), or null"""
+
+
+@dataclass(frozen=True)
+class BucketResult:
+    """What the work on a bucket returns: values and texts have one row per query, in the order of `queries`."""
+
+    queries: Sequence[str]
+    values: Mapping[str, Floats]
+    """the measures; NaN where there is no value"""
+    texts: Mapping[str, Sequence[str | None]]
+    """such as the digests of the ground truth"""
+    facts: Any
+    """about the bucket as a whole; they are pickled"""
+
+
+Work = Callable[..., BucketResult]
+"""called with the Arrow tables of a bucket: one, or two of which one may be empty"""
+
+
+@dataclass(frozen=True)
+class BucketSide:
+    """What an executor has to know about a table: its name, the column with the ids of queries, and the order."""
+
+    name: str
+    query: str
+    order: str | None
+
+
+@dataclass(frozen=True)
+class BucketWork:
+    """The work on a bucket, as executors get it."""
+
+    work: Work
+    sides: tuple[BucketSide, ...]
+    values: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    def function(self) -> Callable[..., pa.Table]:
+        """The function that Spark calls for each bucket, with its number and its tables."""
+        call = for_executors(self.run)
+        if len(self.sides) == 1:  # Spark counts the parameters of a function
+            return lambda key, table: call(key, table)
+        return lambda key, left, right: call(key, left, right)
+
+    def columns(self) -> dict[str, str]:
+        """What an executor returns: a row per query, and a row with the facts about the bucket, or with an error.
+
+        The names of measures may differ in case only, and Spark would take them for the same: columns are numbered.
+        """
+        values = {f"value{at}": "double" for at in range(len(self.values))}
+        texts = {f"text{at}": "string" for at in range(len(self.texts))}
+        return {BUCKET: "int", QUERY: "string", **values, **texts, FACTS: "binary", ERROR: "string"}
+
+    def run(self, key: tuple[pa.Scalar], *tables: pa.Table) -> pa.Table:
+        """The result of the work on one bucket; a KaratError is a row of it."""
+        bucket = key[0].as_py()
+        given = [table.drop_columns([BUCKET]) for table in tables]
+        try:
+            result = self._result(given)
+        except KaratError as error:
+            return self._rows(1, {BUCKET: [bucket], ERROR: [error_text(error)]})
+        n = len(result.queries)
+        columns: dict[str, Any] = {BUCKET: [bucket] * n, QUERY: result.queries}
+        columns |= {f"value{at}": result.values[name] for at, name in enumerate(self.values)}
+        columns |= {f"text{at}": result.texts[name] for at, name in enumerate(self.texts)}
+        facts = pickle.dumps((result.facts, self._large_queries(given)))
+        return pa.concat_tables([self._rows(n, columns), self._rows(1, {BUCKET: [bucket], FACTS: [facts]})])
+
+    def _result(self, given: Sequence[pa.Table]) -> BucketResult:
+        tables = [_readable(table) for table in given]
+        orders = [side.order for side in self.sides]
+        in_order = [_sorted(table, order) if order else table for table, order in zip(tables, orders, strict=True)]
+        try:
+            return self.work(*in_order)
+        except KaratError:
+            # Spark gives the rows in any order. Which of several errors is raised must not depend on it.
+            self.work(*map(_sorted, tables, orders))
+            raise
+
+    def _large_queries(self, tables: Sequence[pa.Table]) -> dict[str, int]:
+        """The number of rows of each query that has more than a bucket should have."""
+        large: dict[str, int] = {}
+        for table, side in zip(tables, self.sides, strict=True):
+            if len(table) > LARGE:
+                for each in pc.value_counts(table[side.query]).to_pylist():
+                    if each["counts"] > LARGE:
+                        large[str(each["values"])] = max(each["counts"], large.get(str(each["values"]), 0))
+        return large
+
+    def _rows(self, n: int, columns: Mapping[str, Any]) -> pa.Table:
+        arrays = {
+            name: pa.array(columns.get(name, [None] * n), _ARROW[kind], from_pandas=True)  # NaN becomes null
+            for name, kind in self.columns().items()
+        }
+        return pa.table(arrays)
+
+
+def _readable(table: pa.Table) -> pa.Table:
+    """The table without its column of errors; the error of a row that could not be read."""
+    if ROW_ERROR not in table.column_names:
+        return table
+    if texts := pc.unique(table[ROW_ERROR].drop_null()).to_pylist():
+        raise error_from(min(texts))
+    return table.drop_columns([ROW_ERROR])
+
+
+def _sorted(table: pa.Table, first: str | None) -> pa.Table:
+    """The rows in an order that depends on nothing but their values; by one column first, if it is given."""
+    sortable = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
+    names = sorted(sortable, key=lambda name: (name != first, name))
+    return table.sort_by([(name, "ascending") for name in names]) if names else table
