@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+import karat
+from karat.report import report_content
 from tests.report import examples
 from tests.report.conftest import OpenPage
 from tests.report.test_accessibility import violations
@@ -57,6 +59,25 @@ def test_a_failed_call_is_shown_with_its_error_and_its_reply_behind_a_disclosure
     page.keyboard.press("Escape")
     cells = page.locator("#made .calls tbody tr").locator("th, td").all_inner_texts()
     assert cells == ["judge", "support/1", "2", "1", "1,500", "40"]
+
+
+def test_calls_for_grades_of_documents_are_shown_too_and_counted_once_for_several_runs() -> None:
+    call = {"record": "call", "key": "k", "model": "judge", "prompt": "relevance/1", "tokens_in": 300, "tokens_out": 6}
+    grade = {"query": "q", "type": "document", "item": "d2", "task": "relevance", "label": 2, "by": "judge"}
+    runs = {"one": {"q": ["d1", "d2"]}, "two": {"q": ["d2", "d1"]}}
+    systems = karat.evaluate_runs({"q": {"d1": 1}}, runs, "P@2", verdicts=[grade, call])
+    [made] = report_content(systems)["made"]["calls"]
+    assert (made["model"], made["prompt"], made["calls"], made["tokens_in"]) == ("judge", "relevance/1", 1, 300)
+
+
+def test_a_claim_that_the_passages_do_not_support_names_no_passage_whose_label_failed(open_page: OpenPage) -> None:
+    failed, none = label("c1", ["p1"], None, by="judge"), label("c1", ["p2"], "none", by="judge")
+    whole = label("c1", "context", "none", by="judge")
+    known = items(open_page(content_of(passage(1), passage(2), CLAIM, failed, none, whole), "#query=q"), "Claims")
+    expect(known.locator(".line .label")).to_have_text("✗ not supported")
+    expect(known.locator(".notes")).to_have_text("supported by no passage")
+    unknown = items(open_page(content_of(passage(1), passage(2), CLAIM, failed, none), "#query=q"), "Claims")
+    expect(unknown.locator(".notes")).to_have_text("supported by 1 ?")
 
 
 def test_a_failure_without_items_is_shown_too() -> None:

@@ -65,7 +65,7 @@ def read_labelled_judgments(
     require(matcher == Same(), what, "Use match=id, the default.")
     records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
     found = document_grades(records, by)
-    judgments = with_labels(read_judgments(truth, inputs, matcher), found.grades, found.by)
+    judgments = with_labels(read_judgments(truth, inputs, matcher), found.grades, found.by, records.calls)
     return replace(judgments, notes=(*judgments.notes, *records.notes, _note_on_labels(judgments, found)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
@@ -55,10 +55,13 @@ def _run_files(subject: ReportSubject) -> list[str]:
 
 def _calls(subject: ReportSubject) -> list[Call]:
     """The calls to models in verdict files; those of a file that several systems were read from count once."""
-    found: list[list[Call]] = []
+    found: list[Sequence[Call]] = []
     for scores in subject.systems.values():
-        if scores.verdicts is not None and (calls := scores.verdicts.selected.records.calls) not in found:
-            found.append(calls)
+        of_answers = () if scores.verdicts is None else scores.verdicts.selected.records.calls
+        grades = None if scores.evidence is None else scores.evidence.truth.labels
+        for calls in (of_answers, () if grades is None else grades.calls):
+            if calls not in found:
+                found.append(calls)
     return [call for calls in found for call in calls]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class GradesFromLabels:
 
     rows: Bools
     by: str
+    calls: Sequence[Any] = ()
+    """the calls to models in the verdict files (`labels.calls.Call`)"""
 
 
 @dataclass(frozen=True, eq=False)

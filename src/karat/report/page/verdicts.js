@@ -189,14 +189,14 @@ class LabelledAnswer {
     return element("span.label.other", {}, "nothing to judge");
   }
 
-  // The passages that support an item, and those that might.
+  // The passages that support an item, and those that might: none if it is known that all together do not.
   supporting(item, words, of) {
     if (!this.has(`${of} passage`) || item.dropped || !this.passages.length) return null;
     const labels = this.passages.map((_, place) => item.passages?.[place] ?? null);
-    const isSettled = labels.includes("full");
+    if (labels.every((label) => label === null)) return [`${words}: `, labelBadge(null, {}, item.labels?.context ? "not labelled one by one" : "unknown")];
+    const isSettled = labels.includes("full") || item.labels?.context === "none";
     const shown = labels.map((label, place) => [label, place]).filter(([label]) => label !== "none" && !(label === null && isSettled));
     if (!shown.length) return [words === "in passages" ? "in no passage" : "supported by no passage"];
-    if (shown.every(([label]) => label === null) && labels.every((label) => label === null)) return [`${words}: `, labelBadge(null, {}, item.labels?.context ? "not labelled one by one" : "unknown")];
     return [`${words} `, ...shown.map(([label, place]) => this.link(place, label))];
   }
 
