@@ -71,10 +71,11 @@ def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_wri
         assert not known & {*sent}, "a call was repeated whose reply was in the file"
         assert stop is not None or process.returncode == 0, error
         if stop is not None and number != signal.SIGKILL:
-            assert (
-                error
-                == f"karat: interrupted. {path} has what was judged so far: run the same command again to go on.\n"
-            )
+            kept = f"{path} has what was judged so far: run the same command again to go on."
+            # A reply may be written at the very moment of the signal.
+            may_be_nothing = len(written_calls(path)) < 2
+            messages = [kept, *(["Nothing was judged yet."] if may_be_nothing else [])]
+            assert error in [f"karat: interrupted. {each}\n" for each in messages]
         asked += sent
     assert len(asked) - len({*asked}) <= in_flight
     assert {*asked} == written_calls(uninterrupted)

@@ -98,8 +98,12 @@ class Asker:
             timeout=self._timeout,
             clock=self._clock,
             notes=self._notes,
-            hint=_GO_ON if isinstance(self.journal, VerdictFile) else None,
+            hint=self._hint,
         )
+
+    def _hint(self) -> str | None:
+        """What to do when everything has stopped."""
+        return _GO_ON if isinstance(self.journal, VerdictFile) and self.journal.has_replies else None
 
 
 def carry_out(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:

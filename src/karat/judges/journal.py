@@ -24,7 +24,7 @@ from karat.labels.tasks import read_task
 from karat.output.appended_file import AppendedFile
 
 _SECONDS_BETWEEN_SYNCS = 5.0
-_being_written: list[str] = []  # for the message at a signal
+_being_written: list[VerdictFile] = []  # for the message at a signal
 
 
 class Journal(Protocol):
@@ -125,13 +125,13 @@ class VerdictFile:
             self._reader = _opened(self.path)
             on_error.pop_all()
         if self._file is not None:
-            _being_written.append(self.path)
+            _being_written.append(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._reader.close()
         if self._file is not None:
-            _being_written.remove(self.path)
+            _being_written.remove(self)
             try:
                 self._file.close()
             except KaratError:
@@ -152,6 +152,11 @@ class VerdictFile:
             what = "all replies are in the file, but not all labels and items that follow from them"
             hint = "Judge once without replay: it asks nothing, and adds them."
             raise KaratError(what, where=self.path, hint=hint)
+
+    @property
+    def has_replies(self) -> bool:
+        """Whether the file has a reply that need not be asked for again."""
+        return self._index.has_replies
 
     @property
     def models(self) -> list[str]:
@@ -291,12 +296,11 @@ class VerdictFile:
 
 def print_what_is_kept() -> None:
     """Say on standard error that nothing is lost, for a signal that ends the program."""
-    for path in _being_written:
-        what = (
-            f"karat: interrupted. {printable(path)} has what was judged so far: run the same command again to go on.\n"
-        )
+    for file in _being_written:
+        what = f"{printable(file.path)} has what was judged so far: run the same command again to go on."
+        what = what if file.has_replies else "Nothing was judged yet."
         with suppress(OSError):
-            os.write(2, what.encode(errors="backslashreplace"))
+            os.write(2, f"karat: interrupted. {what}\n".encode(errors="backslashreplace"))
 
 
 def _opened(path: str) -> BinaryIO:

@@ -63,6 +63,11 @@ class RecordIndex:
         """Where the records of an unfinished call are, which a crash has left, after all of a file were added."""
         return self._without_call()
 
+    @property
+    def has_replies(self) -> bool:
+        """Whether any call was answered."""
+        return len(self._calls) > len(self._failed)
+
     def call(self, key: str) -> int | None:
         """Where a call with this key may be."""
         return self._calls.get(_hashed(key))

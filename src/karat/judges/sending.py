@@ -10,6 +10,7 @@ import heapq
 import json
 import threading
 from collections import deque
+from collections.abc import Callable
 from itertools import count
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
@@ -71,7 +72,7 @@ class Sender:
         timeout: float,
         clock: Clock,
         notes: dict[str, None],
-        hint: str | None,
+        hint: Callable[[], str | None],
     ) -> None:
         self.number_sent = 0
         self.is_spent = False
@@ -201,10 +202,10 @@ class Sender:
         if isinstance(result, ServerBusyError):
             self._pace.busy(sent.sent_at, now, result.wait)
             if result.wait is not None and result.wait > _LONGEST_WAIT:
-                raise KaratError(f"the server asks to wait for {result.wait:,.0f} seconds: {result}", hint=self._hint)
+                raise KaratError(f"the server asks to wait for {result.wait:,.0f} seconds: {result}", hint=self._hint())
             return self._repeat(sent.call, now, result, result.wait or 0.0)
         if isinstance(result, CallError) and result.fatal:
-            raise KaratError(str(result), hint=" ".join(filter(None, [result.hint, self._hint])))
+            raise KaratError(str(result), hint=" ".join(filter(None, [result.hint, self._hint()])))
         if isinstance(result, LateReplyError):
             self._pace.busy(sent.sent_at, now)
         if isinstance(result, CallError) and result.again:
@@ -222,7 +223,7 @@ class Sender:
             return None
         self._unanswered += 1
         if self._unanswered >= _MOST_UNANSWERED:
-            raise KaratError(f"the last {self._unanswered} requests got no reply: {error}", hint=self._hint)
+            raise KaratError(f"the last {self._unanswered} requests got no reply: {error}", hint=self._hint())
         return Result(call, error=str(error))
 
     def _counted(self, reply: ModelReply, texts: list[str]) -> ModelReply:

@@ -194,13 +194,17 @@ def test_a_fatal_error_stops_everything_and_what_was_written_stays() -> None:
     assert (len(model.asked), len(journal.written)) == (4, 3)
 
 
-def test_an_error_that_stops_everything_says_that_the_file_keeps_what_was_judged(tmp_path: Path) -> None:
-    model = ScriptedModel(lambda *_: CallError("the key is wrong", again=False, fatal=True))
-    with (
-        VerdictFile(tmp_path / "verdicts.jsonl") as file,
-        pytest.raises(KaratError, match=r"^the key is wrong\. What was judged so far is kept: run the same again"),
-    ):
-        Asker(model, SETTINGS, file).ask(request())
+@pytest.mark.parametrize(
+    ("judged", "kept"), [(0, ""), (1, ". What was judged so far is kept: run the same again to go on from there.")]
+)
+def test_an_error_that_stops_everything_says_that_the_file_keeps_what_was_judged_if_anything_was(
+    tmp_path: Path, judged: int, kept: str
+) -> None:
+    wrong = CallError("the key is wrong", again=False, fatal=True)
+    model = ScriptedModel(lambda number, *_: GOOD if number < judged else wrong)
+    with VerdictFile(tmp_path / "verdicts.jsonl") as file, pytest.raises(KaratError) as raised:
+        carry_out(plans(3, []), Asker(model, SETTINGS, file, concurrency=1))
+    assert str(raised.value) == f"the key is wrong{kept}"
 
 
 def test_a_server_that_is_gone_stops_everything_after_some_requests() -> None:
