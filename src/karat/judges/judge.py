@@ -54,8 +54,9 @@ def judge(
     judged ones of `overlap` queries. `queries` and `corpus` are the texts of what is known by id only.
 
     `model` is the name of a model (of OpenAI, or of the server at `base_url`; the key is in the environment variable
-    `api_key_env`), a Haystack chat generator, or a function that takes messages and returns a text. Everything is asked
-    `samples` times. `prompts` is a folder with prompts of your own.
+    `api_key_env`), a Haystack chat generator, or a function that takes messages and returns a text. The last two have
+    settings of their own: `temperature`, `seed` and `max_tokens` are not passed to them. Everything is asked `samples`
+    times. `prompts` is a folder with prompts of your own.
 
     Replies are written to the file before they count. If the same call is made again, nothing that is in the file is
     asked again, except failures: those without a reply, and with `retry_failed` all. With `replay`, everything must be

@@ -207,9 +207,14 @@ class Judge:
         raise KaratError("the file has replies of several models", where=journal.path, hint=hint)
 
     def _notes(self) -> list[str]:
+        notes = []
         if self.samples > 1 and not self.temperature:
-            return [f"{self.samples} samples with temperature 0 may all be the same"]
-        return []
+            notes.append(f"{self.samples} samples with temperature 0 may all be the same")
+        limits = [name for name in ("max_tokens_total", "max_cost") if getattr(self, name) is not None]
+        if limits and not self.replay and not isinstance(self.model, str):
+            what = "max_tokens is not passed to a chat generator or a function"
+            notes.append(f"{what}, whose replies may be longer and exceed {enumeration(limits, 'and')}")
+        return notes
 
 
 def progress_text(usage: Usage) -> str:

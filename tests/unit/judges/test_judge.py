@@ -288,6 +288,15 @@ def test_notes_say_what_was_odd(path: Path) -> None:
     assert "2 samples with temperature 0 may all be the same" in judging.notes
 
 
+def test_limits_of_tokens_say_that_a_function_may_exceed_them(path: Path) -> None:
+    limits: dict[str, Any] = {"max_tokens_total": 10**6, "max_cost": 1.0, "price_in": 1, "price_out": 1}
+    judging = karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, **limits)
+    assert judging.notes[-1] == (
+        "max_tokens is not passed to a chat generator or a function, whose replies may be longer and exceed"
+        " max_tokens_total and max_cost"
+    )
+
+
 def test_a_limit_stops_before_it_is_exceeded_and_bounds_say_what_is_missing(path: Path) -> None:
     judging = karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, max_calls=1)
     assert (judging.usage.calls, judging.usage.not_asked) == (1, 2)

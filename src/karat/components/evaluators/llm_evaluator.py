@@ -63,8 +63,8 @@ class LLMEvaluator(SerializableComponent):
     `model` is the name of a model on a server that speaks the OpenAI chat protocol (extra `karat[llm]`), by default
     gpt-5-mini; `base_url` is its address if it is not OpenAI's, and `api_key_env` the environment variable with the
     key, or None if it needs none. Instead, `chat_generator` can be a chat generator of Haystack, or a function that
-    takes messages and returns a text. The number of requests at a time begins with `concurrency` and adapts to the
-    server.
+    takes messages and returns a text; it limits the length of its replies itself. The number of requests at a time
+    begins with `concurrency` and adapts to the server.
 
     With `verdicts`, replies are added to this file as they arrive, and nothing that is in it is asked again; `system`
     is the name of what is evaluated. With `replay`, every reply must be in the file: neither a key nor a server is
