@@ -10,7 +10,7 @@ from karat.errors import KaratError, require
 from karat.files.file_objects import FileSource
 from karat.gating.outcomes import Gate
 from karat.options import GateOptions
-from karat.scores import Scores
+from karat.scores import Scores, StoredScores
 
 if TYPE_CHECKING:
     from karat.gating.rules import Limits
@@ -19,12 +19,12 @@ __all__ = ["assert_scores"]
 
 
 def assert_scores(
-    scores: Scores,
+    scores: Scores | StoredScores | FileSource,
     *,
     min: Limits | None = None,  # noqa: A002  # the name that rules have on the command line and in files
     max: Limits | None = None,  # noqa: A002
     max_drop: Limits | None = None,
-    baseline: Scores | FileSource | None = None,
+    baseline: Scores | StoredScores | FileSource | None = None,
     config: str | os.PathLike[str] | None = None,
     **options: Unpack[GateOptions],
 ) -> Gate:
@@ -53,9 +53,9 @@ def assert_scores(
 
 
 def _gate(
-    scores: Scores,
+    scores: Scores | StoredScores | FileSource,
     limits: tuple[Limits | None, Limits | None, Limits | None],
-    baseline: Scores | FileSource | None,
+    baseline: Scores | StoredScores | FileSource | None,
     config: str | os.PathLike[str] | None,
     options: GateOptions,
 ) -> Gate:
@@ -74,5 +74,4 @@ def _gate(
             baseline = file.baseline
     hint = 'Add one, for example max_drop={"nDCG@10": 0.01}, or remove the baseline.'
     require(baseline is None or has_drops(rules), "a baseline is given, but no max_drop rule", hint)
-    before = baseline if baseline is None or isinstance(baseline, Scores) else Scores.load(baseline)
-    return replace(gate(scores, rules, before, **options), origin=origin)
+    return replace(gate(scores, rules, baseline, **options), origin=origin)

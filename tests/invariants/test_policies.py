@@ -58,7 +58,7 @@ MAY_IMPORT = {
     " scores sources stats threads verdicts",
     "evaluation": "analysis answers arguments documents errors files judged labels matching options output ranking"
     " registry scores sources spans",
-    "comparison": "arguments errors judged options output registry scores stats",
+    "comparison": "arguments errors files judged options output registry scores stats",
     "plots": "analysis comparison errors measures options output registry scores",
     "report": "analysis answers arguments comparison documents errors judged labels matching measures output plots"
     " registry scores sources stats verdicts",

@@ -198,8 +198,8 @@ def test_a_baseline_with_other_measures_or_queries_is_an_error(before: Scores) -
 def test_arguments_that_are_not_scores_are_rejected(before: Scores) -> None:
     with pytest.raises(KaratError, match=r"scores: \{'AP': 0\.5\} is not a Scores object"):
         gate({"AP": 0.5}, [Rule("min", "AP", 0.1)])  # type: ignore[arg-type]
-    with pytest.raises(KaratError, match=r"baseline: 'old\.parquet' is not a Scores object"):
-        gate(before, [Rule("max-drop", "AP", 0.1)], "old.parquet")  # type: ignore[arg-type]
+    with pytest.raises(KaratError, match=r"baseline: \['old\.parquet'\] is not a Scores object"):
+        gate(before, [Rule("max-drop", "AP", 0.1)], ["old.parquet"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rules", [{"AP": 0.5}, "AP", ["AP"], None, Rule("min", "AP", 0.5)])

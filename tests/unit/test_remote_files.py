@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -25,12 +26,14 @@ from karat import KaratError, convert
 from karat.files import compression, remote
 from karat.files.arrow_file import ArrowFile
 from karat.files.input_file import InputFile
+from karat.files.part_files import DESCRIPTION
 from karat.files.remote import RemotePath
 from karat.sources.paths import expand
 from karat.sources.texts import Text, read_texts
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 from tests.end_to_end.in_process import printed, run_here
+from tests.stored_scores import store
 
 QRELS, RUN = b"q1 0 a 1\nq2 0 b 1\n", b"q1 Q0 a 1 2 t\nq2 Q0 x 1 2 t\nq2 Q0 b 2 1 t\n"
 MB = 1 << 20
@@ -344,6 +347,19 @@ def test_a_read_that_fails_in_the_middle_is_not_taken_for_damage(
 
 
 # Patterns and folders
+
+
+def test_scores_in_a_remote_folder_are_loaded(put: Put, tmp_path: Path) -> None:
+    stored = store(karat.evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["b"]}, "RR"), tmp_path / "s")
+    for path in (tmp_path / "s").iterdir():
+        if path.name != DESCRIPTION:
+            put(f"scores/{path.name}", path.read_bytes())
+    with pytest.raises(KaratError, match=r"s3://bucket/scores/: this folder has no _karat\.json"):
+        karat.Scores.load("s3://bucket/scores/")
+    put(f"scores/{DESCRIPTION}", (tmp_path / "s" / DESCRIPTION).read_bytes())
+    assert karat.Scores.load("s3://bucket/scores/").to_json() == stored.load().to_json()
+    for uri in ("s3a://bucket/scores", "s3://bucket/scores/"):
+        assert replace(stored, path=uri).load()["RR"] == 0.75
 
 
 def test_patterns_and_folders_are_lists_of_remote_files(put: Put) -> None:

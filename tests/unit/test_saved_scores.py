@@ -88,7 +88,7 @@ def test_a_system_without_a_name_is_named_after_its_file(tmp_path: Path) -> None
 def test_the_baseline_of_an_assertion_is_an_open_file() -> None:
     baseline = io.BytesIO(SYSTEMS["one"].to_json().encode())
     assert assert_scores(SYSTEMS["two"], max_drop={"RR": 0}, baseline=baseline).passed
-    with pytest.raises(KaratError, match="path must be the path of a file, not 3"):
+    with pytest.raises(KaratError, match="baseline: 3 is not a Scores object"):
         assert_scores(SYSTEMS["two"], max_drop={"RR": 0}, baseline=3)  # type: ignore[arg-type]
 
 

@@ -339,7 +339,7 @@ def test_names_of_folders_are_not_read_as_columns(tmp_path: Path, scores: Scores
     scores.save(tmp_path / "run=3" / "s.parquet")
     assert same(Scores.load(tmp_path / "run=3" / "s.parquet"), scores)
     (tmp_path / "folder.parquet").mkdir()
-    with pytest.raises(KaratError, match="this is a folder, not a file"):
+    with pytest.raises(KaratError, match=r"this folder has no _karat\.json"):
         Scores.load(tmp_path / "folder.parquet")
 
 

@@ -2,8 +2,8 @@
 
 The content decides, not the name:
 
-- scores: JSON or Parquet as karat saves it; or a table, or records, with a column of queries and one of numbers, but
-  none of documents;
+- scores: JSON, Parquet or a folder as karat saves it; or a table, or records, with a column of queries and one of
+  numbers, but none of documents;
 - verdicts: records of a verdict file, or labels with their task and item;
 - results: records with the ground truth and the retrieved documents of a query, or its gold answers and its answer;
 - documents: TREC; a table, or records, with a column of documents; a JSON object of queries; records with the
@@ -16,10 +16,12 @@ format is not given.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from karat.files.input_file import InputFile
+from karat.files.part_files import DESCRIPTION
 from karat.scores.exports import METADATA
 from karat.scores.score_table import query_column
 from karat.sources.beir import is_data_set
@@ -50,6 +52,8 @@ def content_of(
     """What a file contains, given its format, the names of fields of results and that of the column of documents."""
     if named_data_set(file) or is_data_set(file.path):
         return "documents"
+    if os.path.isfile(os.path.join(file.path, DESCRIPTION)):
+        return "scores"
     found = sample(file, given)
     if found.format == "trec":
         return "documents" if file.first_byte() else "nothing"

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from karat.comparison.compute import compare_with
 from karat.comparison.method import Method, choose_method
 from karat.comparison.result import Comparison, ComparisonRow
+from karat.files.file_objects import FileSource
 from karat.options import Correction, Family, Test
 from karat.registry.selection import Measures
-from karat.scores import Scores
+from karat.scores import Scores, StoredScores
 from karat.scores.directions import with_lower_is_better
+from karat.scores.loading import as_scores
 from karat.scores.system_scores import check_systems
 from karat.stats import RESAMPLES, SEED
 
@@ -18,7 +20,7 @@ __all__ = ["Comparison", "ComparisonRow", "Method", "choose_method", "compare", 
 
 
 def compare(
-    systems: Mapping[str, Scores],
+    systems: Mapping[str, Scores | StoredScores | FileSource],
     baseline: str | None = None,
     *,
     measures: Measures | None = None,
@@ -35,6 +37,8 @@ def compare(
     lower_is_better: Iterable[str] = (),
 ) -> Comparison:
     """Compare the Scores of several systems query by query: each system with a baseline, or all pairs.
+
+    Scores may also be in files or folders: `compare({"bm25": "bm25.json", "dense": "s3://bucket/dense/"})`.
 
     - `measures`: the measures to compare; by default all that the systems have in common.
     - `test`: the significance test: `randomization` (paired; exact if few queries differ), `t`, `wilcoxon` or
@@ -73,5 +77,6 @@ def compare(
         seed=seed,
         force=force,
     )
-    check_systems(systems)
-    return compare_with(method, with_lower_is_better(systems, lower_is_better), baseline, measures)
+    loaded = {name: as_scores(each) for name, each in systems.items()} if isinstance(systems, Mapping) else systems
+    check_systems(loaded)
+    return compare_with(method, with_lower_is_better(loaded, lower_is_better), baseline, measures)

@@ -13,6 +13,9 @@ from karat.files.names import ArrowFormat, format_of_name, is_arrow
 from karat.files.remote import RemotePath
 from karat.files.remote_folders import is_hidden, remote_files
 
+DESCRIPTION = "_karat.json"
+"""in a folder of scores: what is known besides the values of each query; it is written last"""
+
 
 def files_of_table(file: InputFile) -> list[InputFile]:
     """The files of a table in several files; of any other file, itself."""

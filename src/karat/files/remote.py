@@ -19,6 +19,7 @@ _OTHER_SPELLINGS = {"s3a": "s3", "s3n": "s3"}  # of Hadoop and Spark
 # A question mark may also be part of a name, or of a pattern.
 _URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
 _S3_OPTIONS = ("region", "scheme", "endpoint_override")
+NO_SUCH_FILE = "no such file"
 _BUFFER = 256 << 10
 # An unreachable server is an error after seconds, not minutes.
 _CONNECT_SECONDS, _REQUEST_SECONDS, _ATTEMPTS = 5, 30, 3
@@ -101,7 +102,7 @@ class RemotePath:
         """What went wrong, without what is secret."""
         if isinstance(error, FileNotFoundError):
             hint = "Check the names of the bucket and the file. The name of a folder ends with a slash."
-            return KaratError("no such file", where=self.name, hint=hint)
+            return KaratError(NO_SUCH_FILE, where=self.name, hint=hint)
         text = str(error)
         for pattern, what, hint in _REASONS:
             if re.search(pattern, text):

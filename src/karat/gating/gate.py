@@ -13,24 +13,26 @@ from karat.comparison import Comparison, ComparisonRow, Method, choose_method, c
 from karat.comparison.alignment import check_finite
 from karat.comparison.sentences import obstacle
 from karat.errors import KaratError, plural, require, shown
+from karat.files.file_objects import FileSource
 from karat.gating import wording
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
 from karat.gating.worst_case import with_largest_drop, with_unknown, worst_case_note
 from karat.options import Correction, GateUnknown, Test, check_choice
 from karat.output.tables import note_line
-from karat.scores import Scores
+from karat.scores import Scores, StoredScores
 from karat.scores.combining import before_mean, combination
 from karat.scores.directions import with_lower_is_better
+from karat.scores.loading import as_scores
 from karat.scores.summary import cell_text, notes
 
 _WORST_QUERIES = 5
 
 
 def gate(
-    scores: Scores,
+    scores: Scores | StoredScores | FileSource,
     rules: Sequence[Rule],
-    baseline: Scores | None = None,
+    baseline: Scores | StoredScores | FileSource | None = None,
     *,
     significant: bool = False,
     test: Test | str = "randomization",
@@ -41,7 +43,7 @@ def gate(
     lower_is_better: Iterable[str] = (),
     unknown: GateUnknown = "bounds",
 ) -> Gate:
-    """Check scores against rules, and against the scores of a baseline.
+    """Check scores against rules, and against the scores of a baseline; both may also be in a file or a folder.
 
     A `max-drop` rule fails if the value is worse than the baseline's by more than its limit.
 
@@ -68,9 +70,9 @@ def gate(
     """
     significant = check_switch("significant", significant)
     check_choice("unknown", unknown, get_args(GateUnknown))
-    _check_scores("scores", scores)
+    scores = _loaded("scores", scores)
     if baseline is not None:
-        _check_scores("baseline", baseline)
+        baseline = _loaded("baseline", baseline)
     scores = with_lower_is_better({"": scores}, lower_is_better)[""]
     method = choose_method(test, correction, common_queries=common_queries, level=level, force=force)
     method = for_drops(method)
@@ -117,9 +119,12 @@ def for_drops(method: Method) -> Method:
     return replace(method, family="measure" if method.test == "tukey" else "all")
 
 
-def _check_scores(name: str, given: object) -> None:
-    hint = "Pass the result of karat.evaluate, or Scores.load."
-    require(isinstance(given, Scores), f"{shown(given)} is not a Scores object", hint, where=name)
+def _loaded(name: str, given: object) -> Scores:
+    scores = as_scores(given)
+    if not isinstance(scores, Scores):
+        hint = "Pass the result of karat.evaluate, or a file of saved scores."
+        raise KaratError(f"{shown(given)} is not a Scores object", where=name, hint=hint)
+    return scores
 
 
 def _column(scores: Scores, rule: Rule, whose: str = "", hint: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from karat.scores.finding import Finding
 from karat.scores.scores import Scores
+from karat.scores.stored_scores import StoredScores
 from karat.scores.system_scores import SystemScores
 
-__all__ = ["Finding", "Scores", "SystemScores"]
+__all__ = ["Finding", "Scores", "StoredScores", "SystemScores"]

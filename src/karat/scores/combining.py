@@ -53,6 +53,11 @@ def after_mean(value: float, combine: Combine, n: int) -> float:
     return math.exp(value) if combine == "geometric" else value
 
 
+def combined_value(total: float, combine: Combine, n: int) -> float:
+    """The combined value, from the sum of the n values that `before_mean` gave."""
+    return total if combine == "sum" else after_mean(total / n, combine, n)
+
+
 def _definition(name: str) -> Definition | None:
     """The definition of a measure; None if it is not registered."""
     return next((measure.definition for measure in meanings(name)), None)

@@ -200,7 +200,7 @@ class Exports(Tabular, Reportable):
     def _arrow(self, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per query, and with all else that is saved in its metadata."""
         systems = self._named(names).items()
-        about = {name: {"measures": list(each.measures), **_about(each)} for name, each in systems}
+        about = {name: {"measures": list(each.measures), **saved_about(each)} for name, each in systems}
         return self._rows(names).arrow({"runs": about})
 
     def _named(self, names: Names) -> dict[str, Scores]:
@@ -214,11 +214,11 @@ def document(scores: Scores) -> dict[str, Any]:
         "name": scores.name,
         "means": scores.means,
         "queries": query_rows({scores.name: scores}, named=False).records(),
-        **_about(scores),
+        **saved_about(scores),
     }
 
 
-def _about(scores: Scores) -> dict[str, Any]:
+def saved_about(scores: Scores) -> dict[str, Any]:
     """What is saved besides names and values."""
     about: dict[str, Any] = {"findings": [finding.to_dict() for finding in scores.findings]}
     if any(asked != column for asked, column in scores.asked.items()):

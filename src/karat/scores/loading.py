@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
@@ -21,8 +22,10 @@ from karat.json_decoding import decode_json
 from karat.output.delimited import unguarded
 from karat.scores.directions import with_lower_is_better
 from karat.scores.exports import METADATA
-from karat.scores.score_table import ScoreTable, query_column
+from karat.scores.score_folder import is_folder, read_folder
+from karat.scores.score_table import ScoreTable, column_values, query_column
 from karat.scores.scores import Scores
+from karat.scores.stored_scores import StoredScores
 
 _HINT = "Scores are a table with a column of query ids and a column of numbers for each measure."
 _EMPTY = "the file is empty"
@@ -46,8 +49,20 @@ def load_systems(source: FileSource, lower_is_better: Iterable[str] = ()) -> dic
     return {name or PurePath(without_suffixes(file.name)).name: scores for name, scores in systems.items()}
 
 
+def as_scores(given: Any) -> Any:
+    """Scores, whether they are in memory, stored in a folder, or in a file; anything else unchanged."""
+    if isinstance(given, StoredScores):
+        return given.load()
+    return load_scores(given) if isinstance(given, str | os.PathLike) or is_file_object(given) else given
+
+
 def read_scores(file: InputFile) -> dict[str, Scores]:
-    """The scores of each system in a file, by its name there, which may be empty. The content decides on the format."""
+    """The scores of each system in a file, by its name there, which may be empty. The content decides on the format.
+
+    A folder has the scores of one system, in several files.
+    """
+    if is_folder(file.path):
+        return read_folder(file.path)
     start = file.start(_START)
     if of_arrow := arrow_format(start):
         return _from_table(file, of_arrow)
@@ -66,7 +81,6 @@ def _input_file(source: FileSource) -> InputFile:
 
 def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # noqa: A002
     from karat.files.arrow_file import ArrowFile
-    from karat.files.arrow_values import decoded
 
     table = ArrowFile(file, format).table()
     _check_names(table.column_names, file.name)
@@ -79,24 +93,9 @@ def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # n
     require(valid, "the metadata of karat is damaged", "Save the scores again.", where=file.name)
     saved = {name for names in measures for name in names}
     columns = {
-        name: _values(decoded(table[name], f"{file.name}, column {name}"), name in saved) for name in table.column_names
+        name: column_values(table[name], f"{file.name}, column {name}", name in saved) for name in table.column_names
     }
     return ScoreTable(file.name, columns, lambda at: f"{file.name}, row {at + 1}", about).systems()
-
-
-def _values(column: Any, is_measure: bool) -> Sequence[object]:
-    """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
-    import pyarrow as pa
-
-    kind = column.type
-    if is_measure and pa.types.is_float64(kind):  # as karat writes it; null becomes NaN
-        values: Sequence[object] = column.to_numpy()
-        return values
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    if is_text or is_number or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return list(column.to_pylist())
-    return [[str(kind)]] * len(column)
 
 
 def _from_json(file: InputFile) -> dict[str, Scores]:

@@ -187,6 +187,24 @@ def query_column(names: Iterable[str]) -> str | None:
     return _first_of(_QUERY_COLUMNS, names)
 
 
+def column_values(column: Any, where: str, is_measure: bool) -> Sequence[object]:
+    """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
+    import pyarrow as pa
+
+    from karat.files.arrow_values import decoded
+
+    column = decoded(column, where)
+    kind = column.type
+    if is_measure and pa.types.is_float64(kind):  # as karat writes it; null becomes NaN
+        values: Sequence[object] = column.to_numpy()
+        return values
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if is_text or is_number or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return list(column.to_pylist())
+    return [[str(kind)]] * len(column)
+
+
 def _first_of(wanted: Sequence[str], names: Iterable[str]) -> str | None:
     """The column with the first of the wanted names, in any case, with hyphens or blanks for underscores."""
     present = {re.sub("[- ]", "_", name.strip().casefold()): name for name in reversed(list(names))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
 from karat.registry.selection import Measures, given_measures
 from karat.scores.columns import checked_columns, checked_rows
-from karat.scores.combining import after_mean, before_mean, combination
+from karat.scores.combined_values import CombinedValues, without_value
+from karat.scores.combining import after_mean, before_mean, combination, combined_value
 from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Exports):
+class Scores(CombinedValues, Exports):
     """A table with a row per query and a column per measure, named by the measure's canonical name.
 
     NaN means null: the query has no value for this measure. Nulls are left out of the mean, counted and shown.
@@ -100,29 +101,6 @@ class Scores(Exports):
         """The names of the columns, in the order given to the evaluation."""
         return tuple(self.values)
 
-    def __getitem__(self, measure: str | Measure) -> float:
-        """The value over all queries: their mean, sum or geometric mean, as the measure defines."""
-        value = self.combined(measure)
-        if value is None:
-            raise _all_null(self.column_name(measure))
-        return value
-
-    def __contains__(self, measure: str | Measure) -> bool:
-        try:
-            return self.column_name(measure) in self.values
-        except KaratError:
-            return False
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def keys(self) -> tuple[str, ...]:
-        """The names of the columns, so that `dict(scores)` is the value of each measure over all queries."""
-        return self.measures
-
     def combined(self, measure: str | Measure) -> float | None:
         """The value over all queries, as `scores[measure]`, but None if no query has a value."""
         name = self.column_name(measure)
@@ -136,12 +114,7 @@ class Scores(Exports):
             total = math.fsum(terms)
         except OverflowError:  # the sum is too large for a float, but the mean is not
             return after_mean(math.fsum(terms / len(terms)), combine, len(terms))
-        return total if combine == "sum" else after_mean(total / len(values), combine, len(values))
-
-    @property
-    def means(self) -> dict[str, float | None]:
-        """The value of each measure over all queries."""
-        return {name: self.combined(name) for name in self.values}
+        return combined_value(total, combine, len(values))
 
     @cached_property
     def per_query(self) -> dict[str, dict[str, float | None]]:
@@ -189,7 +162,7 @@ class Scores(Exports):
         name = self.column_name(measure)
         interval = self.intervals(level, resamples=resamples, seed=seed, measures=[name])[name]
         if interval is None:
-            raise _all_null(name)
+            raise without_value(name)
         return interval
 
     def intervals(
@@ -329,7 +302,8 @@ class Scores(Exports):
         """Read the scores of a system, saved by karat or computed elsewhere, from a file or an open file.
 
         The file is JSON, JSON lines, CSV, TSV, Parquet or Feather, whatever its name is, and may be compressed or
-        remote. `lower_is_better` names columns such as a latency.
+        remote; or it is a folder that an evaluation on Spark has written (`per_query_path=`). `lower_is_better` names
+        columns such as a latency.
         """
         from karat.scores.loading import load_scores
 
@@ -344,7 +318,3 @@ class Scores(Exports):
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
         return safe_line(f"<Scores of {plural(len(self.queries), 'query')}: {means}>")
-
-
-def _all_null(measure: str) -> KaratError:
-    return KaratError(f"{measure} has no value for any query")

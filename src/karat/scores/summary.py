@@ -209,8 +209,17 @@ def _footer(runs: Mapping[str, Scores], level: float | None, *, with_possible: b
     counts = [len(scores.queries) for scores in runs.values()]
     fewest, most = min(counts), max(counts)
     queries = plural(most, "query") if fewest == most else f"{fewest:,} to {plural(most, 'query')}"
-    intervals = f", with {100 * level:g}% confidence intervals" if level is not None else ""
-    return (f"{queries}{intervals}", *notes(runs, with_possible=with_possible))
+    return (counts_line(queries, level), *notes(runs, with_possible=with_possible))
+
+
+def counts_line(queries: str, level: float | None, method: str = "") -> str:
+    """The first line below a table: the number of queries, and the confidence level; `method` is that of intervals.
+
+    >>> counts_line("7 queries", 0.95, "normal approximation")
+    '7 queries, with 95% confidence intervals (normal approximation)'
+    """
+    intervals = "" if level is None else f", with {100 * level:g}% confidence intervals"
+    return f"{queries}{intervals}{f' ({method})' if intervals and method else ''}"
 
 
 def unknown_labels(scores: Scores, *, one_line: bool) -> list[Finding]:

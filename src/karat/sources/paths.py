@@ -8,6 +8,7 @@ import os
 from karat.arguments import is_remote
 from karat.errors import KaratError, require
 from karat.files.names import format_of_name, is_arrow
+from karat.files.part_files import DESCRIPTION
 from karat.files.remote import RemotePath, local_path
 from karat.files.remote_folders import NAME_FILES, is_hidden, is_pattern, remote_files
 from karat.sources.beir import is_data_set
@@ -39,13 +40,15 @@ def expand(path: str) -> list[str]:
 def is_one_source(path: str) -> bool:
     """Whether a path is a folder that is read as a whole, and not file by file.
 
-    It is a BEIR data set, which has a folder `qrels`, or the part files of a table: only Parquet or Feather files whose
-    names begin with `part-`, as Spark writes them.
+    It is a BEIR data set, which has a folder `qrels`; scores, which have a description; or the part files of a table:
+    only Parquet or Feather files whose names begin with `part-`, as Spark writes them.
     """
     if not os.path.isdir(path):
         return False
     try:
-        return is_data_set(path) or _are_parts([name for name in os.listdir(path) if not is_hidden(name)])
+        names = os.listdir(path)
+        is_whole = is_data_set(path) or DESCRIPTION in names
+        return is_whole or _are_parts([name for name in names if not is_hidden(name)])
     except OSError:
         return False
 
@@ -75,7 +78,8 @@ def _files_in(folder: str) -> list[str]:
     except OSError as error:
         raise KaratError(f"cannot be read: {error.strerror}", where=folder) from None
     files = [each for name in names if _is_listed(each := os.path.join(folder, name))]
-    require(files, "this folder has no files", NAME_FILES, where=folder)
+    unfinished = "Spark has not finished writing it, or was stopped." if "_temporary" in names else NAME_FILES
+    require(files, "this folder has no files", unfinished, where=folder)
     return files
 
 
