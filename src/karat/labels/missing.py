@@ -21,10 +21,16 @@ from karat.verdicts import AGAINST, SETS, Relation, Verdicts
 
 _MEASURES = (
     "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
-    "NuggetRecall(kind=vital)", "NuggetRecall", "CitationRecall", "CitationPrecision", "SupportPrecision",
-    "SupportRecall", "ClaimPrecision", "ClaimRecall", "Hallucination", "Correctness", "Abstention",
+    "NuggetRecall(kind=vital)", "NuggetRecall", "NuggetCoverage", "CitationRecall", "CitationPrecision", "CitationF1",
+    "SupportPrecision", "SupportRecall", "ClaimPrecision", "ClaimRecall", "ClaimF1", "ContextUtilization",
+    "NoiseSensitivity", "Hallucination", "SelfKnowledge", "Correctness", "Abstention",
 )  # fmt: skip
-"""computed by default, if their labels are there"""
+"""computed for the recipe that asks for their labels"""
+_NOT_BY_DEFAULT = (
+    "NuggetCoverage", "CitationF1", "ClaimF1", "ContextUtilization", "NoiseSensitivity", "SelfKnowledge",
+)  # fmt: skip
+_DEFAULT = tuple(name for name in _MEASURES if name not in _NOT_BY_DEFAULT)
+"""computed if their labels are there"""
 
 _CITATIONS = ("cited", "others", "passage")
 _ITEMS = {
@@ -55,8 +61,7 @@ def measures_of(task: str) -> list[str]:
     >>> measures_of("context"), measures_of("tone")
     (['ContextRelevance', 'ContextPrecision'], ['Correctness(task=tone)'])
     """
-    candidates = (*_MEASURES, "NuggetCoverage")
-    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in candidates}
+    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in _MEASURES}
     return [name for name, relation in first.items() if recipe_of(relation) == task] or [rubric_measure(task)]
 
 
@@ -77,7 +82,7 @@ def task_measures(selected: Selected, task: str) -> list[str]:
 def labelled_measures(selected: Selected) -> list[str]:
     """The measures whose labels are there, for at least one query."""
     verdicts = selected.samples[0]
-    found = _labelled(selected, (*_MEASURES, *_rubrics(selected)))
+    found = _labelled(selected, (*_DEFAULT, *_rubrics(selected)))
     if not found and len(verdicts.cite_sentence):
         return ["CitationValid"]
     if not found and not len(verdicts.label_task) and selected.records.documents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import karat
 from karat import KaratError
 from karat.judges.prompts import load_prompts
 from karat.judges.requests import Message
+from karat.labels.recipes import RECIPES
 from tests.unit.judges.toy_judge import toy_reply
 
+ROOT = Path(__file__).parents[3]
 RESULTS = [
     {"query": "q1", "question": "How hard?", "retrieved": ["Gold is soft."], "answer": "Gold is soft. Iron is hard."},
     {"query": "q2", "question": "How soft?", "retrieved": ["Gold is soft.", "No."], "answer": "Gold is soft."},
@@ -103,6 +106,15 @@ def test_passages_are_judged_without_answers_and_claims_of_answers_are_kept(
     assert karat.evaluate_results(without, measure, verdicts=path, name="rag")[measure] == 1.0
     again = karat.judge(RESULTS, task="faithfulness", model=None, verdicts=path, system="rag", replay=True)
     assert again.scores()["Faithfulness"] == 0.75
+
+
+@pytest.mark.parametrize("task", RECIPES)
+def test_the_measures_of_a_task_are_those_that_the_documentation_lists(path: Path, task: str) -> None:
+    cited = [{**row, "answer": f"{row['answer']} Yes [1].", "gold_answers": ["Gold is soft."]} for row in RESULTS]
+    judging = karat.judge(cited, task=task, model=Toy(), verdicts=path, system="rag")
+    table = (ROOT / "docs" / "judges.md").read_text("utf-8")
+    [listed] = re.findall(rf"^\| `{task}` \| .* \| (.*) \|$", table, re.MULTILINE)
+    assert ", ".join(judging.task_scores()["rag"].measures) == listed
 
 
 @pytest.mark.parametrize(
