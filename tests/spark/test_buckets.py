@@ -1,51 +1,62 @@
-"""The transport: tables to executors in buckets of queries, values per query back."""
+"""The transport: tables go to executors in buckets of queries, and values per query come back."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from karat.engines.spark.buckets import in_buckets
-from karat.engines.spark.tables import SparkTable
-from karat.engines.spark.worker import BucketResult
+import karat
+from karat import KaratError
+from tests.spark.toy_work import (
+    LEFT,
+    RIGHT,
+    Rows,
+    always_fails,
+    assert_sums,
+    buckets_of,
+    dies_at_first,
+    fails_at_first,
+    refuses,
+    sums,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-
-def table(spark: SparkSession, rows: list[tuple[str, float]], name: str = "the run") -> SparkTable:
-    frame = spark.createDataFrame(rows, "query string, number double")
-    return SparkTable(name, frame, "query", frame["query"])
+HOSTILE = ["", "\0", "a\0b", "7", "007", "7.0", "ä", "a\u0308", "😀", "q" * 100_000, "null", " ", "\n", '"`', "../x"]
 
 
-def counts(left: pa.Table, right: pa.Table | None = None) -> BucketResult:
-    """How many rows each query has on the left and on the right, with NaN for none, and their sum as text."""
-    sides = [left["query"].to_pylist(), [] if right is None else right["query"].to_pylist()]
-    queries = sorted({*sides[0], *sides[1]})
-    rows = [[side.count(query) or float("nan") for query in queries] for side in sides]
-    values = {"left": np.array(rows[0]), "Left": np.array(rows[1])}
-    return BucketResult(queries, values, {"text": [f"{q}!" for q in queries]}, {"rows": len(left)})
+@pytest.mark.parametrize("buckets", [None, 1, 3, 40])
+def test_the_number_of_buckets_and_partitions_does_not_matter(spark: SparkSession, buckets: int | None) -> None:
+    left, right = table_of(spark, LEFT), table_of(spark, RIGHT)
+    assert_sums(buckets_of(sums, left, right, buckets=buckets).collect(), LEFT, RIGHT)
 
 
-def collect(work: Any, *tables: SparkTable, **options: Any) -> Any:
-    return in_buckets(work, *tables, values=["left", "Left"], texts=["text"], **options).collect()
+@pytest.mark.parametrize(("left", "right"), [(LEFT, []), ([], RIGHT), ([], [])], ids=["right", "left", "both"])
+def test_either_side_may_be_empty(spark: SparkSession, left: Rows, right: Rows) -> None:
+    found = buckets_of(sums, table_of(spark, left), table_of(spark, right), buckets=2).collect()
+    assert_sums(found, left, right)
+    assert found.facts, "work on empty tables, if there is nothing else, so that its checks take place"
 
 
-LEFT = [(f"q{n % 7}", float(n)) for n in range(50)]
-RIGHT = [(f"q{n % 11}", float(n)) for n in range(50)]
+def test_one_table_is_enough(spark: SparkSession) -> None:
+    assert_sums(buckets_of(sums, table_of(spark, LEFT), buckets=2).collect(), LEFT, [])
 
 
-@pytest.mark.parametrize("buckets", [None, 1, 2, 5, 300])
-def test_the_number_of_buckets_does_not_matter(spark: SparkSession, buckets: int | None) -> None:
-    found = collect(counts, table(spark, LEFT), table(spark, RIGHT), buckets=buckets)
-    queries = sorted({query for query, _ in LEFT + RIGHT})
-    assert found.queries == tuple(queries)
-    for name, rows in (("left", LEFT), ("Left", RIGHT)):
-        ids = [query for query, _ in rows]
-        np.testing.assert_array_equal(found.values[name], [ids.count(query) or np.nan for query in queries])
-    assert found.texts == {"text": [f"{query}!" for query in queries]}
-    assert sum(facts["rows"] for facts in found.facts) == 50
-    assert found.findings == ()
+def test_ids_may_be_any_text(spark: SparkSession) -> None:
+    rows = [(query, float(number)) for number, query in enumerate(HOSTILE)]
+    found = buckets_of(sums, table_of(spark, rows), table_of(spark, rows[::-1]), buckets=5).collect()
+    assert_sums(found, rows, rows)
+
+
+def test_values_are_written_by_the_executors(spark: SparkSession, tmp_path: Path) -> None:
+    buckets = buckets_of(lambda left, right: sums(left, right), table_of(spark, LEFT), table_of(spark, RIGHT), buckets=3)
+    columns = buckets_of(sums, table_of(spark, LEFT), table_of(spark, RIGHT), buckets=3)
+    with pytest.raises(KaratError, match=r"^Spark: .*sum"):
+        columns.write(tmp_path / "case")
+    assert buckets

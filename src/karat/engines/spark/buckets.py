@@ -17,7 +17,6 @@ from karat.engines.spark.session import job_progress, quiet
 from karat.engines.spark.shipping import error_from, failure
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
-from karat.errors import plural
 from karat.judged import Floats
 from karat.scores.finding import Finding, finding_about_queries
 
@@ -64,7 +63,10 @@ def in_buckets(
     Nothing is computed before `collect` or `write` of the result is called.
     """
     tables = (left,) if right is None else (left, right)
-    sides = tuple(BucketSide(table.name, table.query, table.order) for table in tables)
+    sides = tuple(
+        BucketSide(table.name, table.query, table.order, table.columns["doc"] if table.by_query else None)
+        for table in tables
+    )
     return Buckets(tables, BucketWork(work, sides, tuple(values), tuple(texts)), buckets, progress)
 
 
@@ -173,9 +175,7 @@ def _floats(column: pa.ChunkedArray) -> Floats:
     return np.asarray(pc.fill_null(column, float("nan")).to_numpy(), np.float64)
 
 
-def _large_queries(found: Iterable[dict[str, int]]) -> tuple[Finding, ...]:
-    large = {query: rows for each in found for query, rows in each.items()}
-    if not large:
-        return ()
-    what = f"with more than {plural(LARGE, 'row')}, which one executor reads at once"
-    return (finding_about_queries("large-queries", sorted(large), what),)
+def _large_queries(found: Iterable[list[str]]) -> tuple[Finding, ...]:
+    large = sorted({query for of_bucket in found for query in of_bucket})
+    what = f"with more than {LARGE:,} documents, which one executor reads at once"
+    return (finding_about_queries("large-queries", large, what),) if large else ()

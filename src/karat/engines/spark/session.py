@@ -38,7 +38,8 @@ def spark_session(session: Any = None, *sources: Any, master: str | None = None)
     if found is not None:
         yield found
         return
-    created = _new_session(master or "local[*]")
+    with quiet():
+        created = _new_session(master or "local[*]")
     try:
         yield created
     finally:

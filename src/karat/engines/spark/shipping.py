@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import karat
 from karat.errors import KaratError, KaratTypeError
 
+_JAVA_CLASS = re.compile(r"^[a-z]\w*(\.\w+)+: ")
 _MARK = "KaratError in an executor: "
 
 
@@ -62,20 +64,20 @@ def error_from(text: str) -> KaratError:
 
 def failure(error: Exception) -> KaratError:
     """What an exception of Spark says, without the traces of Java and Python."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
+    lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     for line in lines:
         if _MARK in line:
             return error_from(line.split(_MARK, 1)[1])
-    what = _of_python(lines) or (lines[0] if lines else type(error).__name__)
-    if "maxResultSize" in what:
+    if any("spark.driver.maxResultSize" in line for line in lines):
         hint = "Pass per_query_path= to write them to files from the executors, or raise spark.driver.maxResultSize."
         return KaratError("the scores of all queries are too large for the driver", where="Spark", hint=hint)
-    return KaratError(f"a task failed: {what}", where="Spark", hint="The logs of the executors tell more.")
+    if what := _of_python(lines):
+        return KaratError(f"a task failed: {what}", where="Spark", hint="The logs of the executors tell more.")
+    lines = [line for line in lines if not line.startswith("An error occurred while calling")]
+    return KaratError(_JAVA_CLASS.sub("", lines[0]) if lines else type(error).__name__, where="Spark")
 
 
 def _of_python(lines: list[str]) -> str:
-    """The message after a Python traceback: the first line after it that is not indented."""
-    trace = next((at for at, line in enumerate(lines) if line.startswith("Traceback (most recent")), None)
-    if trace is None:
-        return ""
+    """The message after a Python traceback: its first line that is not indented."""
+    trace = next((at for at, line in enumerate(lines) if line.startswith("Traceback (most recent call")), len(lines))
     return next((line for line in lines[trace + 1 :] if not line.startswith(" ")), "")

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from karat.engines.spark.places import id_text, name_queries
 from karat.engines.spark.shipping import error_from, error_text, for_executors
 from karat.errors import KaratError
 from karat.judged import Floats
@@ -45,11 +46,14 @@ Work = Callable[..., BucketResult]
 
 @dataclass(frozen=True)
 class BucketSide:
-    """What an executor has to know about a table: its name, the column with the ids of queries, and the order."""
+    """What an executor has to know about a table: its name in messages, and the names of columns."""
 
     name: str
     query: str
-    order: str | None
+    order: str | None = None
+    """gives the order of the rows"""
+    documents: str | None = None
+    """the lists of documents, if a row has all documents of a query"""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class BucketWork:
     sides: tuple[BucketSide, ...]
     values: tuple[str, ...]
     texts: tuple[str, ...]
+    large: int = LARGE
 
     def function(self) -> Callable[..., pa.Table]:
         """The function that Spark calls for each bucket, with its number and its tables."""
@@ -100,17 +105,27 @@ class BucketWork:
             return self.work(*in_order)
         except KaratError:
             # Spark gives the rows in any order. Which of several errors is raised must not depend on it.
-            self.work(*map(_sorted, tables, orders))
+            return self._work_on_sorted(list(map(_sorted, tables, orders)))
+
+    def _work_on_sorted(self, tables: Sequence[pa.Table]) -> BucketResult:
+        try:
+            return self.work(*tables)
+        except KaratError as error:
+            name_queries(error, [side.name for side in self.sides], tables, [side.query for side in self.sides])
             raise
 
-    def _large_queries(self, tables: Sequence[pa.Table]) -> dict[str, int]:
-        """The number of rows of each query that has more than a bucket should have."""
-        large: dict[str, int] = {}
+    def _large_queries(self, tables: Sequence[pa.Table]) -> list[str]:
+        """The queries that have more documents than a bucket should have."""
+        large: list[str] = []
         for table, side in zip(tables, self.sides, strict=True):
-            if len(table) > LARGE:
-                for each in pc.value_counts(table[side.query]).to_pylist():
-                    if each["counts"] > LARGE:
-                        large[str(each["values"])] = max(each["counts"], large.get(str(each["values"]), 0))
+            if side.documents:
+                sizes, queries = pc.list_value_length(table[side.documents]), table[side.query]
+            elif len(table) > self.large and side.query in table.column_names:
+                counts = pc.value_counts(table[side.query])
+                sizes, queries = counts.field("counts"), counts.field("values")
+            else:
+                continue
+            large += map(id_text, queries.filter(pc.greater(sizes, self.large)).to_pylist())
         return large
 
     def _rows(self, n: int, columns: Mapping[str, Any]) -> pa.Table:

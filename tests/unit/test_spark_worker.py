@@ -1,0 +1,159 @@
+"""The work on a bucket, as an executor of Spark does it, without Spark."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import KaratError
+from karat.engines.spark.places import name_queries
+from karat.engines.spark.shipping import error_from, error_text, failure
+from karat.engines.spark.worker import BUCKET, ERROR, FACTS, ROW_ERROR, BucketResult, BucketSide, BucketWork
+from karat.errors import KaratTypeError
+
+TRUTH = pa.table({"query": ["q2", "q1", "q1"], "doc": ["b", "a", "c"], "grade": [1, 1, 0]})
+RUN = pa.table({"query": ["q1", "q2", "q2"], "doc": ["a", "b", "x"], "score": [0.5, 0.2, 0.4]})
+
+
+def evaluated(truth: pa.Table, run: pa.Table) -> BucketResult:
+    scores = karat.evaluate(truth, run, ["RR"])
+    return BucketResult(scores.queries, {"RR": scores.values["RR"]}, {}, None)
+
+
+def one_bucket(work: Any, *tables: pa.Table, **sides: Any) -> pa.Table:
+    names = ("the ground truth", "the run")
+    of_tables = tuple(BucketSide(name, "query", **sides) for name, _ in zip(names, tables, strict=False))
+    numbered = [table.append_column(BUCKET, pa.array([3] * len(table), pa.int32())) for table in tables]
+    return BucketWork(work, of_tables, ("RR",), (), large=2).run((pa.scalar(3),), *numbered)
+
+
+def error_of(work: Any, *tables: pa.Table) -> KaratError:
+    [text] = one_bucket(work, *tables)[ERROR].drop_null().to_pylist()
+    return error_from(text)
+
+
+def test_a_bucket_gives_a_row_per_query_and_one_with_facts() -> None:
+    found = one_bucket(evaluated, TRUTH, RUN)
+    rows = {row["query"]: row for row in found.to_pylist()}
+    assert {query: row["value0"] for query, row in rows.items()} == {"q1": 1.0, "q2": 0.5, None: None}
+    assert {row[BUCKET] for row in rows.values()} == {3}
+    assert rows["q1"][FACTS] is None
+    assert rows[None][FACTS] is not None
+
+
+def test_a_value_that_is_not_a_number_travels_as_null() -> None:
+    work = lambda _: BucketResult(["a", "b"], {"RR": np.array([np.nan, -0.0])}, {}, None)  # noqa: E731
+    assert one_bucket(work, TRUTH)["value0"].to_pylist()[:2] == [None, -0.0]
+
+
+@given(st.permutations(range(8)))
+def test_which_error_is_raised_does_not_depend_on_the_order_of_rows(order: list[int]) -> None:
+    queries, scores = ["q1", "q2", "q3", "q4"] * 2, [1, 2, 3, 4, float("nan"), 6, float("nan"), 8]
+    run = pa.table({"query": queries, "doc": list("abcdefgh"), "score": pa.array(scores, pa.float64())})
+    found = error_of(evaluated, TRUTH, run.take(order))
+    assert str(found) == "the run, column score, query q1: nan is not a number"
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ({"query": ["q1", None], "doc": ["a", "b"], "score": [1.0, 1.0]}, "the run, column query: a value is missing"),
+        ({"query": ["q1", "q2"], "doc": ["a", None], "score": [1.0, 1.0]}, "the run, column doc, query q2: a value"),
+        ({"query": ["q1", "q2"], "doc": ["a", ""], "score": [1.0, 1.0]}, "the run, column doc, query q2: an id is"),
+        ({"query": ["q1", "q1"], "doc": ["a", "a"], "score": [1.0, 2.0]}, "the run, query q1: document a is"),
+        ({"query": [1, 2], "doc": ["a", "b"], "rank": [1, -1]}, "the run, column rank, query 2: rank"),
+        ({"query": [1.0, 2.5], "doc": ["a", "b"], "score": [1, 1]}, "the run, column query, query 2.5: 2.5 is not an id"),
+        ({"query": ["q1", "q2"], "doc": [["a"], ["b", "c"]], "score": [[1.0], [2.0]]}, "the run, query q2: "),
+        ({"query": ["q1", "q1"], "doc": [["a"], ["b"]]}, "query q1"),
+    ],
+)
+def test_errors_about_rows_name_the_query(run: dict[str, Any], message: str) -> None:
+    found = str(error_of(evaluated, TRUTH, pa.table(run)))
+    assert message in found
+    assert "row " not in found.split(".")[0]
+
+
+def test_a_place_in_what_and_in_where_names_the_query() -> None:
+    table = pa.table({"meta": [{"id": "q7"}, {"id": "q8"}, {"id": "q7"}]})
+    error = KaratError("the label in run, row 2 (counted from 0) differs", where="run, rows 0 and 1", hint="row 1")
+    name_queries(error, ["run"], [table], ["meta.id"])
+    assert str(error) == "run, queries q7 and q8: the label in run, query q7 differs. row 1"
+
+
+def test_a_name_that_another_name_ends_with_is_not_confused_with_it() -> None:
+    tables = [pa.table({"query": ["a"]}), pa.table({"query": ["b"]})]
+    error = KaratError("bad", where="my run, row 0")
+    name_queries(error, ["run", "my run"], tables, ["query", "query"])
+    assert error.where == "my run, query b"
+
+
+def test_rows_are_sorted_by_the_column_that_gives_the_order() -> None:
+    table = pa.table({"query": list("aaaa"), "at": [3, 1, 2, 1], "doc": ["x", "y", "z", "b"]})
+    work = lambda run: BucketResult([], {"RR": np.empty(0)}, {}, run["doc"].to_pylist())  # noqa: E731
+    [facts] = one_bucket(work, table, order="at")[FACTS].drop_null().to_pylist()
+    assert pickle.loads(facts)[0] == ["b", "y", "z", "x"]
+
+
+@pytest.mark.parametrize(
+    ("table", "documents"),
+    [
+        (pa.table({"query": list("abbabb")}), None),
+        (pa.table({"query": [7.0, 8.0, 8.0, 8.0]}), None),
+        (pa.table({"query": ["a", "b"], "doc": [["x"], ["x", "y", "z"]]}), "doc"),
+        (pa.table({"query": ["a", "b"], "doc": [None, ["x", "y", "z"]]}), "doc"),
+    ],
+)
+def test_queries_with_too_many_documents_for_a_bucket_are_named(table: pa.Table, documents: str | None) -> None:
+    work = lambda _: BucketResult([], {"RR": np.empty(0)}, {}, None)  # noqa: E731
+    [facts] = one_bucket(work, table, documents=documents)[FACTS].drop_null().to_pylist()
+    assert pickle.loads(facts)[1] in (["b"], ["8"])
+
+
+def test_rows_that_could_not_be_read_are_errors() -> None:
+    sent = [None, error_text(KaratError("bad", where="b.trec:2")), error_text(KaratError("bad", where="a.trec:7"))]
+    assert error_of(evaluated, TRUTH.append_column(ROW_ERROR, pa.array(sent)), RUN).where == "a.trec:7"
+    without = TRUTH.append_column(ROW_ERROR, pa.nulls(3, pa.string()))
+    assert one_bucket(evaluated, without, RUN) == one_bucket(evaluated, TRUTH, RUN)
+
+
+@given(st.sampled_from([KaratError, KaratTypeError]), st.text(), st.none() | st.text(), st.none() | st.text())
+def test_an_error_is_the_same_after_it_was_sent(kind: type, what: str, where: str | None, hint: str | None) -> None:
+    sent = kind(what + "\ud800\0", where=where, hint=hint)
+    got = error_from(error_text(sent))
+    assert type(got) is kind
+    assert (got.what, got.where, got.hint) == (sent.what, sent.where, sent.hint)
+
+
+JAVA = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 2.0 failed 4 times
+\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:1)"""
+PYTHON = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/tmp/x.py", line 14, in bucket
+    raise ValueError("bad")
+ValueError: bad
+and more
+"""
+
+
+@pytest.mark.parametrize(
+    ("exception", "message"),
+    [
+        (JAVA, "Spark: Job aborted due to stage failure: Task 0 in stage 2.0 failed"),
+        (PYTHON, "Spark: a task failed: ValueError: bad. The logs"),
+        (f"An error occurred while calling o1.toArrow.\n: {JAVA}", "Spark: Job aborted"),
+        ("", "Spark: RuntimeError"),
+        ("Total size of results (1 GB) is bigger than spark.driver.maxResultSize", "too large for the driver"),
+    ],
+)
+def test_a_failure_of_spark_is_one_line_without_traces(exception: str, message: str) -> None:
+    found = str(failure(RuntimeError(exception)))
+    assert message in found
+    assert "\n" not in found
+    assert "DAGScheduler" not in found
