@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
 
-import karat
 from karat import KaratError
+from karat import __version__ as VERSION
+from karat.engines.spark.buckets import in_buckets
+from karat.engines.spark.worker import Work
 from tests.spark.toy_work import (
     LEFT,
     RIGHT,
@@ -22,7 +27,9 @@ from tests.spark.toy_work import (
     fails_at_first,
     refuses,
     sums,
+    sums_of,
     table_of,
+    without_pandas,
 )
 
 if TYPE_CHECKING:
@@ -54,9 +61,93 @@ def test_ids_may_be_any_text(spark: SparkSession) -> None:
     assert_sums(found, rows, rows)
 
 
-def test_values_are_written_by_the_executors(spark: SparkSession, tmp_path: Path) -> None:
-    buckets = buckets_of(lambda left, right: sums(left, right), table_of(spark, LEFT), table_of(spark, RIGHT), buckets=3)
-    columns = buckets_of(sums, table_of(spark, LEFT), table_of(spark, RIGHT), buckets=3)
-    with pytest.raises(KaratError, match=r"^Spark: .*sum"):
-        columns.write(tmp_path / "case")
-    assert buckets
+def test_values_are_written_by_the_executors_and_nothing_if_there_is_an_error(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    left, right = table_of(spark, LEFT, "the ground truth"), table_of(spark, RIGHT)
+    options: dict[str, Any] = {"values": ["sum"], "texts": ["id"], "buckets": 3}
+    written = in_buckets(sums, left, right, **options).write(tmp_path / "sums")
+    rows = pq.read_table(tmp_path / "sums").to_pylist()
+    totals = sums_of(LEFT)
+    assert sorted(rows, key=itemgetter("query")) == [
+        {"query": query, "sum": totals.get(query), "id": query} for query in sorted({*totals, *sums_of(RIGHT)})
+    ]
+    assert sum(written.facts) == len(LEFT)
+    with pytest.raises(KaratError, match=r"^Spark: .*already exists"):
+        in_buckets(sums, left, right, **options).write(tmp_path / "sums")
+    with pytest.raises(KaratError, match="the largest number"):
+        in_buckets(refuses, left, right, **options).write(tmp_path / "refused")
+    with pytest.raises(KaratError, match="'sum' and 'SUM' differ in case only"):
+        buckets_of(sums, left, right).write(tmp_path / "case")
+    assert [path.name for path in tmp_path.iterdir()] == ["sums"]
+
+
+def test_an_error_in_the_input_is_the_same_as_locally_and_is_not_tried_again(spark: SparkSession) -> None:
+    rows = [("ä", 1.0), ("ä", 3.0), ("b", 2.0)]
+    with pytest.raises(KaratError) as raised:
+        buckets_of(refuses, table_of(spark, rows, "the ground truth"), table_of(spark, RIGHT), buckets=1).collect()
+    assert str(raised.value) == "the ground truth, query ä: the largest number. Ä hint."
+    assert raised.value.hint == "Ä hint."
+
+
+def test_of_several_errors_that_of_the_first_bucket_is_raised(spark: SparkSession) -> None:
+    left, right = table_of(spark, LEFT, "the ground truth"), table_of(spark, RIGHT)
+    messages = set()
+    for frame in (left.frame, left.frame.repartition(5), left.frame.orderBy("number", ascending=False)):
+        with pytest.raises(KaratError) as raised:
+            buckets_of(refuses, replace(left, frame=frame, key=frame["query"]), right, buckets=3).collect()
+        messages.add(str(raised.value))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize("work", [fails_at_first, dies_at_first])
+def test_a_task_that_fails_at_first_changes_nothing(spark: SparkSession, work: Work) -> None:
+    assert_sums(buckets_of(work, table_of(spark, LEFT), table_of(spark, RIGHT), buckets=2).collect(), LEFT, RIGHT)
+
+
+def test_a_task_that_always_fails_is_an_error_in_one_line(spark: SparkSession) -> None:
+    with pytest.raises(KaratError) as raised:
+        buckets_of(always_fails, table_of(spark, LEFT), table_of(spark, RIGHT), buckets=1).collect()
+    hint = "The logs of the executors tell more."
+    assert str(raised.value) == f"Spark: a task failed: ZeroDivisionError: a fault of the program. {hint}"
+    assert raised.value.__suppress_context__, "no trace of Java follows"
+
+
+def test_what_cannot_be_pickled_is_an_error(spark: SparkSession) -> None:
+    lock = threading.Lock()
+    with pytest.raises(KaratError, match=r"cannot be sent to the executors of Spark: .*lock"):
+        buckets_of(lambda left: (lock, sums(left)), table_of(spark, LEFT), buckets=1).collect()
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"karat/__init__.py": "__version__ = '0.0.9'"},
+            f"has karat 0.0.9, while the driver has karat {VERSION}. Install",
+        ),
+        ({"karat/__init__.py": "raise ImportError('no karat here')"}, "cannot import karat (no karat here), while"),
+    ],
+    ids=["another", "none"],
+)
+def test_executors_need_the_same_karat(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], message: str
+) -> None:
+    executors_import(spark, tmp_path, monkeypatch, files)
+    with pytest.raises(KaratError) as raised:
+        buckets_of(sums, table_of(spark, LEFT), buckets=1).collect()
+    assert message in str(raised.value)
+
+
+def test_executors_need_no_pandas(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executors_import(spark, tmp_path, monkeypatch, {"pandas.py": "raise ImportError('no pandas here')"})
+    assert_sums(buckets_of(without_pandas, table_of(spark, LEFT), buckets=1).collect(), LEFT, [])
+
+
+def executors_import(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str]) -> None:
+    """Let executors find these modules before all others. Spark starts new Python processes for another environment."""
+    for name, code in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(code)
+    path = os.pathsep.join([str(folder), os.environ["PYTHONPATH"]])
+    monkeypatch.setitem(spark.sparkContext.environment, "PYTHONPATH", path)

@@ -94,6 +94,14 @@ def refuses(left: pa.Table, right: pa.Table) -> BucketResult:
     return sums(left, right)
 
 
+def without_pandas(left: pa.Table) -> BucketResult:
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return sums(left)
+    raise AssertionError("pandas is there")
+
+
 class Slow:
     """Sums that take their time, and leave a file that says where they were computed."""
 

@@ -69,7 +69,10 @@ def test_which_error_is_raised_does_not_depend_on_the_order_of_rows(order: list[
         ({"query": ["q1", "q2"], "doc": ["a", ""], "score": [1.0, 1.0]}, "the run, column doc, query q2: an id is"),
         ({"query": ["q1", "q1"], "doc": ["a", "a"], "score": [1.0, 2.0]}, "the run, query q1: document a is"),
         ({"query": [1, 2], "doc": ["a", "b"], "rank": [1, -1]}, "the run, column rank, query 2: rank"),
-        ({"query": [1.0, 2.5], "doc": ["a", "b"], "score": [1, 1]}, "the run, column query, query 2.5: 2.5 is not an id"),
+        (
+            {"query": [1.0, 2.5], "doc": ["a", "b"], "score": [1, 1]},
+            "the run, column query, query 2.5: 2.5 is not",
+        ),
         ({"query": ["q1", "q2"], "doc": [["a"], ["b", "c"]], "score": [[1.0], [2.0]]}, "the run, query q2: "),
         ({"query": ["q1", "q1"], "doc": [["a"], ["b"]]}, "query q1"),
     ],

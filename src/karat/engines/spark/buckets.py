@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from karat.engines.spark.session import job_progress, quiet
 from karat.engines.spark.shipping import error_from, failure
-from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
 from karat.judged import Floats
 from karat.scores.finding import Finding, finding_about_queries
@@ -102,6 +102,7 @@ class Buckets:
         names = {QUERY: QUERY}
         names |= {f"value{at}": name for at, name in enumerate(self.work.values)}
         names |= {f"text{at}": name for at, name in enumerate(self.work.texts)}
+        check_case(list(names.values()), str(path), "Write them to different folders, or leave per_query_path= out.")
         with job_progress(self.tables[0].frame.sparkSession, self.progress):
             results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
             try:

@@ -6,13 +6,12 @@ The rows themselves are read in executors, by the local readers.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from karat.engines.spark.columns import Role, TableColumns, columns_of, numbered
-from karat.engines.spark.tables import SparkTable
-from karat.errors import KaratError, enumeration, require, shown
+from karat.engines.spark.tables import SparkTable, check_case
+from karat.errors import KaratError, require, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -66,11 +65,7 @@ def _table_of_frame(
 
 def _selected(frame: DataFrame, read: TableColumns, name: str) -> DataFrame:
     """The columns that are read, and no others. Spark finds columns whatever their case is."""
-    folded = Counter(each.lower() for each in read.names)
-    alike = [shown(each) for each in read.names if folded[each.lower()] > 1]
-    if alike:
-        what = f"the names {enumeration(alike, 'and')} differ in case only, and Spark takes them for the same"
-        raise KaratError(what, where=name, hint="Rename one of the columns.")
+    check_case(read.names, name, "Rename one of the columns.")
     from pyspark.sql import functions
 
     places = {each: frame.columns.index(each) for each in read.names}

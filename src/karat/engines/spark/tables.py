@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from karat.errors import KaratError
+from karat.errors import KaratError, enumeration, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -37,3 +38,11 @@ class SparkTable:
     """whether a row has all documents of its query, in their order"""
     empty_error: KaratError | None = None
     """the error for a table without rows, if that is one"""
+
+
+def check_case(names: Sequence[str], where: str, hint: str) -> None:
+    """An error if names of columns differ in case only: Spark finds columns whatever their case is."""
+    folded = Counter(name.lower() for name in names)
+    if alike := [shown(name) for name in names if folded[name.lower()] > 1]:
+        what = f"the names {enumeration(alike, 'and')} differ in case only, and Spark takes them for the same"
+        raise KaratError(what, where=where, hint=hint)
