@@ -93,9 +93,18 @@ def _is_exact(values: Sequence[Any], data: bytes) -> bool:
         return True  # which also means that no inner object has keys
     levels = [[values], *_containers(values)]
     keys = sum(map(_keys_of, levels))
-    if keys != colons and keys != sum(map(data.count, _BEFORE_COLON)):
+    if keys != colons and keys != _colons_after_keys(data):
         return False
     return not large or not any(_has_large_number(each) for level in levels for each in level)
+
+
+def _colons_after_keys(data: bytes) -> int:
+    """How many colons may come after a key: at least as many as there are keys.
+
+    A quotation mark after a backslash is part of a text, such as JSON in a text, unless there are two backslashes.
+    """
+    in_texts = data.count(b'\\":') - data.count(b'\\\\":')
+    return sum(map(data.count, _BEFORE_COLON)) - in_texts
 
 
 def _keys_of(values: Sequence[Any]) -> int:

@@ -70,6 +70,13 @@ def test_lines_are_decoded_as_each_of_them_is_or_not_at_all(texts: list[str]) ->
         assert repr(values) == repr([decode_strictly(line, "", "") for line in lines])
 
 
+def test_lines_with_json_in_a_text_are_decoded_fast() -> None:
+    lines = [json.dumps({"reply": json.dumps({"why": 'It says "a": b.', "label": 1})}).encode()] * 2
+    assert decode_lines(lines) is None  # a backslash before a backslash before a quotation mark: nobody can be sure
+    lines = [json.dumps({"reply": json.dumps({"label": 1})}).encode()] * 2
+    assert decode_lines(lines) == [{"reply": '{"label": 1}'}] * 2
+
+
 BAD = {
     "a repeated key": (b'{"a": 1, "a": 2}', "the key 'a' appears twice in one object"),
     "a repeated inner key": (b'{"q": {"d": 1, "e": 2, "d": 3}}', "the key 'd' appears twice in one object"),
