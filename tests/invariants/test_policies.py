@@ -285,6 +285,7 @@ WRITERS = {
     "gating/outputs.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",
     "sources/temporary_rows.py": "a temporary file without a name",
+    "labels/stored_responses.py": "a temporary file without a name",
     "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",
 }
 

@@ -98,8 +98,8 @@ class LabelledResults:
         )
         records = VerdictRecords() if verdicts is None else _records(verdicts)
         # A submission to TREC RAG names its run, which may have another name here.
-        runs = {each.system for each in responses.responses}
-        system = name if name in records.systems or not runs else runs.pop()
+        runs = responses.systems
+        system = name if name in records.systems or not runs else runs[0]
         selected = select(records, system, by, responses.responses, named_by="name=, or FILE:NAME on the command line")
         notes = read.notes if read.parts else responses.notes
         return cls(replace(read, notes=notes), selected, responses.no_answers)

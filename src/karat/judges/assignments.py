@@ -17,6 +17,7 @@ from karat.labels.missing import rubric_measure
 from karat.labels.recipes import RECIPES, needed_fields
 from karat.labels.responses import Response
 from karat.labels.results import read_responses
+from karat.labels.stored_responses import StoredResponses
 from karat.labels.tasks import Task, read_task
 from karat.options import check_choice
 from karat.sources.run_files import run_names
@@ -38,7 +39,7 @@ class Assignment(NamedTuple):
     systems: tuple[str | None, ...]
     plans: Callable[[Journal, Mapping[str, Prompt], str, int], Plans]
     notes: tuple[str, ...] = ()
-    responses: tuple[Response, ...] = ()
+    responses: Sequence[Response] = ()
     """the answers of all systems"""
 
 
@@ -68,13 +69,14 @@ def answers_to_judge(
         read_responses(source, system=name, needed=needed, **options)
         for name, source in zip(names, sources, strict=True)
     ]
-    responses = tuple(chain.from_iterable(each.responses for each in read))
+    first, *others = (each.responses for each in read)
+    responses = StoredResponses(chain(first, *others)) if others else first
 
     def make(journal: Journal, prompts: Mapping[str, Prompt], by: str, samples: int) -> Plans:
         return plans(recipe, responses, journal, prompts, by=by, samples=samples, rubric=rubric)
 
-    systems = tuple(dict.fromkeys(each.system for each in responses))
     notes = tuple(dict.fromkeys(chain.from_iterable(each.notes for each in read)))
+    systems = tuple(dict.fromkeys(chain.from_iterable(each.systems for each in read)))
     return Assignment(recipe, systems, make, notes, responses)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,7 +42,7 @@ class Judging:
     systems: tuple[str | None, ...]
     usage: Usage
     notes: tuple[str, ...] = ()
-    responses: tuple[Response, ...] = field(default=(), repr=False)
+    responses: Sequence[Response] = field(default=(), repr=False, compare=False)
     """the answers that were judged"""
 
     def scores(self, measures: Measures | None = None, *, system: str | None = None) -> Scores:

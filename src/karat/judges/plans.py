@@ -7,8 +7,11 @@ models alike (`labels/recipes.py`).
 
 from __future__ import annotations
 
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judges.extraction import (
@@ -72,18 +75,9 @@ def plans(
         hint = f"{did_you_mean(recipe, RECIPES)} The tasks are {', '.join(RECIPES)}.".strip()
         raise KaratError(f"{shown(recipe)} is not a task for a judge", hint=hint)
     recipe, task = (_RUBRIC, rubric) if rubric else (recipe, BUILT_IN[task_of(recipe)])
-    by_query: dict[str, list[Response]] = {}
-    for response in responses:
-        others = by_query.setdefault(response.query, [])
-        if any(each.system == response.system for each in others):
-            what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
-            raise KaratError(what, hint="Give each system a name of its own.")
-        others.append(response)
-        _check_texts(recipe, response)
-    if recipe in _READ_GOLD:
-        by_query = {query: _with_gold(same) for query, same in by_query.items()}
+    questions = _Questions(recipe, responses)
     planner = _Planner(recipe, task, known, prompts, by, samples)
-    return Plans(len(by_query), _notes(recipe, by_query), lambda: map(planner.plan, by_query.values()))
+    return Plans(len(questions), questions.notes(), lambda: map(planner.plan, questions))
 
 
 def relevance_plans(
@@ -122,6 +116,58 @@ def relevance_plans(
     return Plans(len(by_query), tuple(notes if without else ()), lambda: map(plan, by_query))
 
 
+class _Questions:
+    """The responses to each question, of all systems; they are read when they are needed."""
+
+    def __init__(self, recipe: str, responses: Sequence[Response]) -> None:
+        self._recipe, self._responses = recipe, responses
+        numbers: dict[str, int] = {}
+        answered: dict[str | None, set[int]] = {}
+        with_gold: set[int] = set()
+        self._question = array("Q")
+        """the number of the question of each response"""
+        for response in responses:
+            number = numbers.setdefault(response.query, len(numbers))
+            if number in answered.setdefault(response.system, set()):
+                what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
+                raise KaratError(what, hint="Give each system a name of its own.")
+            answered[response.system].add(number)
+            self._question.append(number)
+            _check_texts(recipe, response)
+            if response.gold_answers is not None:
+                with_gold.add(number)
+        self._number, self._without_gold = len(numbers), len(numbers) - len(with_gold)
+        self._order = array("Q", sorted(range(len(self._question)), key=self._question.__getitem__))
+        if self._number < len(responses):
+            deque(self, maxlen=0)  # which checks that all systems have the same gold answers
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[Sequence[Response]]:
+        for _, positions in groupby(self._order, self._question.__getitem__):
+            same = [self._responses[at] for at in positions]
+            yield _with_gold(same) if self._recipe in _READ_GOLD else same
+
+    def notes(self) -> tuple[str, ...]:
+        """What cannot be asked, or rests on less than it should, without gold answers."""
+        without = self._without_gold
+        if not without or self._recipe not in ("claims", "correctness", *_OF_NUGGETS):
+            return ()
+        have = f"{plural(without, 'query')} {'has' if without == 1 else 'have'}"
+        if self._recipe == "claims":
+            if without == len(self):
+                hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
+                raise KaratError("the results have no gold answers to compare claims with", hint=hint)
+            return (f"{have} no gold answers: claims are compared with passages only",)
+        if self._recipe == "correctness":
+            return (f"{have} no gold answers: whether an answer is correct rests on what the model knows",)
+        return (
+            f"{have} no gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages that systems"
+            " retrieved, so what none of them found is not missed",
+        )
+
+
 def _check_texts(recipe: str, response: Response) -> None:
     """Raise an error if a passage that the model has to see has no text."""
     if recipe in READ_SENTENCES:
@@ -139,26 +185,7 @@ def _with_gold(responses: Sequence[Response]) -> list[Response]:
             system = f"the system {shown(each.system)}"
             what = f"query {shown(each.query)} has other gold answers for {system} than for others"
             raise KaratError(what, hint="Give all systems the same gold answers, or judge them into separate files.")
-    return [replace(each, gold_answers=gold) for each in responses]
-
-
-def _notes(recipe: str, by_query: Mapping[str, Sequence[Response]]) -> tuple[str, ...]:
-    """What cannot be asked, or rests on less than it should, without gold answers."""
-    without = [query for query, responses in by_query.items() if gold_answers(responses) is None]
-    if not without or recipe not in ("claims", "correctness", *_OF_NUGGETS):
-        return ()
-    have = f"{plural(len(without), 'query')} {'has' if len(without) == 1 else 'have'}"
-    if recipe == "claims":
-        if len(without) == len(by_query):
-            hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
-            raise KaratError("the results have no gold answers to compare claims with", hint=hint)
-        return (f"{have} no gold answers: claims are compared with passages only",)
-    if recipe == "correctness":
-        return (f"{have} no gold answers: whether an answer is correct rests on what the model knows",)
-    return (
-        f"{have} no gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages that systems"
-        " retrieved, so what none of them found is not missed",
-    )
+    return [each if each.gold_answers == gold else replace(each, gold_answers=gold) for each in responses]
 
 
 @dataclass(frozen=True)

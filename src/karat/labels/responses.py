@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from karat.errors import KaratError, shown
@@ -52,7 +53,9 @@ class Response:
 class Responses:
     """The responses in a source, and notes on what was guessed about it."""
 
-    responses: tuple[Response, ...]
+    responses: Sequence[Response]
+    systems: tuple[str | None, ...]
+    """those that have a response, in order"""
     notes: tuple[str, ...] = ()
     no_answers: KaratError | None = None
     """the error for whoever needs answers, if the source has none"""

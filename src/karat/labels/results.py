@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from karat.documents.fields import as_text, document_field
@@ -14,8 +14,9 @@ from karat.labels.citations import cited_passages, find_citations
 from karat.labels.records import IMPLIED
 from karat.labels.responses import Passage, Response, Responses, Sentence
 from karat.labels.sentences import sentence_spans
+from karat.labels.stored_responses import StoredResponses
 from karat.labels.trec_rag import is_trec_rag, read_trec_rag
-from karat.sources.generated import generated_results
+from karat.sources.generated import GeneratedResults
 from karat.sources.records import Record
 from karat.sources.result_fields import Part
 from karat.sources.results import HINT_ON_ANSWERS, Results, read_records, results_of
@@ -35,7 +36,7 @@ def read_responses(
     """Read generated answers from results or from a submission to TREC RAG: a file, a list of records, a data frame.
 
     `queries` and `corpus` are the texts of questions, and of passages that are known by id only. Results must have the
-    `needed` fields.
+    `needed` fields. The responses are not kept in memory.
 
     >>> results = [{"query": "q1", "retrieved": ["Gold is soft."], "answer": "It is soft [1]."}]
     >>> [response] = read_responses(results).responses
@@ -44,10 +45,10 @@ def read_responses(
     """
 
     def read(name: str, records: Iterable[tuple[str, Record]]) -> Responses:
-        is_submission, records = _is_submission(records)
-        if is_submission:
-            return read_trec_rag(records, system)
-        return _of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
+        if _is_submission(records):
+            return read_trec_rag(records, system, StoredResponses)
+        has_corpus = corpus is not None
+        return _of_results(name, records, system, fields, needed, has_corpus=has_corpus, keep=StoredResponses)
 
     return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS), queries, corpus)
 
@@ -64,8 +65,7 @@ def read_labelled_results(
     """Read results whose answers are labelled: their documents and answers, as `read_results`, and their responses."""
 
     def read(name: str, records: Iterable[tuple[str, Record]]) -> tuple[Results, Responses]:
-        is_submission, records = _is_submission(records)
-        if is_submission:
+        if _is_submission(records):
             responses = _of_one_run(read_trec_rag(records, system), name)
             questions = {each.query: each.question for each in responses.responses if each.question != each.query}
             queries = tuple(each.query for each in responses.responses)
@@ -78,10 +78,10 @@ def read_labelled_results(
 
 
 def _of_one_run(responses: Responses, name: str) -> Responses:
-    runs = dict.fromkeys(str(each.system) for each in responses.responses)
-    if len(runs) > 1:
+    if len(responses.systems) > 1:
         hint = "Write the responses of each run to a file of its own."
-        raise KaratError(f"this file has responses of several runs: {', '.join(runs)}", where=name, hint=hint)
+        runs = ", ".join(map(str, responses.systems))
+        raise KaratError(f"this file has responses of several runs: {runs}", where=name, hint=hint)
     return responses
 
 
@@ -92,11 +92,9 @@ def _kept(records: Iterable[tuple[str, Record]], kept: list[tuple[str, Record]])
         yield each
 
 
-def _is_submission(records: Iterable[tuple[str, Record]]) -> tuple[bool, Iterator[tuple[str, Record]]]:
-    """Whether the first record is one of a submission to TREC RAG; and all records."""
-    records = iter(records)
-    first = next(records, None)
-    return (False, records) if first is None else (is_trec_rag(first[1]), chain([first], records))
+def _is_submission(records: Iterable[tuple[str, Record]]) -> bool:
+    """Whether the first record is one of a submission to TREC RAG."""
+    return any(is_trec_rag(record) for _, record in islice(records, 1))
 
 
 def _of_results(
@@ -105,19 +103,31 @@ def _of_results(
     system: str | None,
     fields: Mapping[str, str] | None,
     needed: Collection[str],
+    *,
     has_corpus: bool,
+    keep: Callable[[Iterable[Response]], Sequence[Response]] = tuple,
 ) -> Responses:
-    results, no_answers = generated_results(name, records, fields, needed)
-    strings_are_ids = has_corpus or _are_ids(results.run.values())
-    responses = []
-    for query in results.queries:
-        documents = _documents(results.run.get(query, ()), f"{name}, query {query}", strings_are_ids)
-        by_rank, passages = _passages(list(documents))
-        answer = None if no_answers else results.answers.get(query, "")
-        question = results.questions.get(query, query)
-        gold = results.gold_answers.get(query)
-        responses.append(Response(query, system, question, answer, _sentences(answer or "", by_rank), passages, gold))
-    return Responses(tuple(responses), results.notes, no_answers)
+    results = GeneratedResults(name, records, fields, needed)
+    strings_are_ids = has_corpus or _are_ids(results.documents())
+
+    def read() -> Iterator[Response]:
+        fault: KaratError | None = None
+        for query, question, retrieved, gold, answer in results:
+            try:
+                documents = [*_documents(retrieved or (), f"{name}, query {query}", strings_are_ids)]
+            except KaratError as error:
+                fault = fault or error  # but the fields of a later record may be at fault too
+                continue
+            by_rank, passages = _passages(documents)
+            answer = (answer or "") if results.has_answers else None
+            sentences = _sentences(answer or "", by_rank)
+            yield Response(query, system, question or query, answer, sentences, passages, gold)
+        if fault:
+            raise fault
+
+    responses = keep(read())
+    no_answers = None if results.has_answers else results.missing(["answer"])
+    return Responses(responses, (system,), results.notes, no_answers)
 
 
 def _sentences(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
@@ -135,8 +145,13 @@ def _sentences(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
 
 def _are_ids(retrieved: Iterable[Any]) -> bool:
     """Whether passages that are strings are ids: they are texts if any of them has more than one word."""
-    strings = [each for documents in retrieved for each in documents if isinstance(each, str)]
-    return bool(strings) and not any(len(each.split()) > 1 for each in strings)
+    has_strings = False
+    for each in chain.from_iterable(retrieved):
+        if isinstance(each, str):
+            has_strings = True
+            if len(each.split(maxsplit=1)) > 1:
+                return False
+    return has_strings
 
 
 def _documents(retrieved: Any, where: str, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
@@ -192,12 +207,15 @@ def _with_texts(responses: Responses, queries: Any, corpus: Any) -> Responses:
     if queries is not None:
         texts = read_texts(queries, {each.query for each in found}, "queries")
         notes += texts.notes
-        found = tuple(replace(each, question=texts[each.query].text) if each.query in texts else each for each in found)
-    wanted = {passage.id for each in found for passage in each.passages if passage.text is None}
-    if corpus is not None and wanted:
+        found = StoredResponses(
+            replace(each, question=texts[each.query].text) if each.query in texts else each for each in found
+        )
+    unread = () if corpus is None else found
+    wanted = {passage.id for each in unread for passage in each.passages if passage.text is None}
+    if wanted:
         texts = read_texts(corpus, wanted, "corpus")
         notes += texts.notes
-        found = tuple(
+        found = StoredResponses(
             replace(
                 each,
                 passages=tuple(

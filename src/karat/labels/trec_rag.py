@@ -9,12 +9,13 @@ scores, as `{document: score}`. A citation that points to no reference is invali
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, plural, require, shown
 from karat.labels.responses import Passage, Response, Responses, Sentence
+from karat.sources.places import RereadPlaces
 from karat.sources.records import Record
 
 _TOPIC = ("topic_id", "narrative_id", "request_id")
@@ -31,22 +32,39 @@ def is_trec_rag(record: Record) -> bool:
     return "references" in record and (in_sentences or has_topic or "response_length" in record)
 
 
-def read_trec_rag(records: Iterable[tuple[str, Record]], system: str | None = None) -> Responses:
-    """The responses of a submission; `system` names them if they have no `run_id`."""
-    places: dict[tuple[str, str | None], str] = {}
-    responses = []
+def read_trec_rag(
+    records: Iterable[tuple[str, Record]],
+    system: str | None = None,
+    keep: Callable[[Iterable[Response]], Sequence[Response]] = tuple,
+) -> Responses:
+    """The responses of a submission, in what `keep` makes of them; `system` names them if they have no `run_id`.
+
+    If a topic has two of them, the records are read anew.
+    """
     empty = 0
-    for where, record in records:
-        response = _response(record, where, system)
-        key = response.query, response.system
-        if key in places:
-            what = f"topic {shown(response.query)} was already in {places[key]}"
-            raise KaratError(what, where=where, hint="Keep one answer per topic and run.")
-        places[key] = where
-        responses.append(response)
-        empty += len(record.get("answer", record.get("responses"))) - len(response.sentences)
+    systems: dict[str | None, None] = {}
+
+    def read() -> Iterator[Response]:
+        nonlocal empty
+        places = RereadPlaces(records, lambda record, where: _key(_response(record, where, system)))
+        for where, record in records:
+            response = _response(record, where, system)
+            key = _key(response)
+            if key in places:
+                what = f"topic {shown(response.query)} was already in {places[key]}"
+                raise KaratError(what, where=where, hint="Keep one answer per topic and run.")
+            places[key] = where
+            systems[response.system] = None
+            empty += len(record.get("answer", record.get("responses"))) - len(response.sentences)
+            yield response
+
+    responses = keep(read())
     notes = (f"{plural(empty, 'sentence')} without a letter or a digit left out",) if empty else ()
-    return Responses(tuple(responses), notes)
+    return Responses(responses, tuple(systems), notes)
+
+
+def _key(response: Response) -> tuple[str, str | None]:
+    return response.query, response.system
 
 
 def _response(record: Record, where: str, system: str | None) -> Response:

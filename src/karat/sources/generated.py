@@ -2,31 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
+from karat.documents.ids import identifier
 from karat.errors import KaratError
-from karat.sources.records import Record
-from karat.sources.result_fields import missing_fields_error
-from karat.sources.results import HINT_ON_ANSWERS, Results, found_fields, questions_of, read_field
+from karat.sources.places import RereadPlaces
+from karat.sources.records import Record, Reread, field_value
+from karat.sources.result_fields import fields_of_results, missing_fields_error
+from karat.sources.result_values import FieldReader, documents_of_record
+from karat.sources.results import HINT_ON_ANSWERS, fields_by_query, question_name, question_text
 
 _READ = ("retrieved", "gold_answers", "answer")
 # Unlike in an evaluation, each of these fields is of use without the others.
 _NEEDED = {field: (field,) for field in ("truth", *_READ)}
 
 
-def generated_results(
-    name: str, source: Iterable[tuple[str, Record]], given: Mapping[str, str] | None, needed: Collection[str]
-) -> tuple[Results, KaratError | None]:
-    """The results in some records, each with its place, as far as they are about answers: without ground truth.
+class GeneratedAnswer(NamedTuple):
+    """What a record says about an answer; None for a field that it does not have."""
 
-    `given` maps karat's field names to those of the records; `needed` are the fields that must be present. If there are
-    no answers, the error for whoever needs them is returned too.
+    query: str
+    question: str | None
+    retrieved: Any
+    gold_answers: tuple[str, ...] | None
+    answer: str | None
+
+
+class GeneratedResults:
+    """Results as far as they are about answers, without ground truth; the records are read anew for each question.
+
+    `given` maps karat's field names to those of the records, each of which has its place; `needed` are the fields that
+    must be present.
     """
-    records, fields, found, without_query = found_fields(name, source, given, _READ, _NEEDED, hint=HINT_ON_ANSWERS)
-    if missing := [field for field in ("query", *needed) if not found[field] and field not in without_query]:
-        raise missing_fields_error(missing, fields, records[0][1], name)
-    retrieved, golds, answers = (read_field(field, found, fields.names) for field in _READ)
-    queries = tuple(found["query"])
-    questions = questions_of(records, fields, queries)
-    results = Results(name, queries, {}, retrieved, golds, answers, notes=fields.notes, questions=questions)
-    return results, None if answers else missing_fields_error(["answer"], fields, records[0][1], name)
+
+    def __init__(
+        self,
+        name: str,
+        records: Iterable[tuple[str, Record]],
+        given: Mapping[str, str] | None,
+        needed: Collection[str],
+    ) -> None:
+        self._name, self._records, self._needed = name, records, needed
+        self._fields = fields_of_results(Reread(self._valid), given, _READ, name, _NEEDED)
+        self.notes = self._fields.notes
+        self.has_answers = next(self._values("answer"), None) is not None
+
+    def documents(self) -> Iterator[Any]:
+        """What was retrieved for each query, as far as it is valid."""
+        with suppress(KaratError):
+            for where, value in self._values("retrieved"):
+                yield documents_of_record(value, where)
+
+    def __iter__(self) -> Iterator[GeneratedAnswer]:
+        """Each answer. What is wrong with a field is an error after the last one."""
+        names = self._fields.names
+        name_of_question = question_name(self._fields, (str(value) for _, value in self._values("query")))
+        readers = {field: FieldReader(field, names[field]) for field in _READ}
+        places = RereadPlaces(self._records, self._query)
+        there: set[str] = set()
+        for where, record, query, values in fields_by_query(self._records, names, places):
+            there |= values.keys() if query is None else {"query", *values}
+            if query is not None:
+                found = [readers[field].read(values[field], where) if field in values else None for field in _READ]
+                yield GeneratedAnswer(query, question_text(record, name_of_question), *found)
+        if missing := [field for field in ("query", *self._needed) if field not in there]:
+            raise self.missing(missing)
+        for reader in readers.values():
+            reader.check()
+
+    def missing(self, fields: Sequence[str]) -> KaratError:
+        """The error for whoever needs fields that no record has."""
+        first = next(self._valid(), None)
+        if first is None:
+            return KaratError("no results found", where=self._name, hint=HINT_ON_ANSWERS)
+        return missing_fields_error(fields, self._fields, first, self._name)
+
+    def _query(self, record: Record, where: str) -> str:
+        return identifier(field_value(record, self._fields.names["query"], where), where)
+
+    def _values(self, field: str) -> Iterator[tuple[str, Any]]:
+        """The values of a field, with the place of each, before the first fault of the source."""
+        with suppress(KaratError):
+            for where, record in self._records:
+                if (value := field_value(record, self._fields.names[field], where)) is not None:
+                    yield where, value
+
+    def _valid(self) -> Iterator[Record]:
+        """The records before the first fault of the source."""
+        with suppress(KaratError):
+            for _, record in self._records:
+                yield record

@@ -12,7 +12,7 @@ from karat.sources.columns import ReadColumns, lists_to_read
 from karat.sources.json_pairs import HINT, ObjectSource
 from karat.sources.numeric_ids import numeric_ids_note
 from karat.sources.objects import MOST_FIELDS
-from karat.sources.results import documents_of_record
+from karat.sources.result_values import documents_of_record
 from karat.sources.spellings import find_column
 from karat.sources.tables import ByQuery, Number
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from itertools import chain
 from typing import Any
@@ -29,17 +29,27 @@ def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[t
 
     `given` is the format, if it is not to be detected.
     """
+    return records_reader(file, given, hint)()
+
+
+def records_reader(file: InputFile, given: str | None, hint: str) -> Callable[[], Iterator[tuple[str, Record]]]:
+    """A function that returns each record of a file with its place, whenever it is called.
+
+    A JSON document is decoded once, and kept; other files are read anew.
+    """
     of_file = detect(file) if given is None else check_format(given)
     if is_arrow(of_file):
-        return chain.from_iterable(_records_from_arrow(each, of_file) for each in files_of_table(file))
+        files = files_of_table(file)
+        return lambda: chain.from_iterable(_records_from_arrow(each, of_file) for each in files)
     if of_file == "csv" or of_file == "tsv":
-        return records_from_table(file, hint)
+        return lambda: records_from_table(file, hint)
     if of_file == "json":
         value = decode_json(file.read_all(), file.name, hint)
         if frame := frame_in_json(value):
-            return ((f"{file.name}, row {at}", record) for at, record in enumerate(frame.records))
-        return records_from_list(value if isinstance(value, list) else [value], file.name)
-    return records_from_json_lines(file, hint)
+            return lambda: ((f"{file.name}, row {at}", record) for at, record in enumerate(frame.records))
+        listed = value if isinstance(value, list) else [value]
+        return lambda: records_from_list(listed, file.name)
+    return lambda: records_from_json_lines(file, hint)
 
 
 def _records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[str, Record]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.files.input_file import InputFile, Progress
@@ -14,9 +14,22 @@ from karat.json_decoding import InvalidJsonError, decode_json, decode_lines
 from karat.sources.attributes import attribute, field_names_of
 
 Record = Mapping[str, Any]
+Entry = TypeVar("Entry")
 _LINES_AT_ONCE = 1_000
+_LIST_AS_TEXT = re.compile(r"\[.*\]", re.DOTALL)
+_ANSWERS_AS_TEXT = re.compile(r"\[\s*(['\"].*['\"]\s*)?\]", re.DOTALL)
 
 FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
+
+
+class Reread(Generic[Entry]):
+    """Entries that are read anew each time that they are iterated over, so that they need not be kept."""
+
+    def __init__(self, read: Callable[[], Iterator[Entry]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[Entry]:
+        return self._read()
 
 
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
@@ -71,14 +84,24 @@ def reject_lists_as_text(field: str, values: Iterable[tuple[str, Any]]) -> None:
     `values` are the values of the field, with the place of each; all of them must look like lists.
     """
     present = [(where, value) for where, value in values if value is not None]
-    pattern = re.compile(r"\[\s*(['\"].*['\"]\s*)?\]" if field == "gold_answers" else r"\[.*\]", re.DOTALL)
-    if present and all(isinstance(value, str) and pattern.fullmatch(value) for _, value in present):
+    if present and all(is_list_as_text(field, value) for _, value in present):
         where, value = present[0]
-        hint = (
-            "CSV and TSV files cannot contain lists: write Parquet or JSON lines,"
-            ' with pandas frame.to_json("results.jsonl", orient="records", lines=True).'
-        )
-        raise KaratError(f"the text {shown(value)} is a list that was written as text", where=where, hint=hint)
+        raise list_as_text_error(value, where)
+
+
+def is_list_as_text(field: str, value: Any) -> bool:
+    """Whether the value of a field looks like a list that was written as text."""
+    pattern = _ANSWERS_AS_TEXT if field == "gold_answers" else _LIST_AS_TEXT
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def list_as_text_error(value: Any, where: str) -> KaratError:
+    """The error for a field in which all values are lists that were written as text."""
+    hint = (
+        "CSV and TSV files cannot contain lists: write Parquet or JSON lines,"
+        ' with pandas frame.to_json("results.jsonl", orient="records", lines=True).'
+    )
+    return KaratError(f"the text {shown(value)} is a list that was written as text", where=where, hint=hint)
 
 
 def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = ()) -> Iterator[tuple[str, Record]]:

@@ -58,7 +58,7 @@ def are_results(by_field: Mapping[str, set[str]]) -> bool:
 
 
 def fields_of_results(
-    records: Sequence[Record],
+    records: Iterable[Record],
     given: Mapping[str, str] | None,
     parts: Collection[str],
     where: str,
@@ -66,7 +66,7 @@ def fields_of_results(
 ) -> ResultFields:
     """The fields to read: given names, karat's own, and for what has neither, usual names if all of a part are found.
 
-    Which records have a field does not matter, as some may lack it.
+    Which records have a field does not matter, as some may lack it. They are iterated over several times.
     """
     names = field_names(given)
     present = list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, records)))))

@@ -484,9 +484,22 @@ def test_only_cited_passages_need_a_text(judge: ToyJudge) -> None:
 
 
 def test_two_answers_of_one_system_are_an_error() -> None:
-    responses = read_responses([RESULT], system="rag").responses * 2
+    responses = [*read_responses([RESULT], system="rag").responses] * 2
     with pytest.raises(KaratError, match="query 'q1' has two answers of the system 'rag'"):
         plans("correctness", responses, MemoryJournal(), load_prompts(), by="m")
+
+
+def test_systems_with_other_orders_of_queries_are_judged_question_by_question(judge: ToyJudge) -> None:
+    systems = {"a": ("q1", "q2", "q3"), "b": ("q3", "q4", "q1")}
+    responses = tuple(
+        response
+        for name, queries in systems.items()
+        for response in read_responses([{**RESULT, "query": query} for query in queries], system=name).responses
+    )
+    judge.judge(responses, "correctness")
+    records = map(json.loads, judge.path.read_text().splitlines())
+    answers = [(each["query"], each["system"]) for each in records if each["record"] == "item" and "system" in each]
+    assert answers == [("q1", "a"), ("q1", "b"), ("q2", "a"), ("q3", "a"), ("q3", "b"), ("q4", "b")]
 
 
 def test_claims_without_a_text_are_not_asked_about(judge: ToyJudge) -> None:
