@@ -17,6 +17,8 @@ from tests.unit.judges.toy_judge import toy_reply
 
 KEY = "sk-karat-tests-0123456789abcdef"
 MODEL = "tester"
+PATIENCE = 300
+"""seconds to wait for what comes, however slow the machine is"""
 _PROMPTS = {prompt.text: prompt for prompt in load_prompts().values()}
 
 
@@ -72,10 +74,11 @@ def start(
 def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run `karat` to its end."""
     with start(*words, **options) as process:
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=PATIENCE)
     return subprocess.CompletedProcess(process.args, process.returncode, out, error)
 
 
 def judge_words(results: Path, verdicts: Path, url: str, *more: object) -> Sequence[object]:
     """The words of a command that judges faithfulness."""
-    return ("judge", results, "--task", "faithfulness", "--model", MODEL, "--base-url", url, "-o", verdicts, *more)
+    words = ("judge", results, "--task", "faithfulness", "--model", MODEL, "--base-url", url, "-o", verdicts)
+    return (*words, "--timeout", PATIENCE, *more)

@@ -14,8 +14,8 @@ import pytest
 
 import karat
 from karat.judges.pace import Pace
-from tests.judges.commands import judge_words, key_of, results_file, run, start, toy_rule, written_calls
-from tests.llm_server import LLMServer, Sent
+from tests.judges.commands import PATIENCE, judge_words, key_of, results_file, run, start, toy_rule, written_calls
+from tests.llm_server import LLMServer, Rule, Sent
 
 QUERIES = 40
 CONCURRENCY = 4
@@ -49,6 +49,16 @@ def most_in_flight(sent: int) -> int:
     return pace.limit
 
 
+def waiting_rule(last: int | None, is_stopped: threading.Event) -> Rule:
+    """The rule of the toy judge, but the last reply waits for the signal: no judge is done before it is stopped."""
+
+    def rule(sent: Sent) -> Any:
+        assert sent.number != last or is_stopped.wait(PATIENCE)
+        return toy_rule(sent)
+
+    return rule
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
 def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_written(
     results: Path, uninterrupted: Path, tmp_path: Path, number: signal.Signals
@@ -59,13 +69,16 @@ def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_wri
     in_flight = 0
     for stop in (*stops, None):
         known = written_calls(path)
-        with LLMServer(toy_rule, delay=0.01) as server:
+        is_stopped = threading.Event()
+        last = None if stop is None else 2 * QUERIES - len(known) - 1
+        with LLMServer(waiting_rule(last, is_stopped), delay=0.01) as server:
             with start(*judge_words(results, path, server.url, "--concurrency", CONCURRENCY)) as process:
                 while process.poll() is None and (stop is None or len(known) + len(server.sent) < stop):
                     time.sleep(0.001)
                 if stop is not None:
                     process.send_signal(number)
-                out, error = process.communicate(timeout=60)
+                    is_stopped.set()
+                out, error = process.communicate(timeout=PATIENCE)
             sent = [key_of(each) for each in server.sent]
             in_flight += most_in_flight(len(sent))
         assert not known & {*sent}, "a call was repeated whose reply was in the file"
@@ -92,7 +105,7 @@ def test_a_second_process_is_refused(results: Path, tmp_path: Path) -> None:
     may_go_on = threading.Event()
 
     def rule(sent: Sent) -> Any:
-        assert sent.number < 3 or may_go_on.wait(50)
+        assert sent.number < 3 or may_go_on.wait(PATIENCE)
         return toy_rule(sent)
 
     with LLMServer(rule) as server:
@@ -104,7 +117,7 @@ def test_a_second_process_is_refused(results: Path, tmp_path: Path) -> None:
             assert (second.returncode, second.stdout) == (2, "")
             assert f"{path}: process {first.pid} is writing to this file." in second.stderr
             may_go_on.set()
-            first.communicate(timeout=60)
+            first.communicate(timeout=PATIENCE)
         assert first.returncode == 0
         assert len(server.sent) == 2 * QUERIES
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import karat
-from tests.judges.commands import KEY, MODEL, judge_words, results_file, run, toy_rule
+from tests.judges.commands import KEY, MODEL, PATIENCE, judge_words, results_file, run, toy_rule
 from tests.llm_server import LLMServer, Sent, error, reply
 
 
@@ -31,7 +31,8 @@ def test_a_thousand_questions_of_which_five_percent_of_the_calls_fail(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     results, path = results_file(tmp_path, n), tmp_path / "verdicts.jsonl"
     with LLMServer(rule) as server:
-        judging = karat.judge(results, task="faithfulness", model=MODEL, base_url=server.url, verdicts=path)
+        words: dict[str, Any] = {"task": "faithfulness", "model": MODEL, "base_url": server.url, "timeout": PATIENCE}
+        judging = karat.judge(results, verdicts=path, **words)
         assert len(server.sent) == n + (n - 50) + 100  # what cannot be understood is asked once more
     assert (judging.usage.done, judging.usage.failed) == (n - 50 + n - 100, 100)
     known = {f"q{at}": 0.5 if at % 3 else 1.0 for at in range(n) if at not in (*unclaimed, *unjudged)}
@@ -43,9 +44,7 @@ def test_a_thousand_questions_of_which_five_percent_of_the_calls_fail(
         (sum(known.values()) / n, (sum(known.values()) + 100) / n)
     )
     with LLMServer(toy_rule) as server:
-        again = karat.judge(
-            results, task="faithfulness", model=MODEL, base_url=server.url, verdicts=path, retry_failed=True
-        )
+        again = karat.judge(results, verdicts=path, retry_failed=True, **{**words, "base_url": server.url})
         assert (len(server.sent), again.usage.failed) == (150, 0)  # 50 answers have claims only now
     assert again.scores("Faithfulness").bounds("Faithfulness").mean == pytest.approx((0.667, 0.667))
 
