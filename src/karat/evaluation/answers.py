@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Self, get_args
 
 from karat.answers import Answers
 from karat.arguments import check_text
 from karat.errors import require
+from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
+from karat.judged import Floats
 from karat.options import Missing, check_choice
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, asked_names, select_measures
 from karat.scores import Finding, Scores
@@ -68,28 +70,68 @@ def score_answers(
     where: str,
 ) -> Scores:
     """The scores of the questions that have gold answers; `where` is the place of the predictions in errors."""
-    if predicted and golds.keys().isdisjoint(predicted):
-        raise no_common_queries(tuple(golds), tuple(predicted), where, "question")
-    known = {query: texts for query, texts in golds.items() if texts is not None}
-    require(known, "no question has a gold answer", "Pass at least one that is not None.", where="the ground truth")
-    answers = Answers(tuple(known), tuple(known.values()), list(map(predicted.get, known)))
-    absent: list[str] = []
-    if None in answers.predicted:
-        absent = [query for query, answer in zip(known, answers.predicted, strict=True) if answer is None]
-    unknown = [query for query in golds if query not in known] if len(known) < len(golds) else []
-    unknown += [query for query in predicted if query not in golds] if predicted.keys() - golds.keys() else []
-    if missing == "skip" and absent:
-        require(
-            len(absent) < len(known),
-            "no question of the ground truth has a predicted answer",
-            SCORE_MISSING,
-            where=where,
-        )
-        answers = answers.select([answer is not None for answer in answers.predicted])
-    values = {str(measure): measure.compute(answers) for measure in measures}
-    found = answer_findings(absent, unknown, len(answers.queries), missing)
-    texts = dict(zip(answers.queries, answers.golds, strict=True))
-    digests = LazyDigests(lambda: {query: digest(set(golds)) for query, golds in texts.items()})
+    compared = ComparedAnswers.of(golds, predicted, missing)
+    check_answer_facts(compared.facts, missing, where)
+    answers, facts = compared.answers, compared.facts
+    digests = LazyDigests(compared.digests)
+    scores = scores_of_answers(answers.queries, compared.values(measures), facts, digests, measures, missing, name)
+    return replace(scores, answers=answers)
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedAnswers:
+    """Predicted answers with gold answers, to all questions or to a part of them, and the facts about them.
+
+    Nothing is checked that depends on other questions.
+    """
+
+    answers: Answers
+    facts: AnswerFacts
+
+    @classmethod
+    def of(
+        cls, golds: Mapping[str, Sequence[str] | None], predicted: Mapping[str, str | None], missing: Missing
+    ) -> Self:
+        """The answers to the questions that have gold answers, without those that `missing` leaves out."""
+        known = {query: texts for query, texts in golds.items() if texts is not None}
+        answers = Answers(tuple(known), tuple(known.values()), list(map(predicted.get, known)))
+        facts = AnswerFacts.of(answers, golds, predicted)
+        if missing == "skip" and facts.absent:
+            answers = answers.select([answer is not None for answer in answers.predicted])
+        return cls(answers, facts)
+
+    def values(self, measures: Selection) -> dict[str, Floats]:
+        """The value of each measure for each question."""
+        return {str(measure): measure.compute(self.answers) for measure in measures}
+
+    def digests(self) -> dict[str, str]:
+        """The digest of each question's gold answers."""
+        rows = zip(self.answers.queries, self.answers.golds, strict=True)
+        return {query: digest(set(golds)) for query, golds in rows}
+
+
+def check_answer_facts(facts: AnswerFacts, missing: Missing, where: str) -> None:
+    """Raise an error if ground truth and predictions, of which all questions are known, do not fit together."""
+    if facts.any_predicted and not facts.any_common:
+        raise no_common_queries(facts.truth_examples, facts.prediction_examples, where, "question")
+    require(
+        facts.known, "no question has a gold answer", "Pass at least one that is not None.", where="the ground truth"
+    )
+    if missing == "skip" and facts.absent:
+        some_left = len(facts.absent) < facts.known
+        require(some_left, "no question of the ground truth has a predicted answer", SCORE_MISSING, where=where)
+
+
+def scores_of_answers(
+    queries: Sequence[str],
+    values: Mapping[str, Floats],
+    facts: AnswerFacts,
+    digests: Mapping[str, str],
+    measures: Selection,
+    missing: Missing,
+    name: str = "",
+) -> Scores:
+    """The scores of all questions, with the findings that follow from the facts about them."""
+    found = answer_findings(facts.absent, facts.unknown, len(queries), missing)
     fingerprint = Fingerprint({"answers": digests}, options={"missing": missing})
-    asked = asked_names(measures)
-    return Scores(answers.queries, values, tuple(found), name, answers=answers, fingerprint=fingerprint, asked=asked)
+    return Scores(tuple(queries), values, tuple(found), name, fingerprint=fingerprint, asked=asked_names(measures))

@@ -20,13 +20,13 @@ from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import (
+    ListsAsText,
     Record,
     field_names,
     field_value,
     is_single_json_value,
     objects_from_json_lines,
     records_from_list,
-    reject_lists_as_text,
     rename_hint,
 )
 from karat.sources.spellings import ALIASES, with_plain_name
@@ -49,17 +49,18 @@ _MAX_LISTED = 20  # field names listed in a message
 _PAIR = "Pass pairs of a question and its answer as a dictionary: dict(pairs)."
 
 
-@dataclass(frozen=True)
+@dataclass
 class AnswerFields:
-    """The possible names of the question and of its answer in a source, and notes on the names that were guessed.
+    """The possible names of the question and of its answer in a source, and what was found out when it was read.
 
-    `field` is `gold_answers` or `answer`.
+    `field` is `gold_answers` or `answer`. The notes are about names that were guessed.
     """
 
     field: str
     given: Mapping[str, str] | None
     source: str
     notes: list[str] = dataclass_field(default_factory=list)
+    lists_as_text: ListsAsText = dataclass_field(default_factory=ListsAsText)
 
     def names(self, field: str) -> Sequence[str]:
         """The names that a field may have."""
@@ -214,7 +215,7 @@ def _from_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, n
         return
     golds: dict[str, tuple[str, list[str]]] = {}
     rows = list(_answers_of_records(records, fields, noun))
-    reject_lists_as_text(fields.field, ((where, value) for where, _, value in rows))
+    fields.lists_as_text = ListsAsText.of(fields.field, ((where, value) for where, _, value in rows))
     for where, query, value in rows:
         _, texts = golds.setdefault(query, (where, []))
         texts.extend(() if value is None else as_gold_answers(value, where))

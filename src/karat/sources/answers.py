@@ -11,13 +11,21 @@ from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile, is_file
 from karat.sources.answer_rows import HINT, AnswerFields, plain_answers, read_answer_rows, source_name
 from karat.sources.objects import rereadable
-from karat.sources.records import field_names
+from karat.sources.records import ListsAsText, field_names
 
 
 class GoldAnswers(dict[str, tuple[str, ...] | None]):
     """The gold answers of each question, None if they are unknown; `notes` say what was guessed about their source."""
 
     notes: tuple[str, ...] = ()
+    lists_as_text = ListsAsText()
+    """whether several answers to a question are one text"""
+
+    def check(self, name: str) -> None:
+        """Raise an error if these are all gold answers, and cannot be what was meant; `name` is that of the source."""
+        self.lists_as_text.check()
+        if not self:
+            raise KaratError("no gold answers found", where=name, hint=HINT["gold_answers"])
 
 
 class PredictedAnswers(dict[str, str | None]):
@@ -36,6 +44,13 @@ def read_gold_answers(
     """
     if isinstance(source, GoldAnswers):
         return source
+    golds = read_part_of_gold_answers(source, fields, name)
+    golds.check(source_name(source, name))
+    return golds
+
+
+def read_part_of_gold_answers(source: Any, fields: Mapping[str, str] | None, name: str) -> GoldAnswers:
+    """Read the gold answers of some questions, of which there may be none."""
     name = source_name(source, name)
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     field_names(fields)
@@ -54,8 +69,7 @@ def read_gold_answers(
             if query in golds:
                 raise _repeated_question(query, where, read_answer_rows(source, of_source))
             golds[query] = None if value is None else as_gold_answers(value, where)
-    if not golds:
-        raise KaratError("no gold answers found", where=name, hint=HINT["gold_answers"])
+    golds.lists_as_text = of_source.lists_as_text
     reject_lone_surrogates(golds, name)
     golds.notes = tuple(of_source.notes)
     return golds

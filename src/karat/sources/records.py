@@ -6,7 +6,8 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
 
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.files.input_file import InputFile, Progress
@@ -78,15 +79,30 @@ def _inner_value(value: Any, name: str, where: str) -> Any:
     return _inner_value(found, inner, where) if dot else found
 
 
-def reject_lists_as_text(field: str, values: Iterable[tuple[str, Any]]) -> None:
-    """Refuse a field with lists that were written as text, as pandas does in CSV: each would be one document or answer.
+@dataclass(frozen=True)
+class ListsAsText:
+    """Whether the values of a field are lists that were written as text, as pandas does in CSV."""
 
-    `values` are the values of the field, with the place of each; all of them must look like lists.
-    """
-    present = [(where, value) for where, value in values if value is not None]
-    if present and all(is_list_as_text(field, value) for _, value in present):
-        where, value = present[0]
-        raise list_as_text_error(value, where)
+    error: KaratError | None = None
+    """about the first value, if it is one"""
+    has_others: bool = False
+    """whether any value is something else"""
+
+    @classmethod
+    def of(cls, field: str, values: Iterable[tuple[str, Any]]) -> Self:
+        """What is true of the values of a field, each of which is given with its place."""
+        error = None
+        for where, value in values:
+            if value is not None:
+                if not is_list_as_text(field, value):
+                    return cls(error, has_others=True)
+                error = error or list_as_text_error(value, where)
+        return cls(error)
+
+    def check(self) -> None:
+        """Raise the error if all values are such lists: each would be one document or answer."""
+        if self.error is not None and not self.has_others:
+            raise self.error
 
 
 def is_list_as_text(field: str, value: Any) -> bool:
